@@ -1,0 +1,16 @@
+//! What every other crate of the compiler stands on: files and spans, symbols, typed ids and
+//! arenas, diagnostics as data, and the trait through which source text arrives.
+//!
+//! Does not know: syntax, terminals, the file system.
+
+mod arena;
+pub mod code;
+mod diagnostic;
+mod source;
+mod symbol;
+
+pub use arena::{Idx, IndexVec};
+pub use code::{Code, Stage};
+pub use diagnostic::{Diagnostic, Help, Label, Severity};
+pub use source::{FileId, LineIndex, SourceError, SourceFile, SourceMap, Sources, Span};
+pub use symbol::{Name, Symbol};

@@ -1,0 +1,172 @@
+//! Source files, places in them, and the trait through which the compiler asks for text.
+
+use crate::{IndexVec, id};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+id!(
+    /// A source file of this compilation.
+    FileId,
+    "file"
+);
+
+/// A range of bytes in one file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The file.
+    pub file: FileId,
+    /// The first byte.
+    pub lo: u32,
+    /// One past the last byte.
+    pub hi: u32,
+}
+
+impl Span {
+    /// A span from its parts.
+    pub fn new(file: FileId, lo: u32, hi: u32) -> Self {
+        Self { file, lo, hi }
+    }
+    /// The smallest span that covers both; `self`'s file wins if they differ.
+    pub fn to(self, other: Span) -> Span {
+        if self.file != other.file {
+            return self;
+        }
+        Span { file: self.file, lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
+    }
+    /// The empty span at the end of this one.
+    pub fn end(self) -> Span {
+        Span { lo: self.hi, ..self }
+    }
+    /// Its length in bytes.
+    pub fn len(self) -> usize {
+        (self.hi - self.lo) as usize
+    }
+    /// Whether it covers no byte.
+    pub fn is_empty(self) -> bool {
+        self.lo == self.hi
+    }
+}
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}..{}", self.file, self.lo, self.hi)
+    }
+}
+
+/// One loaded file.
+#[derive(Debug)]
+pub struct SourceFile {
+    /// What diagnostics call it: a path, `<stdin>`, or `std/math/basic.ein`.
+    pub name: String,
+    /// Where it lies, for resolving modules beside it; `None` for text without a place.
+    pub path: Option<PathBuf>,
+    /// Its text.
+    pub text: Arc<str>,
+    lines: LineIndex,
+}
+
+/// Byte offsets of line starts.
+#[derive(Debug)]
+pub struct LineIndex {
+    starts: Vec<u32>,
+}
+
+impl LineIndex {
+    /// The lines of a text.
+    pub fn new(text: &str) -> Self {
+        let starts = std::iter::once(0)
+            .chain(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1));
+        Self { starts: starts.collect() }
+    }
+    /// The zero-based line that holds this byte.
+    pub fn line(&self, offset: u32) -> usize {
+        self.starts.partition_point(|&start| start <= offset).saturating_sub(1)
+    }
+    /// The byte where a zero-based line starts.
+    pub fn start(&self, line: usize) -> u32 {
+        self.starts[line]
+    }
+}
+
+impl SourceFile {
+    /// One-based line and column of a byte; the column counts characters.
+    pub fn position(&self, offset: u32) -> (usize, usize) {
+        let mut offset = (offset as usize).min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let line = self.lines.line(offset as u32);
+        let start = self.lines.start(line) as usize;
+        (line + 1, self.text[start..offset].chars().count() + 1)
+    }
+}
+
+/// All files of a compilation.
+#[derive(Debug, Default)]
+pub struct SourceMap {
+    files: IndexVec<FileId, SourceFile>,
+}
+
+impl SourceMap {
+    /// Adds a file and returns its id.
+    pub fn add(&mut self, name: String, path: Option<PathBuf>, text: Arc<str>) -> FileId {
+        let lines = LineIndex::new(&text);
+        self.files.push(SourceFile { name, path, text, lines })
+    }
+    /// The file with this id.
+    pub fn file(&self, id: FileId) -> &SourceFile {
+        &self.files[id]
+    }
+    /// The text a span covers.
+    pub fn text(&self, span: Span) -> &str {
+        self.files[span.file].text.get(span.lo as usize..span.hi as usize).unwrap_or("")
+    }
+    /// One-based line and column of the start of a span.
+    pub fn position(&self, span: Span) -> (usize, usize) {
+        self.files[span.file].position(span.lo)
+    }
+    /// All files, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
+        self.files.iter_enumerated()
+    }
+}
+
+/// Why a source could not be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceError {
+    /// There is nothing at this path.
+    Missing,
+    /// The path names a directory.
+    Directory,
+    /// The bytes are not UTF-8; the offset is that of the first bad byte.
+    NotUtf8(usize),
+    /// The file is larger than the compiler takes (4 GiB).
+    TooLarge,
+    /// The system said no, in its words.
+    Unreadable(String),
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SourceError::Missing => f.write_str("there is no such file"),
+            SourceError::Directory => f.write_str("it is a directory"),
+            SourceError::NotUtf8(at) => write!(f, "it is not UTF-8 text (first bad byte at {at})"),
+            SourceError::TooLarge => f.write_str("it is larger than 4 GiB"),
+            SourceError::Unreadable(why) => f.write_str(why),
+        }
+    }
+}
+
+/// Where source text comes from. The driver implements it over the file system, an overlay of
+/// texts in memory, and the embedded library; the compiler never opens a file itself.
+pub trait Sources {
+    /// The text at a path.
+    fn read(&self, path: &Path) -> Result<Arc<str>, SourceError>;
+    /// Whether a file is there.
+    fn is_file(&self, path: &Path) -> bool;
+    /// The text of a file of the embedded library, by its path from the library's root
+    /// (`math/basic.ein`).
+    fn library(&self, path: &str) -> Option<Arc<str>>;
+}

@@ -1,0 +1,163 @@
+//! The command line as data: commands, options and their help.
+
+mod run;
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+pub use run::RunArgs;
+
+/// A tensor language in which axes have names.
+#[derive(Debug, Parser)]
+#[command(
+    name = "einlang",
+    version,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Exit codes: 0 success; 1 the program was rejected; 2 it failed while running; \
+3 wrong use of the command; 130 interrupted.
+
+`einlang COMMAND --help` says more about a command."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a program.
+    #[command(hide = true)]
+    Run(Box<RunArgs>),
+    /// Report everything that is wrong with programs, without running them.
+    Check(CheckArgs),
+    /// Bring programs into the one canonical format; comments are kept.
+    Fmt(FmtArgs),
+    /// Explain an error code, with an example that fails and one that passes.
+    Explain(ExplainArgs),
+    /// Show what the compiler makes of a program.
+    Dump(DumpArgs),
+    /// Print a completion script for a shell.
+    ///
+    /// For bash: `einlang completions bash > ~/.local/share/bash-completion/completions/einlang`.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// `einlang check`
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// The programs; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// How diagnostics are shown: for people on standard error, or as one JSON object per line on
+    /// standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub message_format: MessageFormat,
+}
+
+/// How diagnostics are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// For people.
+    Human,
+    /// For tools.
+    Json,
+}
+
+/// `einlang fmt`
+#[derive(Args, Debug)]
+pub struct FmtArgs {
+    /// Programs, or directories that are searched for `.ein` files; `-` formats standard input to
+    /// standard output.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Write nothing; list the files that are not formatted, and exit with 1 if there are any.
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// `einlang explain`
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub struct ExplainArgs {
+    /// The code, as it stands in a message: `E0201`.
+    pub code: Option<String>,
+    /// List all codes.
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// `einlang dump`
+#[derive(Args, Debug)]
+pub struct DumpArgs {
+    /// What to show.
+    pub what: DumpKind,
+    /// The program; `-` is standard input.
+    pub file: PathBuf,
+}
+
+/// What can be shown of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DumpKind {
+    /// The tree, as it was parsed.
+    Ast,
+}
+
+/// The arguments with `run` put in where a program stands in the place of a command:
+/// `einlang model.ein`, `einlang -c 'print(1)'`, `einlang -`.
+pub fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    if let Some(first) = arguments.get(1)
+        && names_program(first)
+    {
+        arguments.insert(1, "run".into());
+    }
+    arguments
+}
+
+fn names_program(first: &OsString) -> bool {
+    let Some(text) = first.to_str() else { return true };
+    if ["--help", "-h", "--version", "-V"].contains(&text) || text.is_empty() {
+        return false;
+    }
+    if text.starts_with('-') {
+        return true;
+    }
+    // A mistyped command shall be answered with the command that was meant.
+    let command = Cli::command().find_subcommand(text).is_some();
+    !command && (text.contains(['.', '/', '\\']) || Path::new(text).exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    fn completed(arguments: &[&str]) -> Vec<String> {
+        let all = std::iter::once("einlang").chain(arguments.iter().copied());
+        let done = with_command(all.map(OsString::from).collect());
+        done[1..].iter().map(|it| it.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_program_in_the_place_of_a_command_is_run() {
+        assert_eq!(completed(&["model.ein"]), ["run", "model.ein"]);
+        assert_eq!(completed(&["-"]), ["run", "-"]);
+        assert_eq!(completed(&["-c", "print(1)"]), ["run", "-c", "print(1)"]);
+        assert_eq!(completed(&["check", "a.ein"]), ["check", "a.ein"]);
+        assert_eq!(completed(&["chek", "a.ein"]), ["chek", "a.ein"]);
+        assert_eq!(completed(&["--version"]), ["--version"]);
+        assert_eq!(completed(&[]), [] as [&str; 0]);
+    }
+}

@@ -1,0 +1,26 @@
+//! `einlang dump`: what the compiler makes of a program.
+
+use crate::args::{DumpArgs, DumpKind};
+use crate::exit::Exit;
+use crate::output;
+use ein_driver::{FileSources, Options, Session};
+
+/// Runs the command. What can be shown is shown, also of a program with errors.
+pub fn run(args: &DumpArgs) -> Exit {
+    let input = match super::input(&args.file) {
+        Ok(input) => input,
+        Err(exit) => return exit,
+    };
+    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let dumped = match args.what {
+        DumpKind::Ast => session.dump_ast(&input),
+    };
+    match dumped {
+        Ok((text, report)) => {
+            super::show(&session, &report.diagnostics);
+            let written = output::out(&text);
+            if report.has_errors() { Exit::Rejected } else { written }
+        }
+        Err(bug) => output::internal_error(&bug),
+    }
+}

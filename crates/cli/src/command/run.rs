@@ -1,0 +1,77 @@
+//! `einlang run`: checks a program and runs it.
+
+use crate::args::RunArgs;
+use crate::exit::Exit;
+use crate::output;
+use ein_driver::{FileSources, Input, Options, RunReport, Session};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Runs the command.
+pub fn run(args: &RunArgs) -> Exit {
+    let input = match (&args.code, &args.file) {
+        (Some(code), _) => {
+            Ok(Input::Text { name: "<command line>".into(), text: code.as_str().into() })
+        }
+        (None, file) => super::input(file.as_deref().unwrap_or(Path::new("-"))),
+    };
+    let input = match input {
+        Ok(input) => input,
+        Err(exit) => return exit,
+    };
+    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = interrupted.clone();
+    // Without the handler Ctrl-C still ends the process, only without the outputs so far.
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted.code());
+        }
+    });
+    let mut written = Exit::Success;
+    let mut print = |line: &str| {
+        written = written.max(output::out(&format!("{line}\n")));
+    };
+    let report = match session.run(&input, &args.options(), interrupted, &mut print) {
+        Ok(report) => report,
+        Err(bug) => return output::internal_error(&bug),
+    };
+    finish(&session, args, report).max(written)
+}
+
+fn finish(session: &Session, args: &RunArgs, report: RunReport) -> Exit {
+    super::show(session, &report.checked.diagnostics);
+    if report.checked.has_errors() {
+        return Exit::Rejected;
+    }
+    let mut exit = Exit::Success;
+    if args.outputs.is_some() {
+        exit = exit.max(output::out(&outputs_line(&report)));
+    }
+    if let Some(failure) = report.failure {
+        super::show(session, &[failure]);
+        exit = exit.max(Exit::Failed);
+    }
+    if args.time {
+        for (phase, time) in &report.phases {
+            output::err(&format!("{phase:>8} {:9.3} ms\n", time.as_secs_f64() * 1e3));
+        }
+    }
+    if report.interrupted { Exit::Interrupted } else { exit }
+}
+
+/// `{"outputs": {name: value}}`
+fn outputs_line(report: &RunReport) -> String {
+    let mut line = String::from("{\"outputs\": {");
+    for (position, (name, value)) in report.outputs.iter().enumerate() {
+        if position > 0 {
+            line.push_str(", ");
+        }
+        ein_driver::json::write_text(&mut line, name);
+        line.push_str(": ");
+        line.push_str(value);
+    }
+    line.push_str("}}\n");
+    line
+}

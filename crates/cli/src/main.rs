@@ -1,0 +1,37 @@
+//! The `einlang` command: arguments, exit codes, and one file per command.
+//!
+//! Does not know: anything below the driver.
+
+mod args;
+mod command;
+mod exit;
+mod output;
+
+use clap::{CommandFactory as _, FromArgMatches as _};
+use exit::Exit;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Without the handler Ctrl-C still ends the process, only with the system's own status.
+    let _ = ctrlc::set_handler(|| std::process::exit(Exit::Interrupted.code()));
+    let exit = ein_driver::guarded(|| run(std::env::args_os().collect()))
+        .unwrap_or_else(|bug| output::internal_error(&bug));
+    ExitCode::from(exit)
+}
+
+fn run(arguments: Vec<OsString>) -> Exit {
+    let arguments = args::with_command(arguments);
+    let parsed = args::Cli::command()
+        .try_get_matches_from(arguments)
+        .and_then(|matches| args::Cli::from_arg_matches(&matches));
+    match parsed {
+        Ok(cli) => command::run(cli.command),
+        Err(error) => {
+            // Help and version were asked for; everything else is wrong use.
+            let exit = if error.use_stderr() { Exit::WrongUse } else { Exit::Success };
+            let _ = error.print();
+            exit
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Embeds the standard library: writes a table of `library/**/*.ein` for `src/library.rs`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
+    let root = root.canonicalize().unwrap_or(root);
+    println!("cargo::rerun-if-changed={}", root.display());
+
+    let mut files = Vec::new();
+    collect(&root, &mut files)?;
+    files.sort();
+
+    let mut table = String::from("pub(super) static FILES: &[(&str, &str)] = &[\n");
+    for file in &files {
+        let parts: Vec<_> = file
+            .strip_prefix(&root)
+            .map_err(io::Error::other)?
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy())
+            .collect();
+        let _ = writeln!(table, "    ({:?}, include_str!({:?})),", parts.join("/"), file);
+    }
+    table.push_str("];\n");
+
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    fs::write(out.join("library.rs"), table)
+}
+
+/// All `.ein` files below a directory; a missing directory has none.
+fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    if !dir.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|it| it == "ein") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

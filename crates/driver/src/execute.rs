@@ -1,0 +1,290 @@
+//! Running a checked program: inputs in, printed lines and outputs out.
+
+use crate::guard::STACK_BYTES;
+use crate::run::{InputValue, RunOptions};
+use crate::{CheckReport, Compiled, InternalError, Session, guarded, json};
+use ein_base::{Code, Diagnostic, Symbol};
+use ein_interp::{Host, InputError, Outcome, Value};
+use ein_ir::tensor::{Program, Type, VarId};
+use ein_runtime::Memory;
+use ein_runtime::format::{self, FileError, FileErrorKind};
+use ein_scalar::{Scalar, ScalarType, parse_float, parse_int};
+use rustc_hash::FxHashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// What came of a run.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct RunReport {
+    /// What the checker said; with an error among it nothing ran.
+    pub checked: CheckReport,
+    /// What stopped the run.
+    pub failure: Option<Diagnostic>,
+    /// Whether it was interrupted from outside.
+    pub interrupted: bool,
+    /// The outputs that were computed, as JSON: name and value, in source order.
+    pub outputs: Vec<(String, String)>,
+    /// How long each phase took.
+    pub phases: Vec<(&'static str, Duration)>,
+}
+
+/// What came of a test.
+#[derive(Debug)]
+pub struct TestResult {
+    /// Its name.
+    pub name: String,
+    /// Why it failed, if it did.
+    pub failure: Option<Diagnostic>,
+}
+
+impl Session {
+    /// Checks and runs a program. `print` gets each line that the program prints.
+    pub fn run(
+        &mut self,
+        input: &crate::Input,
+        options: &RunOptions,
+        interrupted: Arc<AtomicBool>,
+        print: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<RunReport, InternalError> {
+        guarded(|| {
+            let started = Instant::now();
+            let mut report = RunReport::default();
+            let names: FxHashSet<Symbol> =
+                options.inputs.iter().map(|(name, _)| Symbol::intern(name)).collect();
+            let compiled = self.compile(input, &names, &mut report.checked.diagnostics);
+            report.phases.push(("check", started.elapsed()));
+            let Some(mut compiled) = compiled else { return report };
+            if report.checked.has_errors() {
+                return report;
+            }
+            if let Err(unknown) = observe(&mut compiled.program, options) {
+                report.failure = Some(*unknown);
+                return report;
+            }
+            let started = Instant::now();
+            let memory = memory(options);
+            let settings = self.settings(&compiled, options, memory.clone(), interrupted);
+            let mut host = Outside { print, options, memory };
+            let outcome = ein_interp::run(&compiled.program, &settings, &mut host);
+            report.phases.push(("run", started.elapsed()));
+            self.finish(&compiled.program, options, outcome, &mut report);
+            report
+        })
+    }
+
+    /// Runs the `test` blocks of a program.
+    pub fn test(
+        &mut self,
+        input: &crate::Input,
+        options: &RunOptions,
+        print: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<(CheckReport, Vec<TestResult>), InternalError> {
+        guarded(|| {
+            let mut checked = CheckReport::default();
+            let mut results = Vec::new();
+            let names = FxHashSet::default();
+            let compiled = self.compile(input, &names, &mut checked.diagnostics);
+            let Some(compiled) = compiled else { return (checked, results) };
+            if checked.has_errors() {
+                return (checked, results);
+            }
+            for (at, (name, _, _)) in compiled.program.tests.iter().enumerate() {
+                let memory = memory(options);
+                let interrupted = Arc::new(AtomicBool::new(false));
+                let settings = self.settings(&compiled, options, memory.clone(), interrupted);
+                let mut host = Outside { print: &mut *print, options, memory };
+                let outcome =
+                    ein_interp::run_test(&compiled.program, &settings, &mut host, at);
+                results.push(TestResult { name: name.to_string(), failure: outcome.error });
+            }
+            (checked, results)
+        })
+    }
+
+    fn settings(
+        &self,
+        compiled: &Compiled,
+        options: &RunOptions,
+        memory: Memory,
+        interrupted: Arc<AtomicBool>,
+    ) -> ein_interp::Options {
+        let script_dir = compiled.directory.clone();
+        ein_interp::Options {
+            wrapping: options.wrapping,
+            script_dir,
+            sandbox: options.access.sandbox,
+            allow_read: options.access.read.clone(),
+            allow_write: options.access.write.clone(),
+            interrupted,
+            stack_bytes: Some(STACK_BYTES),
+            ..ein_interp::Options::new(memory)
+        }
+    }
+
+    fn finish(
+        &self,
+        program: &Program,
+        options: &RunOptions,
+        outcome: Outcome,
+        report: &mut RunReport,
+    ) {
+        report.interrupted = outcome.interrupted;
+        report.failure = outcome.error;
+        for (var, value) in &outcome.outputs {
+            let name = program.vars[*var].name.to_string();
+            if let Some(text) = json::value(value, &program.vars[*var].ty, program) {
+                report.outputs.push((name, text));
+            }
+        }
+        if let Some(directory) = &options.save
+            && report.failure.is_none()
+            && !report.interrupted
+        {
+            report.failure = save(directory, program, &outcome.outputs);
+        }
+    }
+}
+
+/// Restricts the outputs to those asked for.
+fn observe(program: &mut Program, options: &RunOptions) -> Result<(), Box<Diagnostic>> {
+    let Some(names) = &options.observe else { return Ok(()) };
+    let mut kept = Vec::new();
+    for name in names {
+        let found = program.outputs.iter().copied().find(|var| {
+            program.vars[*var].name.as_str() == name
+        });
+        match found {
+            Some(var) => kept.push(var),
+            None => {
+                let span = ein_base::Span::new(root_file(program), 0, 0);
+                let known: Vec<_> =
+                    program.outputs.iter().map(|var| program.vars[*var].name.to_string()).collect();
+                let d = Diagnostic::new(Code::E0901, span, format!("the program has no output `{name}`"))
+                    .note(format!("its outputs are {}", known.join(", ")))
+                    .help("name a top-level binding");
+                return Err(Box::new(d));
+            }
+        }
+    }
+    kept.sort_by_key(|var| program.outputs.iter().position(|other| other == var));
+    program.outputs = kept;
+    Ok(())
+}
+
+fn root_file(program: &Program) -> ein_base::FileId {
+    program
+        .top
+        .first()
+        .map_or_else(|| <ein_base::FileId as ein_base::Idx>::from_usize(0), |stmt| stmt.span.file)
+}
+
+fn memory(options: &RunOptions) -> Memory {
+    match options.memory_limit {
+        Some(limit) => Memory::new(Some(limit)),
+        None => Memory::default(),
+    }
+}
+
+/// Writes each output as `.npy`.
+fn save(
+    directory: &Path,
+    program: &Program,
+    outputs: &[(VarId, Value)],
+
+) -> Option<Diagnostic> {
+    for (var, value) in outputs {
+        let info = &program.vars[*var];
+        let tensor = match value {
+            Value::Tensor(tensor) => tensor.as_ref().clone(),
+            Value::Scalar(scalar) => ein_runtime::Tensor::scalar(*scalar),
+            _ => continue,
+        };
+        let path = directory.join(format!("{}.npy", info.name));
+        if let Err(error) = std::fs::create_dir_all(directory) {
+            return Some(
+                Diagnostic::new(Code::E0907, info.span, format!("`{}` cannot be made: {error}", directory.display()))
+                    .help("choose a directory that can be written"),
+            );
+        }
+        if let Err(error) = format::write(&path, &[("", &tensor)]) {
+            return Some(
+                Diagnostic::new(Code::E0907, info.span, format!("output `{}` cannot be saved: {error}", info.name))
+                    .help("choose a directory that can be written"),
+            );
+        }
+    }
+    None
+}
+
+/// The world outside a program.
+struct Outside<'a> {
+    print: &'a mut (dyn FnMut(&str) + Send),
+    options: &'a RunOptions,
+    memory: Memory,
+}
+
+impl Host for Outside<'_> {
+    fn print(&mut self, line: &str) {
+        (self.print)(line);
+    }
+
+    fn input(&mut self, name: Symbol, ty: &Type) -> Result<Value, InputError> {
+        let given = self.options.inputs.iter().rev().find(|(given, _)| given == name.as_str());
+        match given {
+            Some((_, InputValue::File(path))) => self.read(name, path, ty),
+            Some((_, InputValue::Scalar(text))) => scalar(name, text, ty),
+            None => Err(InputError {
+                code: Code::E0901,
+                message: format!("input `{name}` is missing: pass it with `--input {name}=FILE`"),
+            }),
+        }
+    }
+}
+
+impl Outside<'_> {
+    fn read(&self, name: Symbol, path: &PathBuf, ty: &Type) -> Result<Value, InputError> {
+        let is_csv = path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("csv"));
+        let wanted = ty.scalar().unwrap_or(ScalarType::F32);
+        let read = if is_csv {
+            format::read_csv(path, wanted, &self.memory)
+        } else {
+            format::read(path, Some(name.as_str()), &self.memory)
+        };
+        match read {
+            Ok(tensor) if ty.rank() == 0 && tensor.shape().is_empty() => {
+                Ok(tensor.get(&[]).map_or(Value::Unit, Value::Scalar))
+            }
+            Ok(tensor) => Ok(Value::tensor(tensor)),
+            Err(error) => Err(file_error(name, &error)),
+        }
+    }
+}
+
+fn file_error(name: Symbol, error: &FileError) -> InputError {
+    let code = match error.kind {
+        FileErrorKind::Missing | FileErrorKind::Unreadable => Code::E0902,
+        FileErrorKind::TooLarge => Code::E0805,
+        _ => Code::E0903,
+    };
+    InputError { code, message: format!("input `{name}` cannot be read: {error}") }
+}
+
+/// A scalar as it was written on the command line.
+fn scalar(name: Symbol, text: &str, ty: &Type) -> Result<Value, InputError> {
+    let value = match ty {
+        Type::Str => Some(Value::str(text)),
+        Type::Scalar(ScalarType::Bool) => text.parse().ok().map(|v| Value::Scalar(Scalar::Bool(v))),
+        Type::Scalar(scalar) if scalar.is_int() => parse_int(text)
+            .and_then(|value| Scalar::from_i128(value, *scalar))
+            .map(Value::Scalar),
+        Type::Scalar(scalar) => parse_float(text, *scalar).map(Value::Scalar),
+        _ => None,
+    };
+    value.ok_or_else(|| InputError {
+        code: Code::E0904,
+        message: format!("input `{name}`: `{text}` is not a value of the declared type"),
+    })
+}

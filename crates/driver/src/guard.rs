@@ -1,0 +1,116 @@
+//! The edge at which our own bugs stop: work runs on a thread with a deep stack, and a panic in
+//! it becomes an [`InternalError`] instead of Rust's panic text.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::panic;
+use std::sync::Once;
+use std::thread;
+
+/// The compiler recurses over trees of bounded depth; this is far more than they need. The system
+/// only reserves it: memory is used when it is touched.
+pub(crate) const STACK_BYTES: usize = 256 << 20;
+
+/// Threads of ours have names that start with this; their panics are not printed.
+pub const THREAD_NAME: &str = "einlang";
+
+/// A bug of ours: the work ended in a panic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InternalError {
+    /// The line of our source that gave up, as `file.rs:12`.
+    pub place: String,
+    /// What it said. For developers: it means nothing to a user.
+    pub detail: String,
+}
+
+impl fmt::Display for InternalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "internal error at {}", self.place)
+    }
+}
+
+thread_local! {
+    // Where and why this thread panicked.
+    static LAST: RefCell<Option<InternalError>> = const { RefCell::new(None) };
+}
+
+/// Does the work on a thread with a deep stack and returns what it returns.
+pub fn guarded<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, InternalError> {
+    keep_panics_quiet();
+    let caught = || {
+        // The work owns or borrows everything it changes, and the caller drops all of it on error.
+        panic::catch_unwind(panic::AssertUnwindSafe(work))
+            .map_err(|_| LAST.take().unwrap_or_else(|| unknown("a panic without a trace")))
+    };
+    thread::scope(|scope| {
+        let spawned = thread::Builder::new()
+            .name(THREAD_NAME.into())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, caught);
+        match spawned {
+            Ok(handle) => handle.join().unwrap_or_else(|_| Err(unknown("a thread was lost"))),
+            Err(error) => Err(unknown(&format!("no thread could be started: {error}"))),
+        }
+    })
+}
+
+fn unknown(detail: &str) -> InternalError {
+    InternalError { place: "an unknown place".into(), detail: detail.into() }
+}
+
+/// Makes panics of our threads leave a trace instead of a text on standard error.
+fn keep_panics_quiet() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let ours = thread::current().name().is_some_and(|name| name.starts_with(THREAD_NAME));
+            if !ours {
+                return previous(info);
+            }
+            let place = info.location().map_or_else(
+                || "an unknown place".into(),
+                |at| format!("{}:{}", short_path(at.file()), at.line()),
+            );
+            let payload = info.payload();
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+            let detail = text.unwrap_or("a panic without a text").to_owned();
+            LAST.set(Some(InternalError { place, detail }));
+        }));
+    });
+}
+
+/// The last three parts of a path: enough to find the line, and nothing of the machine that
+/// built the compiler.
+fn short_path(path: &str) -> String {
+    let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
+    parts[parts.len().saturating_sub(3)..].join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_returns_its_value() {
+        assert_eq!(guarded(|| 1 + 1), Ok(2));
+    }
+
+    #[test]
+    fn a_panic_becomes_an_internal_error() {
+        let error = guarded(|| -> u32 { panic!("the {} broke", "thing") }).unwrap_err();
+        assert_eq!(error.detail, "the thing broke");
+        assert!(error.place.contains("src/guard.rs:"), "{}", error.place);
+        assert!(!error.to_string().contains("broke"));
+    }
+
+    #[test]
+    fn deep_recursion_fits() {
+        fn depth(n: u64) -> u64 {
+            let pad = std::hint::black_box([n; 64]);
+            if n == 0 { 0 } else { depth(n - 1) + pad[0] - n + 1 }
+        }
+        assert_eq!(guarded(|| depth(100_000)), Ok(100_000));
+    }
+}

@@ -1,0 +1,182 @@
+//! Values as JSON, in the shape that `--outputs json` promises.
+
+use ein_interp::Value;
+use ein_ir::tensor::{Program, Type};
+use ein_runtime::Tensor;
+use ein_scalar::Scalar;
+use std::fmt::Write;
+
+/// A value with its element type and shape; `None` for what is not data (functions).
+pub fn value(value: &Value, ty: &Type, program: &Program) -> Option<String> {
+    let mut out = String::new();
+    write_value(&mut out, value, ty, program)?;
+    Some(out)
+}
+
+fn write_value(out: &mut String, value: &Value, ty: &Type, program: &Program) -> Option<()> {
+    match value {
+        Value::Scalar(scalar) => {
+            let _ = write!(out, "{{\"dtype\": \"{}\", \"shape\": [], \"data\": ", scalar.ty().name());
+            write_scalar(out, *scalar);
+            out.push('}');
+        }
+        Value::Str(text) => {
+            out.push_str("{\"dtype\": \"str\", \"shape\": [], \"data\": ");
+            write_text(out, text);
+            out.push('}');
+        }
+        Value::Tensor(tensor) => {
+            let _ = write!(
+                out,
+                "{{\"dtype\": \"{}\", \"shape\": {:?}, \"data\": ",
+                tensor.ty().name(),
+                tensor.shape()
+            );
+            write_tensor(out, tensor);
+            out.push('}');
+        }
+        Value::Objects(objects) => {
+            let elem = ty.elem();
+            let _ = write!(
+                out,
+                "{{\"dtype\": \"{}\", \"shape\": {:?}, \"data\": ",
+                kind_name(objects.items.first(), elem, program),
+                objects.shape
+            );
+            let mut items = objects.items.iter();
+            nest(out, &objects.shape, &mut |out| {
+                if let Some(item) = items.next() {
+                    let _ = write_plain(out, item, elem, program);
+                }
+            });
+            out.push('}');
+        }
+        Value::Jagged(rows) => {
+            let elem = match ty {
+                Type::Jagged(elem, _) => elem,
+                other => other,
+            };
+            let _ = write!(
+                out,
+                "{{\"dtype\": \"jagged\", \"elem\": \"{}\", \"shape\": [{}], \"data\": ",
+                elem.scalar().map_or("any", |ty| ty.name()),
+                rows.len()
+            );
+            write_list(out, rows.iter(), |out, row| write_plain(out, row, elem, program));
+            out.push('}');
+        }
+        Value::Tuple(items) => {
+            out.push_str("{\"dtype\": \"tuple\", \"items\": ");
+            let types: &[Type] = match ty {
+                Type::Tuple(types) => types,
+                _ => &[],
+            };
+            let mut position = 0;
+            write_list(out, items.iter(), |out, item| {
+                let ty = types.get(position).unwrap_or(&Type::Error);
+                position += 1;
+                write_value(out, item, ty, program)
+            });
+            out.push('}');
+        }
+        Value::Data(data) => {
+            let info = &program.data[data.data];
+            let variant = &info.variants[data.variant];
+            let _ = write!(out, "{{\"dtype\": \"{}\"", info.name);
+            if info.is_enum {
+                let _ = write!(out, ", \"variant\": \"{}\"", variant.name);
+            }
+            out.push_str(", \"fields\": {");
+            for (position, (name, field)) in variant.fields.iter().zip(&data.fields).enumerate() {
+                if position > 0 {
+                    out.push_str(", ");
+                }
+                write_text(out, name.as_str());
+                out.push_str(": ");
+                write_value(out, field, &Type::Error, program)?;
+            }
+            out.push_str("}}");
+        }
+        Value::Unit | Value::Closure(_) | Value::Range(..) | Value::Pending(_) => return None,
+    }
+    Some(())
+}
+
+/// A value inside a list: numbers and texts bare, everything else with its kind.
+fn write_plain(out: &mut String, value: &Value, ty: &Type, program: &Program) -> Option<()> {
+    match value {
+        Value::Scalar(scalar) => write_scalar(out, *scalar),
+        Value::Str(text) => write_text(out, text),
+        Value::Tensor(tensor) => write_tensor(out, tensor),
+        Value::Jagged(rows) => {
+            write_list(out, rows.iter(), |out, row| write_plain(out, row, ty, program));
+        }
+        other => return write_value(out, other, ty, program),
+    }
+    Some(())
+}
+
+fn kind_name(first: Option<&Value>, elem: &Type, program: &Program) -> String {
+    match (first, elem) {
+        (Some(Value::Str(_)), _) | (None, Type::Str) => "str".into(),
+        (Some(Value::Tuple(_)), _) | (None, Type::Tuple(_)) => "tuple".into(),
+        (Some(Value::Data(data)), _) => program.data[data.data].name.to_string(),
+        (Some(Value::Scalar(scalar)), _) => scalar.ty().name().into(),
+        _ => "any".into(),
+    }
+}
+
+fn write_list<'a>(
+    out: &mut String,
+    items: impl Iterator<Item = &'a Value>,
+    mut write: impl FnMut(&mut String, &'a Value) -> Option<()>,
+) {
+    out.push('[');
+    for (position, item) in items.enumerate() {
+        if position > 0 {
+            out.push_str(", ");
+        }
+        let _ = write(out, item);
+    }
+    out.push(']');
+}
+
+fn write_tensor(out: &mut String, tensor: &Tensor) {
+    let mut items = tensor.iter();
+    nest(out, tensor.shape(), &mut |out| {
+        if let Some(item) = items.next() {
+            write_scalar(out, item);
+        }
+    });
+}
+
+/// Nested lists of the given shape.
+fn nest(out: &mut String, shape: &[usize], item: &mut dyn FnMut(&mut String)) {
+    match shape.split_first() {
+        None => item(out),
+        Some((extent, rest)) => {
+            out.push('[');
+            for position in 0..*extent {
+                if position > 0 {
+                    out.push_str(", ");
+                }
+                nest(out, rest, item);
+            }
+            out.push(']');
+        }
+    }
+}
+
+fn write_scalar(out: &mut String, scalar: Scalar) {
+    let text = ein_scalar::display(scalar);
+    if scalar.ty().is_float() && !scalar.as_f64().is_finite() {
+        let _ = write!(out, "\"{text}\"");
+    } else {
+        out.push_str(&text);
+    }
+}
+
+/// A text as a JSON string.
+pub fn write_text(out: &mut String, text: &str) {
+    out.push_str(&serde_json::Value::from(text).to_string());
+}

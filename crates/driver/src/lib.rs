@@ -1,0 +1,210 @@
+//! The façade of the compiler: loads sources, runs one compilation at a time on a thread of its
+//! own, and renders what the compiler says.
+//!
+//! The pipeline is the body of [`Session::check`]; each step takes a whole program and gives a
+//! whole program, and diagnostics beside it.
+//!
+//! Does not know: command-line arguments, protocols.
+
+pub mod explain;
+mod execute;
+mod fmt;
+mod guard;
+pub mod json;
+pub mod library;
+mod order;
+pub mod render;
+mod run;
+mod sources;
+
+pub use ein_base::{Code, Diagnostic, Severity, SourceError, SourceMap, Stage};
+pub use execute::{RunReport, TestResult};
+pub use fmt::{Formatted, format_file, format_text, program_files};
+pub use guard::{InternalError, THREAD_NAME, guarded};
+pub use run::{Access, Engine, InputValue, RunOptions};
+pub use sources::{FileSources, decode, read_file, read_stream};
+
+use ein_base::{FileId, Sources, Span, Symbol};
+use rustc_hash::FxHashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A program to compile.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The file at a path.
+    File(PathBuf),
+    /// A text that lies nowhere.
+    Text {
+        /// What diagnostics call it: `<stdin>`, `<command line>`.
+        name: String,
+        /// The text.
+        text: Arc<str>,
+    },
+}
+
+/// What the compiler is asked for besides diagnostics.
+#[derive(Clone, Debug, Default)]
+pub struct Options {}
+
+/// One compilation: files, options, and where text comes from.
+#[derive(Debug)]
+pub struct Session {
+    files: SourceMap,
+    options: Options,
+    sources: FileSources,
+}
+
+/// A checked program, ready to run.
+#[derive(Debug)]
+struct Compiled {
+    program: ein_ir::tensor::Program,
+    /// Where the program lies: relative paths start here.
+    directory: PathBuf,
+}
+
+/// What checking found.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct CheckReport {
+    /// In the order in which they are shown.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl CheckReport {
+    /// Whether the program is rejected.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// How many errors and warnings there are.
+    pub fn counts(&self) -> (usize, usize) {
+        let errors = self.diagnostics.iter().filter(|it| it.is_error()).count();
+        (errors, self.diagnostics.len() - errors)
+    }
+}
+
+impl Session {
+    /// A compilation that has not begun.
+    pub fn new(options: Options, sources: FileSources) -> Self {
+        Self { files: SourceMap::default(), options, sources }
+    }
+
+    /// All files read so far.
+    pub fn files(&self) -> &SourceMap {
+        &self.files
+    }
+
+    /// What was asked for.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Everything there is to say about some programs; nothing is executed.
+    pub fn check(&mut self, inputs: &[Input]) -> Result<CheckReport, InternalError> {
+        guarded(|| {
+            let mut report = CheckReport::default();
+            for input in inputs {
+                self.check_one(input, &mut report.diagnostics);
+            }
+            order::sort(&self.files, &mut report.diagnostics);
+            report
+        })
+    }
+
+    fn check_one(&mut self, input: &Input, diagnostics: &mut Vec<Diagnostic>) {
+        let root = match self.load(input) {
+            Ok(root) => root,
+            Err(unreadable) => return diagnostics.push(*unreadable),
+        };
+        self.analyse(root, &FxHashSet::default(), diagnostics);
+    }
+
+    /// Resolves and checks a program whose file is loaded.
+    fn analyse(
+        &mut self,
+        root: FileId,
+        inputs: &FxHashSet<Symbol>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> ein_sema::check::Checked {
+        let resolved = ein_sema::resolve::resolve(&mut self.files, root, &self.sources);
+        diagnostics.extend(resolved.diagnostics);
+        let mut checked = ein_sema::check::check(&resolved.program, inputs);
+        diagnostics.append(&mut checked.diagnostics);
+        checked
+    }
+
+    /// Loads, resolves and checks a program; `None` if its file cannot be read. `inputs` names the
+    /// bindings that values from outside will replace.
+    fn compile(
+        &mut self,
+        input: &Input,
+        inputs: &FxHashSet<Symbol>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Compiled> {
+        let root = match self.load(input) {
+            Ok(root) => root,
+            Err(unreadable) => {
+                diagnostics.push(*unreadable);
+                return None;
+            }
+        };
+        let checked = self.analyse(root, inputs, diagnostics);
+        order::sort(&self.files, diagnostics);
+        let directory = match &self.files.file(root).path {
+            Some(path) => match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+                _ => PathBuf::from("."),
+            },
+            None => PathBuf::from("."),
+        };
+        Some(Compiled { program: checked.program, directory })
+    }
+
+    /// The tree of a file, as text, with what the parser had to say.
+    pub fn dump_ast(&mut self, input: &Input) -> Result<(String, CheckReport), InternalError> {
+        guarded(|| match self.load(input) {
+            Err(unreadable) => (String::new(), CheckReport { diagnostics: vec![*unreadable] }),
+            Ok(root) => {
+                let parsed = ein_syntax::parse(root, &self.files.file(root).text);
+                let mut report = CheckReport { diagnostics: parsed.diagnostics };
+                order::sort(&self.files, &mut report.diagnostics);
+                (ein_syntax::dump(&parsed.ast), report)
+            }
+        })
+    }
+
+    /// Renders diagnostics of this session.
+    pub fn render(&self, diagnostics: &[Diagnostic], style: render::Style) -> String {
+        render::render(&self.files, diagnostics, style)
+    }
+
+    /// Adds a program's file; one that cannot be read is added empty, so that the diagnostic about
+    /// it has a place.
+    fn load(&mut self, input: &Input) -> Result<FileId, Box<Diagnostic>> {
+        match input {
+            Input::Text { name, text } => Ok(self.files.add(name.clone(), None, text.clone())),
+            Input::File(path) => {
+                let name = path.display().to_string();
+                match self.sources.read(path) {
+                    Ok(text) => Ok(self.files.add(name, Some(path.clone()), text)),
+                    Err(error) => {
+                        let file = self.files.add(name, Some(path.clone()), Arc::from(""));
+                        Err(Box::new(unreadable(file, path, &error)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A program that cannot be read.
+fn unreadable(file: FileId, path: &Path, error: &SourceError) -> Diagnostic {
+    let message = format!("`{}` cannot be read: {error}", path.display());
+    let diagnostic = Diagnostic::new(Code::E0210, Span::new(file, 0, 0), message);
+    match error {
+        SourceError::Directory => diagnostic.help("name a file that ends in `.ein`"),
+        SourceError::NotUtf8(_) => diagnostic.help("save the file as UTF-8"),
+        SourceError::Missing | SourceError::TooLarge | SourceError::Unreadable(_) => diagnostic,
+    }
+}

@@ -1,0 +1,56 @@
+//! What a run is asked to do.
+
+use std::path::PathBuf;
+
+/// How a program is run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Values for top-level names, in the order given; a later one replaces an earlier one.
+    pub inputs: Vec<(String, InputValue)>,
+    /// Only these bindings are outputs; all of them if absent.
+    pub observe: Option<Vec<String>>,
+    /// Where outputs are written as `.npy` files.
+    pub save: Option<PathBuf>,
+    /// What executes the program.
+    pub engine: Engine,
+    /// How many threads it may use; as many as the machine has if absent.
+    pub threads: Option<usize>,
+    /// Whether results must not depend on the number of threads.
+    pub deterministic: bool,
+    /// The most bytes that arrays may take together.
+    pub memory_limit: Option<u64>,
+    /// Whether integer overflow wraps instead of being an error.
+    pub wrapping: bool,
+    /// What the program may do with files.
+    pub access: Access,
+}
+
+/// What a program may do with files.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Directories it may read from besides its own.
+    pub read: Vec<PathBuf>,
+    /// Directories it may write to.
+    pub write: Vec<PathBuf>,
+    /// Whether it may do neither anywhere.
+    pub sandbox: bool,
+}
+
+/// The value of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InputValue {
+    /// The array in a file.
+    File(PathBuf),
+    /// A scalar as it was written: `3.5`, `true`, `word`.
+    Scalar(String),
+}
+
+/// What executes programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The best one there is.
+    #[default]
+    Auto,
+    /// The evaluator of tensor IR: slow and obvious.
+    Eval,
+}

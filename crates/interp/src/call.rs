@@ -1,0 +1,101 @@
+//! Calls. Arguments are evaluated onto the stack of frames, above the caller's frame, and moved
+//! into the slots of the new frame from there.
+
+use ein_base::Span;
+use ein_ir::size;
+use ein_ir::tensor::{Expr, FuncId};
+use ein_scalar::Scalar;
+
+use crate::machine::Machine;
+use crate::stop::{MarkKind, Stop};
+use crate::value::Value;
+
+impl<'p> Machine<'p> {
+    /// A call of a known function.
+    #[inline(never)]
+    pub(crate) fn eval_call(
+        &mut self,
+        func: FuncId,
+        sizes: &'p [size::Expr],
+        closure: Option<&'p Expr>,
+        args: &'p [Expr],
+        span: Span,
+    ) -> Result<Value, Stop> {
+        let start = self.locals.len();
+        for size in sizes {
+            let size = self.size(size, span)?;
+            self.locals.push(Value::Scalar(Scalar::I64(size)));
+        }
+        if let Some(closure) = closure {
+            let value = self.eval(closure)?;
+            self.push_captures(&value, span)?;
+        }
+        for arg in args {
+            let value = self.eval(arg)?;
+            self.locals.push(value);
+        }
+        self.call(func, start, span)
+    }
+
+    /// A call of a function value.
+    #[inline(never)]
+    pub(crate) fn call_value(
+        &mut self,
+        callee: &'p Expr,
+        args: &'p [Expr],
+        span: Span,
+    ) -> Result<Value, Stop> {
+        let value = self.eval(callee)?;
+        let func = match &value {
+            Value::Closure(closure) => closure.func,
+            other => return Err(self.expected(span, "a function", other)),
+        };
+        let Some(func) = func else {
+            return Err(self.malformed(span, "a function value without code is called"));
+        };
+        let start = self.locals.len();
+        self.push_captures(&value, span)?;
+        for arg in args {
+            let value = self.eval(arg)?;
+            self.locals.push(value);
+        }
+        self.call(func, start, span)
+    }
+
+    fn push_captures(&mut self, value: &Value, span: Span) -> Result<(), Stop> {
+        match value {
+            Value::Closure(closure) => {
+                self.locals.extend_from_slice(&closure.captures);
+                Ok(())
+            }
+            other => Err(self.expected(span, "a function", other)),
+        }
+    }
+
+    /// Calls a function with the sizes, captures and arguments that lie on the stack from `start`.
+    pub(crate) fn call(&mut self, func: FuncId, start: usize, span: Span) -> Result<Value, Stop> {
+        let code = &self.program.funcs[func];
+        let given = self.locals.len() - start;
+        if given != code.sizes.len() + code.captures.len() + code.params.len() {
+            return Err(self.malformed(span, format_args!("`{}` got {given} arguments", code.name)));
+        }
+        self.descend(span)?;
+        let (base, slots, marks) = (self.base, self.slots, self.marks.len());
+        self.base = self.locals.len();
+        self.slots = code.slots as usize;
+        self.locals.resize_with(self.base + self.slots, Value::default);
+        self.push_mark(MarkKind::Call(func));
+        let params = code.sizes.iter().chain(&code.captures).chain(&code.params);
+        for (at, param) in params.enumerate() {
+            let value = std::mem::take(&mut self.locals[start + at]);
+            self.bind(*param, value);
+        }
+        let result = self.eval(&code.body)?;
+        self.locals.truncate(start);
+        self.marks.truncate(marks);
+        self.base = base;
+        self.slots = slots;
+        self.depth -= 1;
+        Ok(result)
+    }
+}

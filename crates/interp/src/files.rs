@@ -1,0 +1,249 @@
+//! File access for `std::io`: what may be touched, and touching it.
+//!
+//! A path is taken from the program's directory, links and `..` are resolved, and what comes out
+//! must lie in a directory that was allowed. Files are written under another name and renamed.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use ein_base::{Code, Span};
+use ein_ir::tensor::{Expr, IoOp, Type};
+use ein_runtime::{FileErrorKind, Tensor, format};
+use ein_scalar::{Scalar, ScalarType};
+
+use crate::machine::Machine;
+use crate::stop::Stop;
+use crate::value::Value;
+
+/// What is to be done with a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+impl<'p> Machine<'p> {
+    /// A function of `std::io`.
+    #[inline(never)]
+    pub(crate) fn file_op(&mut self, op: IoOp, args: &[Value], e: &'p Expr) -> Result<Value, Stop> {
+        let span = e.span;
+        let text = |at: usize| match args.get(at) {
+            Some(Value::Str(text)) => Ok(text.as_str()),
+            Some(other) => Err(self.expected(span, "a path or a text", other)),
+            None => Err(self.malformed(span, "an argument is missing")),
+        };
+        match op {
+            IoOp::CurrentDir => match std::env::current_dir() {
+                Ok(path) => Ok(path_value(&path)),
+                Err(error) => Err(self.read_failed(Path::new("."), &error, span)),
+            },
+            IoOp::ScriptDir => Ok(path_value(&self.absolute(Path::new("")))),
+            IoOp::AbsolutePath => Ok(path_value(&self.absolute(Path::new(text(0)?)))),
+            IoOp::FileExists => Ok(self.allowed(text(0)?, Access::Read, span)?.exists().into()),
+            IoOp::IsFile => Ok(self.allowed(text(0)?, Access::Read, span)?.is_file().into()),
+            IoOp::IsDir => Ok(self.allowed(text(0)?, Access::Read, span)?.is_dir().into()),
+            IoOp::FileSize => {
+                let path = self.allowed(text(0)?, Access::Read, span)?;
+                let size = self.read(&path, fs::metadata(&path), span)?.len();
+                self.integer(size, e)
+            }
+            IoOp::ListDir => {
+                let path = self.allowed(text(0)?, Access::Read, span)?;
+                let mut names = Vec::new();
+                for entry in self.read(&path, fs::read_dir(&path), span)? {
+                    let entry = self.read(&path, entry, span)?;
+                    names.push(entry.file_name().to_string_lossy().into_owned());
+                }
+                names.sort_unstable();
+                let count = names.len();
+                self.array_of(&Type::Str, vec![count], names.into_iter().map(Value::str), span)
+            }
+            IoOp::ReadFile => {
+                let path = self.allowed(text(0)?, Access::Read, span)?;
+                Ok(Value::str(self.read(&path, fs::read_to_string(&path), span)?))
+            }
+            IoOp::LoadNpy => {
+                let path = self.allowed(text(0)?, Access::Read, span)?;
+                self.load_npy(&path, span)
+            }
+            IoOp::SaveNpy => {
+                let path = self.allowed(text(0)?, Access::Write, span)?;
+                self.save_npy(&path, args.get(1), span)
+            }
+            IoOp::CreateDir => {
+                let path = self.allowed(text(0)?, Access::Write, span)?;
+                self.written(&path, fs::create_dir_all(&path), span)
+            }
+            IoOp::RemoveDir => {
+                let path = self.allowed(text(0)?, Access::Write, span)?;
+                self.written(&path, fs::remove_dir(&path), span)
+            }
+            IoOp::DeleteFile => {
+                let path = self.allowed(text(0)?, Access::Write, span)?;
+                self.written(&path, fs::remove_file(&path), span)
+            }
+            IoOp::CopyFile => {
+                let from = self.allowed(text(0)?, Access::Read, span)?;
+                let to = self.allowed(text(1)?, Access::Write, span)?;
+                let bytes = self.read(&from, fs::read(&from), span)?;
+                self.written(&to, write_whole(&to, &bytes), span)
+            }
+            IoOp::MoveFile => {
+                let from = self.allowed(text(0)?, Access::Write, span)?;
+                let to = self.allowed(text(1)?, Access::Write, span)?;
+                self.written(&to, fs::rename(&from, &to), span)
+            }
+            IoOp::WriteFile => {
+                let path = self.allowed(text(0)?, Access::Write, span)?;
+                self.written(&path, write_whole(&path, text(1)?.as_bytes()), span)
+            }
+            IoOp::AppendFile => {
+                let path = self.allowed(text(0)?, Access::Write, span)?;
+                let mut bytes = match fs::read(&path) {
+                    Ok(bytes) => bytes,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+                    Err(error) => return Err(self.read_failed(&path, &error, span)),
+                };
+                bytes.extend_from_slice(text(1)?.as_bytes());
+                self.written(&path, write_whole(&path, &bytes), span)
+            }
+        }
+    }
+
+    fn load_npy(&self, path: &Path, span: Span) -> Result<Value, Stop> {
+        let error = match format::read(path, None, &self.options.memory) {
+            Ok(tensor) => return Ok(Value::tensor(tensor)),
+            Err(error) => error,
+        };
+        let code = match error.kind {
+            FileErrorKind::Missing | FileErrorKind::Unreadable => Code::E0902,
+            FileErrorKind::Malformed | FileErrorKind::NoSuchArray => Code::E0903,
+            FileErrorKind::UnsupportedType => Code::E0904,
+            FileErrorKind::TooLarge => Code::E0805,
+        };
+        Err(self.fail(code, span, format!("cannot read {error}")))
+    }
+
+    fn save_npy(&self, path: &Path, value: Option<&Value>, span: Span) -> Result<Value, Stop> {
+        let tensor = match value.unwrap_or(&Value::Unit) {
+            Value::Tensor(tensor) => tensor.clone(),
+            Value::Scalar(scalar) => Tensor::scalar(*scalar).into(),
+            other => return Err(self.expected(span, "an array of numbers", other)),
+        };
+        match format::write(path, &[("", &tensor)]) {
+            Ok(()) => Ok(true.into()),
+            Err(error) => Err(self.fail(Code::E0907, span, format!("cannot write {error}"))),
+        }
+    }
+
+    fn integer(&self, value: u64, e: &Expr) -> Result<Value, Stop> {
+        let ty = e.ty.scalar().unwrap_or(ScalarType::I64);
+        match Scalar::from_i128(i128::from(value), ty) {
+            Some(value) => Ok(Value::Scalar(value)),
+            None => Err(self.too_large(e.span, value as i64, ty.name())),
+        }
+    }
+
+    fn read<T>(&self, path: &Path, result: io::Result<T>, span: Span) -> Result<T, Stop> {
+        result.map_err(|error| self.read_failed(path, &error, span))
+    }
+
+    #[cold]
+    fn read_failed(&self, path: &Path, error: &io::Error, span: Span) -> Stop {
+        let message = format!("cannot read `{}`: {error}", path.display());
+        self.fail(Code::E0902, span, message)
+    }
+
+    fn written(&self, path: &Path, result: io::Result<()>, span: Span) -> Result<Value, Stop> {
+        match result {
+            Ok(()) => Ok(true.into()),
+            Err(error) => {
+                let message = format!("cannot write `{}`: {error}", path.display());
+                Err(self.fail(Code::E0907, span, message))
+            }
+        }
+    }
+
+    /// A path from the program's directory, as text: links are not followed.
+    fn absolute(&self, path: &Path) -> PathBuf {
+        let own = &self.options.script_dir;
+        let start = std::path::absolute(own).unwrap_or_else(|_| own.clone());
+        let mut clean = PathBuf::new();
+        for part in start.join(path).components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    clean.pop();
+                }
+                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                    clean.push(part)
+                }
+            }
+        }
+        clean
+    }
+
+    /// Where a path really leads, if that may be touched.
+    fn allowed(&self, path: &str, access: Access, span: Span) -> Result<PathBuf, Stop> {
+        let options = self.options;
+        let own = (access == Access::Read && !options.sandbox).then_some(&options.script_dir);
+        let more = if access == Access::Read { &options.allow_read } else { &options.allow_write };
+        let real = real_path(&options.script_dir.join(path));
+        let inside = |real: &PathBuf| {
+            let mut roots = own.into_iter().chain(more);
+            roots.any(|root| fs::canonicalize(root).is_ok_and(|root| real.starts_with(root)))
+        };
+        match real {
+            Some(real) if inside(&real) => Ok(real),
+            _ => {
+                let (verb, option) = match access {
+                    Access::Read => ("read", "--allow-read"),
+                    Access::Write => ("write", "--allow-write"),
+                };
+                let message = format!("the program may not {verb} `{path}`");
+                let stop = self.fail(Code::E0906, span, message);
+                match stop {
+                    Stop::Error(it) => {
+                        Err(it.help(format!("allow its directory with `{option} DIR`")).into())
+                    }
+                    Stop::Interrupted => Err(stop),
+                }
+            }
+        }
+    }
+}
+
+/// A path without links and `..`. What does not exist yet must lie below something that does, and
+/// must not climb.
+fn real_path(path: &Path) -> Option<PathBuf> {
+    if let Ok(real) = fs::canonicalize(path) {
+        return Some(real);
+    }
+    let name = match path.components().next_back()? {
+        Component::Normal(name) => name,
+        Component::CurDir | Component::ParentDir => return None,
+        Component::Prefix(_) | Component::RootDir => return None,
+    };
+    let parent = match path.parent()? {
+        parent if parent.as_os_str().is_empty() => Path::new("."),
+        parent => parent,
+    };
+    Some(real_path(parent)?.join(name))
+}
+
+/// Writes a file in one piece or not at all.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".part{}", std::process::id()));
+    let part = path.with_file_name(name);
+    let result = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
+    if result.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    result
+}
+
+fn path_value(path: &Path) -> Value {
+    Value::str(path.to_string_lossy())
+}

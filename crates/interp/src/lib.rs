@@ -1,0 +1,154 @@
+//! The oracle: a plain, obviously correct evaluator of tensor IR.
+//!
+//! It walks the tree, keeps every value whole, checks every read (also those that were proved),
+//! and computes recurrences on demand with a memo, so that no order has to be trusted. Every other
+//! engine is judged by it. It shares with them what a scalar operation means (`ein-scalar`) and
+//! how arrays are stored (`ein-runtime`), and nothing else.
+//!
+//! * [`run`] and [`run_test`] evaluate a program; [`Outcome`] holds what came of it.
+//! * [`Options`] are the limits and permissions, [`Host`] is the world outside.
+//! * [`Value`] is what expressions evaluate to; [`display`] shows it as `print` does.
+//! * [`with_big_stack`] runs work on a thread on which deep recursion fits.
+//!
+//! Needs: checked programs without derivative requests, in which everything bound inside an
+//! expression (index variables, `where` bindings, blocks, patterns) lives in a local slot.
+//!
+//! Does not know: loop IR, any optimisation, the checker, terminals.
+
+mod array;
+mod assemble;
+mod call;
+mod convert;
+mod definition;
+mod display;
+mod eval;
+mod files;
+mod host;
+mod index;
+mod machine;
+mod numeric;
+mod pattern;
+mod recurrence;
+mod reduce;
+mod stack;
+mod stop;
+mod text;
+mod value;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ein_base::{Code, Diagnostic, Symbol};
+use ein_ir::tensor::{FuncId, Program, Type, VarId};
+use ein_runtime::Memory;
+
+pub use display::display;
+pub use stack::{BIG_STACK_BYTES, with_big_stack};
+pub use value::{Closure, DataValue, Objects, Value};
+
+use machine::Machine;
+use stop::Stop;
+
+/// The limits and permissions of a run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether integers wrap instead of failing on overflow.
+    pub wrapping: bool,
+    /// Where arrays are allocated, with its limit.
+    pub memory: Memory,
+    /// The directory of the program: readable, and where relative paths start.
+    pub script_dir: PathBuf,
+    /// Whether not even `script_dir` may be read.
+    pub sandbox: bool,
+    /// Further directories that may be read.
+    pub allow_read: Vec<PathBuf>,
+    /// The directories that may be written.
+    pub allow_write: Vec<PathBuf>,
+    /// Set from outside to end the run.
+    pub interrupted: Arc<AtomicBool>,
+    /// How many calls (and recurrence points computed on demand) may be under way at once.
+    pub max_depth: usize,
+    /// The stack of the thread that calls [`run`], in bytes; what [`with_big_stack`] gave it, or
+    /// one mebibyte, if absent. Recursion that comes near its end is E0808.
+    pub stack_bytes: Option<usize>,
+}
+
+impl Options {
+    /// The usual limits: no file access, trapping integers, twenty thousand calls.
+    pub fn new(memory: Memory) -> Options {
+        Options {
+            wrapping: false,
+            memory,
+            script_dir: PathBuf::from("."),
+            sandbox: false,
+            allow_read: Vec::new(),
+            allow_write: Vec::new(),
+            interrupted: Arc::default(),
+            max_depth: 20_000,
+            stack_bytes: None,
+        }
+    }
+}
+
+/// The world outside the program.
+pub trait Host {
+    /// Writes a line of output; the newline is not in it.
+    fn print(&mut self, line: &str);
+
+    /// The value given from outside for a top-level name of type `ty`. What comes back is checked
+    /// against the type by the evaluator (E0904, E0905).
+    fn input(&mut self, name: Symbol, ty: &Type) -> Result<Value, InputError>;
+}
+
+/// Why there is no input.
+#[derive(Clone, Debug)]
+pub struct InputError {
+    /// E0901 if it was not given, E0902 or E0903 if its file cannot be read.
+    pub code: Code,
+    /// One plain sentence.
+    pub message: String,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The outputs that were computed, in the order of `program.outputs`.
+    pub outputs: Vec<(VarId, Value)>,
+    /// Why it ended early.
+    pub error: Option<Diagnostic>,
+    /// Whether it ended because [`Options::interrupted`] was set.
+    pub interrupted: bool,
+    /// The value of `main`.
+    pub result: Option<Value>,
+}
+
+/// Evaluates the top level, then `main` if the program has one to call.
+pub fn run(program: &Program, options: &Options, host: &mut dyn Host) -> Outcome {
+    run_then(program, options, host, program.main)
+}
+
+/// Evaluates the top level, then the test block with this number.
+pub fn run_test(program: &Program, options: &Options, host: &mut dyn Host, test: usize) -> Outcome {
+    run_then(program, options, host, program.tests.get(test).map(|(_, _, func)| *func))
+}
+
+fn run_then(
+    program: &Program,
+    options: &Options,
+    host: &mut dyn Host,
+    entry: Option<FuncId>,
+) -> Outcome {
+    let mut machine = Machine::new(program, options, host);
+    let result = machine.top_level().and_then(|()| match entry {
+        Some(func) => machine.enter(func).map(Some),
+        None => Ok(None),
+    });
+    let outputs = machine.outputs();
+    let (result, error, interrupted) = match result {
+        Ok(value) => (value, None, false),
+        Err(Stop::Error(diagnostic)) => (None, Some(*diagnostic), false),
+        Err(Stop::Interrupted) => (None, None, true),
+    };
+    Outcome { outputs, error, interrupted, result }
+}

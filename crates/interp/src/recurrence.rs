@@ -1,0 +1,342 @@
+//! Definitions that read themselves: points are computed in the order that the checker derived, and
+//! a point that is read before its turn is computed on demand.
+//!
+//! Each point is unset, under way, or done. A point that needs itself is an error. A demanded point
+//! is computed in a copy of the frame in which the definition stands, so that the indices of the
+//! point that asked keep their values.
+
+use ein_base::{Code, Span};
+use ein_ir::tensor::{Clause, ClauseSlot, Expr, IndexArg, Recurrence, Tensor};
+
+use crate::array::count;
+use crate::definition::Build;
+use crate::machine::Machine;
+use crate::stop::{MarkKind, Stop};
+use crate::value::Value;
+
+/// A recurrence under way.
+pub(crate) struct Pending<'p> {
+    tensor: &'p Tensor,
+    build: Build<'p>,
+    /// For each point: 0 if no clause covers it, the number of its clause plus one, `UNDER_WAY`,
+    /// or `DONE`.
+    states: Vec<u32>,
+    /// The frame in which the definition stands.
+    base: usize,
+    slots: usize,
+}
+
+const DONE: u32 = u32::MAX;
+const UNDER_WAY: u32 = u32::MAX - 1;
+
+impl Pending<'_> {
+    /// The extents, those of array-valued bodies as far as known.
+    pub(crate) fn full_shape(&self) -> &[usize] {
+        &self.build.shape
+    }
+
+    /// The number of the point at this index, if it is one.
+    fn point(&self, at: &[i64]) -> Option<usize> {
+        let outer = &self.build.outer;
+        if at.len() != outer.len() {
+            return None;
+        }
+        at.iter().zip(outer).try_fold(0, |point, (at, extent)| {
+            let at = usize::try_from(*at).ok().filter(|at| at < extent)?;
+            Some(point * extent + at)
+        })
+    }
+}
+
+impl<'p> Machine<'p> {
+    /// Fills a definition that reads itself.
+    pub(crate) fn recurrence(
+        &mut self,
+        tensor: &'p Tensor,
+        build: Build<'p>,
+    ) -> Result<Build<'p>, Stop> {
+        let (outer, span) = (build.outer.clone(), build.span);
+        let mut states = vec![0; count(&outer)];
+        for (number, clause) in tensor.clauses.iter().enumerate() {
+            self.check_slots(clause, outer.len())?;
+            self.claim(clause, 0, 0, &outer, number as u32 + 1, &mut states)?;
+        }
+        let id = self.pending.len();
+        let (base, slots) = (self.base, self.slots);
+        self.pending.push(Pending { tensor, build, states, base, slots });
+        if let Some(var) = tensor.self_var {
+            self.bind(var, Value::Pending(id as u32));
+        }
+        let order = order(tensor.recurrence.as_ref(), &outer);
+        self.run_order(id, &order, 0)?;
+        if let Some(var) = tensor.self_var {
+            self.bind(var, Value::Unit);
+        }
+        match self.pending.pop() {
+            Some(pending) => Ok(pending.build),
+            None => Err(self.malformed(span, "a recurrence was lost")),
+        }
+    }
+
+    /// Notes which points a clause covers.
+    fn claim(
+        &mut self,
+        clause: &'p Clause,
+        axis: usize,
+        point: usize,
+        outer: &[usize],
+        owner: u32,
+        states: &mut [u32],
+    ) -> Result<(), Stop> {
+        let Some(slot) = clause.slots.get(axis) else {
+            states[point] = owner;
+            return Ok(());
+        };
+        let (lo, hi) = self.slot_domain(slot, axis, outer[axis], clause)?;
+        for at in lo..hi {
+            self.tick()?;
+            if let ClauseSlot::Loop(binder) = slot {
+                let index = self.index_value(at, binder.lo.span)?;
+                self.bind(binder.var, index);
+            }
+            let row = point * outer[axis] + at as usize;
+            self.claim(clause, axis + 1, row, outer, owner, states)?;
+        }
+        Ok(())
+    }
+
+    /// Computes the points in order.
+    fn run_order(&mut self, id: usize, order: &[Step], point: usize) -> Result<(), Stop> {
+        let Some((step, rest)) = order.split_first() else {
+            self.tick()?;
+            return self.compute(id, point);
+        };
+        for at in 0..step.extent {
+            let at = if step.backward { step.extent - 1 - at } else { at };
+            self.run_order(id, rest, point + at * step.stride)?;
+        }
+        Ok(())
+    }
+
+    /// Computes a point in the current frame, unless that has happened.
+    fn compute(&mut self, id: usize, point: usize) -> Result<(), Stop> {
+        let state = self.pending[id].states[point];
+        if matches!(state, 0 | DONE | UNDER_WAY) {
+            return Ok(());
+        }
+        let tensor = self.pending[id].tensor;
+        let clause = &tensor.clauses[state as usize - 1];
+        let marks = self.marks.len();
+        let mut rest = point;
+        for (axis, slot) in clause.slots.iter().enumerate().rev() {
+            let extent = self.pending[id].build.outer[axis];
+            let at = rest % extent;
+            rest /= extent;
+            if let ClauseSlot::Loop(binder) = slot {
+                let index = self.index_value(at as i64, binder.lo.span)?;
+                self.bind(binder.var, index);
+            }
+        }
+        for slot in &clause.slots {
+            if let ClauseSlot::Loop(binder) = slot {
+                self.push_mark(MarkKind::Index(binder.var));
+            }
+        }
+        self.pending[id].states[point] = UNDER_WAY;
+        let value = match self.clause_value(clause) {
+            Ok(value) => value,
+            Err(stop) => {
+                // A `try` may go on, and ask again.
+                self.pending[id].states[point] = state;
+                return Err(stop);
+            }
+        };
+        if let Some(value) = value {
+            self.write_pending(id, point, value, clause.span)?;
+        }
+        self.pending[id].states[point] = DONE;
+        self.marks.truncate(marks);
+        Ok(())
+    }
+
+    fn write_pending(
+        &mut self,
+        id: usize,
+        point: usize,
+        value: Value,
+        span: Span,
+    ) -> Result<(), Stop> {
+        if let (Value::Scalar(_), Some(cells)) = (&value, self.pending[id].build.scalars()) {
+            return match cells.set(point, value) {
+                Ok(()) => Ok(()),
+                Err(value) => Err(self.expected(span, "an element of the definition", &value)),
+            };
+        }
+        // Taken out and put back: writing an array needs the machine.
+        let mut build = std::mem::replace(&mut self.pending[id].build, Build::nothing(span));
+        let result = self.write(&mut build, point, value, span);
+        self.pending[id].build = build;
+        result
+    }
+
+    /// Makes sure that a point has its value.
+    fn demand(&mut self, id: usize, point: usize, span: Span) -> Result<(), Stop> {
+        match self.pending[id].states[point] {
+            0 | DONE => return Ok(()),
+            UNDER_WAY => return Err(self.cycle(id, point, span)),
+            _ => {}
+        }
+        self.descend(span)?;
+        let (from, count) = (self.pending[id].base, self.pending[id].slots);
+        let (base, slots, start) = (self.base, self.slots, self.locals.len());
+        self.locals.extend_from_within(from..from + count);
+        self.base = start;
+        self.slots = count;
+        self.push_mark(MarkKind::Definition(self.pending[id].tensor.name));
+        self.compute(id, point)?;
+        self.marks.pop();
+        self.locals.truncate(start);
+        self.base = base;
+        self.slots = slots;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn cycle(&self, id: usize, point: usize, span: Span) -> Stop {
+        let build = &self.pending[id].build;
+        let mut rest = point;
+        let mut at: Vec<String> = Vec::new();
+        for extent in build.outer.iter().rev() {
+            at.push((rest % extent).to_string());
+            rest /= extent;
+        }
+        at.reverse();
+        let name = build.name.map_or("the definition".to_owned(), |name| name.to_string());
+        let message = format!("`{name}[{}]` depends on itself", at.join(", "));
+        self.fail(Code::E0601, span, message)
+    }
+
+    /// A read of a definition from inside itself.
+    #[inline(never)]
+    pub(crate) fn pending_index(
+        &mut self,
+        id: u32,
+        at: &[i64],
+        indices: &'p [IndexArg],
+        base: &'p Expr,
+        e: &'p Expr,
+    ) -> Result<Value, Stop> {
+        let id = self.still_pending(id, e.span)?;
+        if let Some(point) = self.pending[id].point(at) {
+            self.demand(id, point, e.span)?;
+            if let Some(element) = self.pending[id].build.element(point) {
+                return Ok(element);
+            }
+        }
+        let outer = self.pending[id].build.outer.clone();
+        let mut ranges: Vec<(usize, usize)> = outer.iter().map(|extent| (0, *extent)).collect();
+        let declared = at.len().min(outer.len());
+        for axis in 0..declared {
+            let here = self.in_bounds(at[axis], outer[axis], axis, indices, base, e.span)?;
+            ranges[axis] = (here, here + 1);
+        }
+        let part = self.pending_part(id, &ranges, declared, e.span)?;
+        self.index_rest(part, &at[declared..], declared, indices, base, e.span)
+    }
+
+    /// The sub-array of these ranges, without the first `dropped` axes: a copy, whose points have
+    /// all been computed.
+    fn pending_part(
+        &mut self,
+        id: usize,
+        ranges: &[(usize, usize)],
+        dropped: usize,
+        span: Span,
+    ) -> Result<Value, Stop> {
+        let outer = self.pending[id].build.outer.clone();
+        let mut points = vec![0];
+        for (extent, (lo, hi)) in outer.iter().zip(ranges) {
+            let rows = points.iter().flat_map(|row| (*lo..*hi).map(move |at| row * extent + at));
+            points = rows.collect();
+        }
+        for point in &points {
+            self.demand(id, *point, span)?;
+        }
+        let build = &self.pending[id].build;
+        let mut shape: Vec<usize> = ranges[dropped..].iter().map(|(lo, hi)| hi - lo).collect();
+        shape.extend_from_slice(&build.shape[outer.len()..]);
+        let mut cells = self.cells(build.elem(), &shape, build.name, span)?;
+        let elements = points.iter().flat_map(|point| build.elements(*point));
+        for (at, element) in elements.enumerate() {
+            if let Err(value) = cells.set(at, element) {
+                return Err(self.expected(span, "an element of the definition", &value));
+            }
+        }
+        Ok(cells.finish(shape))
+    }
+
+    /// A value that is not under way: a definition seen from inside itself is computed whole.
+    #[inline]
+    pub(crate) fn settle(&mut self, value: Value, span: Span) -> Result<Value, Stop> {
+        match value {
+            Value::Pending(id) => {
+                let id = self.still_pending(id, span)?;
+                let outer = &self.pending[id].build.outer;
+                let ranges: Vec<(usize, usize)> = outer.iter().map(|n| (0, *n)).collect();
+                self.pending_part(id, &ranges, 0, span)
+            }
+            value => Ok(value),
+        }
+    }
+
+    /// A slice of a definition from inside itself.
+    pub(crate) fn pending_slice(
+        &mut self,
+        id: u32,
+        axis: usize,
+        lo: usize,
+        hi: usize,
+        span: Span,
+    ) -> Result<Value, Stop> {
+        let id = self.still_pending(id, span)?;
+        let outer = &self.pending[id].build.outer;
+        let mut ranges: Vec<(usize, usize)> = outer.iter().map(|n| (0, *n)).collect();
+        match ranges.get_mut(axis) {
+            Some(range) => *range = (lo, hi.max(lo)),
+            None => return Err(self.malformed(span, "a slice of an axis that is not declared")),
+        }
+        self.pending_part(id, &ranges, 0, span)
+    }
+
+    /// The number of a recurrence, if it is under way: a closure may have carried it away.
+    fn still_pending(&self, id: u32, span: Span) -> Result<usize, Stop> {
+        let id = id as usize;
+        if id < self.pending.len() {
+            return Ok(id);
+        }
+        Err(self.malformed(span, "a read of a definition from inside itself, after its end"))
+    }
+}
+
+/// One loop of the order.
+struct Step {
+    extent: usize,
+    stride: usize,
+    backward: bool,
+}
+
+/// The recurrence axes outermost, then the others.
+fn order(recurrence: Option<&Recurrence>, outer: &[usize]) -> Vec<Step> {
+    let axes = recurrence.map(|recurrence| recurrence.axes.as_slice()).unwrap_or_default();
+    let first = axes.iter().map(|axis| (axis.axis, axis.backward));
+    let others = (0..outer.len()).filter(|axis| axes.iter().all(|step| step.axis != *axis));
+    first
+        .chain(others.map(|axis| (axis, false)))
+        .filter(|(axis, _)| *axis < outer.len())
+        .map(|(axis, backward)| {
+            let stride = count(&outer[axis + 1..]);
+            Step { extent: outer[axis], stride, backward }
+        })
+        .collect()
+}

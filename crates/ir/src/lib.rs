@@ -1,0 +1,6 @@
+//! The intermediate representations and the algebra of symbolic integers.
+//!
+//! Does not know: trees, the checker's tables, passes, engines.
+
+pub mod size;
+pub mod tensor;

@@ -1,0 +1,248 @@
+//! The one way to reach the parts of an expression: direct children, in evaluation order, the
+//! domains of binders included. Passes that need more context match on the kinds they care about
+//! and leave the rest to these.
+
+use super::{Binder, Clause, ClauseSlot, CompClause, Derivative, Expr, ExprKind, Item, Stmt, StmtKind};
+
+/// Calls `f` on every direct child of an expression.
+pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
+    match &*e.kind {
+        ExprKind::Const(_)
+        | ExprKind::Str(_)
+        | ExprKind::Unit
+        | ExprKind::Var(_)
+        | ExprKind::Size(_)
+        | ExprKind::Error => {}
+        ExprKind::Unary(_, a)
+        | ExprKind::Cast(a)
+        | ExprKind::TupleGet(a, _)
+        | ExprKind::FieldGet(a, _)
+        | ExprKind::Try(a)
+        | ExprKind::Permute { base: a, .. }
+        | ExprKind::Specialise { value: a, .. }
+        | ExprKind::Assert { value: a, .. }
+        | ExprKind::Derivative(Derivative::Tangent(a)) => f(a),
+        ExprKind::Binary(_, a, b)
+        | ExprKind::And(a, b)
+        | ExprKind::Or(a, b)
+        | ExprKind::Range(a, b)
+        | ExprKind::Join { left: a, right: b, .. }
+        | ExprKind::Gather { base: a, indices: b, .. }
+        | ExprKind::Derivative(Derivative::Quotient { target: a, parameter: b }) => {
+            f(a);
+            f(b);
+        }
+        ExprKind::If { cond, then, otherwise } => {
+            f(cond);
+            f(then);
+            f(otherwise);
+        }
+        ExprKind::Block { stmts, value } => {
+            stmts.iter().for_each(|stmt| each_in_stmt(stmt, f));
+            f(value);
+        }
+        ExprKind::Match { value, arms } => {
+            f(value);
+            for arm in arms {
+                arm.guard.iter().for_each(&mut *f);
+                f(&arm.value);
+            }
+        }
+        ExprKind::Tensor(tensor) => {
+            tensor.clauses.iter().for_each(|clause| each_in_clause(clause, f));
+        }
+        ExprKind::Reduce(reduce) => {
+            reduce.binders.iter().for_each(|binder| each_in_binder(binder, f));
+            reduce.items.iter().for_each(|item| each_in_item(item, f));
+            f(&reduce.value);
+        }
+        ExprKind::Index { base, indices } => {
+            f(base);
+            indices.iter().for_each(|index| f(&index.value));
+        }
+        ExprKind::Slice { base, lo, hi, .. } => {
+            f(base);
+            lo.iter().chain(hi).for_each(f);
+        }
+        ExprKind::Array(items)
+        | ExprKind::Tuple(items)
+        | ExprKind::Make { fields: items, .. }
+        | ExprKind::Closure { captures: items, .. }
+        | ExprKind::Host(_, items) => items.iter().for_each(f),
+        ExprKind::Comprehension { clauses, body } => {
+            for clause in clauses {
+                match clause {
+                    CompClause::Generator(_, e)
+                    | CompClause::Condition(e)
+                    | CompClause::Binding(_, e) => f(e),
+                }
+            }
+            f(body);
+        }
+        ExprKind::Call { closure, args, .. } => {
+            closure.iter().for_each(&mut *f);
+            args.iter().for_each(f);
+        }
+        ExprKind::CallValue { callee, args } => {
+            f(callee);
+            args.iter().for_each(f);
+        }
+    }
+}
+
+/// Calls `f` on every expression of a statement.
+pub fn each_in_stmt<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a Expr)) {
+    match &stmt.kind {
+        StmtKind::Let(_, e) | StmtKind::Destructure(_, e) | StmtKind::Expr(e) => f(e),
+        StmtKind::Require(_) => {}
+    }
+}
+
+/// Calls `f` on every expression of a clause.
+pub fn each_in_clause<'a>(clause: &'a Clause, f: &mut dyn FnMut(&'a Expr)) {
+    for slot in &clause.slots {
+        if let ClauseSlot::Loop(binder) = slot {
+            each_in_binder(binder, f);
+        }
+    }
+    clause.items.iter().for_each(|item| each_in_item(item, f));
+    f(&clause.value);
+    clause.otherwise.iter().for_each(f);
+}
+
+fn each_in_binder<'a>(binder: &'a Binder, f: &mut dyn FnMut(&'a Expr)) {
+    f(&binder.lo);
+    f(&binder.hi);
+}
+
+fn each_in_item<'a>(item: &'a Item, f: &mut dyn FnMut(&'a Expr)) {
+    match item {
+        Item::Let(_, e) | Item::Guard(e) => f(e),
+    }
+}
+
+/// Calls `f` on every direct child of an expression, for change.
+pub fn each_child_mut(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+    match &mut *e.kind {
+        ExprKind::Const(_)
+        | ExprKind::Str(_)
+        | ExprKind::Unit
+        | ExprKind::Var(_)
+        | ExprKind::Size(_)
+        | ExprKind::Error => {}
+        ExprKind::Unary(_, a)
+        | ExprKind::Cast(a)
+        | ExprKind::TupleGet(a, _)
+        | ExprKind::FieldGet(a, _)
+        | ExprKind::Try(a)
+        | ExprKind::Permute { base: a, .. }
+        | ExprKind::Specialise { value: a, .. }
+        | ExprKind::Assert { value: a, .. }
+        | ExprKind::Derivative(Derivative::Tangent(a)) => f(a),
+        ExprKind::Binary(_, a, b)
+        | ExprKind::And(a, b)
+        | ExprKind::Or(a, b)
+        | ExprKind::Range(a, b)
+        | ExprKind::Join { left: a, right: b, .. }
+        | ExprKind::Gather { base: a, indices: b, .. }
+        | ExprKind::Derivative(Derivative::Quotient { target: a, parameter: b }) => {
+            f(a);
+            f(b);
+        }
+        ExprKind::If { cond, then, otherwise } => {
+            f(cond);
+            f(then);
+            f(otherwise);
+        }
+        ExprKind::Block { stmts, value } => {
+            stmts.iter_mut().for_each(|stmt| each_in_stmt_mut(stmt, f));
+            f(value);
+        }
+        ExprKind::Match { value, arms } => {
+            f(value);
+            for arm in arms {
+                arm.guard.iter_mut().for_each(&mut *f);
+                f(&mut arm.value);
+            }
+        }
+        ExprKind::Tensor(tensor) => {
+            tensor.clauses.iter_mut().for_each(|clause| each_in_clause_mut(clause, f));
+        }
+        ExprKind::Reduce(reduce) => {
+            for binder in &mut reduce.binders {
+                f(&mut binder.lo);
+                f(&mut binder.hi);
+            }
+            reduce.items.iter_mut().for_each(|item| each_in_item_mut(item, f));
+            f(&mut reduce.value);
+        }
+        ExprKind::Index { base, indices } => {
+            f(base);
+            indices.iter_mut().for_each(|index| f(&mut index.value));
+        }
+        ExprKind::Slice { base, lo, hi, .. } => {
+            f(base);
+            lo.iter_mut().chain(hi).for_each(f);
+        }
+        ExprKind::Array(items)
+        | ExprKind::Tuple(items)
+        | ExprKind::Make { fields: items, .. }
+        | ExprKind::Closure { captures: items, .. }
+        | ExprKind::Host(_, items) => items.iter_mut().for_each(f),
+        ExprKind::Comprehension { clauses, body } => {
+            for clause in clauses {
+                match clause {
+                    CompClause::Generator(_, e)
+                    | CompClause::Condition(e)
+                    | CompClause::Binding(_, e) => f(e),
+                }
+            }
+            f(body);
+        }
+        ExprKind::Call { closure, args, .. } => {
+            closure.iter_mut().for_each(&mut *f);
+            args.iter_mut().for_each(f);
+        }
+        ExprKind::CallValue { callee, args } => {
+            f(callee);
+            args.iter_mut().for_each(f);
+        }
+    }
+}
+
+/// Calls `f` on every expression of a statement, for change.
+pub fn each_in_stmt_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
+    match &mut stmt.kind {
+        StmtKind::Let(_, e) | StmtKind::Destructure(_, e) | StmtKind::Expr(e) => f(e),
+        StmtKind::Require(_) => {}
+    }
+}
+
+/// Calls `f` on every expression of a clause, for change.
+pub fn each_in_clause_mut(clause: &mut Clause, f: &mut dyn FnMut(&mut Expr)) {
+    for slot in &mut clause.slots {
+        if let ClauseSlot::Loop(binder) = slot {
+            f(&mut binder.lo);
+            f(&mut binder.hi);
+        }
+    }
+    clause.items.iter_mut().for_each(|item| each_in_item_mut(item, f));
+    f(&mut clause.value);
+    clause.otherwise.iter_mut().for_each(f);
+}
+
+fn each_in_item_mut(item: &mut Item, f: &mut dyn FnMut(&mut Expr)) {
+    match item {
+        Item::Let(_, e) | Item::Guard(e) => f(e),
+    }
+}
+
+/// Whether an expression mentions a variable, directly or in a size.
+pub fn any(e: &Expr, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
+    if test(e) {
+        return true;
+    }
+    let mut found = false;
+    each_child(e, &mut |child| found = found || any(child, test));
+    found
+}

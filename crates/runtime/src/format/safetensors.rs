@@ -1,0 +1,135 @@
+//! The `.safetensors` format: a header in JSON, then the elements of all arrays.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use ein_scalar::ScalarType;
+use serde_json::{Map, Value, json};
+
+use super::{Fault, FileErrorKind, byte_count, choose, open, read_elements, write_elements};
+use crate::{Memory, Tensor};
+
+/// The format itself allows no longer header.
+const LONGEST_HEADER: u64 = 100_000_000;
+
+/// What the header says of an array.
+#[derive(Debug)]
+struct Entry {
+    dtype: String,
+    shape: Vec<usize>,
+    /// First and last byte, counted from the end of the header.
+    start: u64,
+    end: u64,
+}
+
+/// Reads one array.
+pub(super) fn read(path: &Path, name: Option<&str>, memory: &Memory) -> Result<Tensor, Fault> {
+    let (mut file, length) = open(path)?;
+    let (entries, data) = header(&mut file, length)?;
+    let (_, entry) = choose(&entries, name)?;
+    let ty = element_type(&entry.dtype).ok_or_else(|| {
+        let detail = format!("elements of type {:?} are not supported", entry.dtype);
+        Fault::new(FileErrorKind::UnsupportedType, detail)
+    })?;
+    file.seek(SeekFrom::Start(data + entry.start))?;
+    read_elements(&mut file, ty, &entry.shape, false, memory)
+}
+
+/// The names of the arrays.
+pub(super) fn names(path: &Path) -> Result<Vec<String>, Fault> {
+    let (mut file, length) = open(path)?;
+    let (entries, _) = header(&mut file, length)?;
+    Ok(entries.into_iter().map(|(name, _)| name).collect())
+}
+
+/// The arrays by name, and where their elements start. Each byte belongs to exactly one.
+fn header(file: &mut File, length: u64) -> Result<(Vec<(String, Entry)>, u64), Fault> {
+    let mut size = [0; 8];
+    file.read_exact(&mut size)?;
+    let size = u64::from_le_bytes(size);
+    if size > length.saturating_sub(8).min(LONGEST_HEADER) {
+        return Err(Fault::malformed("the header is longer than the file"));
+    }
+    let mut text = vec![0; size as usize];
+    file.read_exact(&mut text)?;
+    let header: Map<String, Value> = serde_json::from_slice(&text)
+        .map_err(|error| Fault::malformed(format!("the header is not JSON: {error}")))?;
+    let mut entries = Vec::new();
+    for (name, value) in header {
+        if name != "__metadata__" {
+            let entry = entry(&value).map_err(|what| {
+                Fault::malformed(format!("the header is wrong about array {name:?}: {what}"))
+            })?;
+            entries.push((name, entry));
+        }
+    }
+    let mut ranges: Vec<(u64, u64)> = entries.iter().map(|(_, e)| (e.start, e.end)).collect();
+    ranges.sort_unstable();
+    let mut covered = 0;
+    for (start, end) in ranges {
+        if start != covered {
+            return Err(Fault::malformed("arrays overlap or leave gaps between them"));
+        }
+        covered = end;
+    }
+    if covered != length - 8 - size {
+        let what = if covered > length - 8 - size { "ends too early" } else { "goes on too long" };
+        return Err(Fault::malformed(format!("the file {what} for what its header says")));
+    }
+    Ok((entries, 8 + size))
+}
+
+/// What the header says of one array, or what is wrong with that.
+fn entry(value: &Value) -> Result<Entry, &'static str> {
+    let dtype = value.get("dtype").and_then(Value::as_str).ok_or("no dtype")?.to_owned();
+    let numbers = |key: &str| -> Option<Vec<u64>> {
+        value.get(key)?.as_array()?.iter().map(Value::as_u64).collect()
+    };
+    let shape = numbers("shape").ok_or("no shape")?;
+    let shape: Result<Vec<usize>, _> = shape.into_iter().map(usize::try_from).collect();
+    let shape = shape.map_err(|_| "an extent is too large")?;
+    let [start, end] = numbers("data_offsets").ok_or("no data_offsets")?[..] else {
+        return Err("data_offsets are not two numbers");
+    };
+    let bytes = end.checked_sub(start).ok_or("it ends before it starts")?;
+    match element_type(&dtype) {
+        Some(ty) if byte_count(ty, &shape) != Some(bytes) => Err("its size does not fit its shape"),
+        _ => Ok(Entry { dtype, shape, start, end }),
+    }
+}
+
+fn element_type(dtype: &str) -> Option<ScalarType> {
+    ScalarType::ALL.into_iter().find(|ty| dtype_of(*ty) == dtype)
+}
+
+fn dtype_of(ty: ScalarType) -> String {
+    ty.name().to_ascii_uppercase()
+}
+
+/// Writes arrays, those with the widest elements first so that all are aligned.
+pub(super) fn write(arrays: &[(&str, &Tensor)], out: &mut dyn Write) -> Result<(), Fault> {
+    let mut sorted = arrays.to_vec();
+    sorted.sort_by_key(|(_, tensor)| std::cmp::Reverse(tensor.ty().size_bytes()));
+    let mut header = Map::new();
+    let mut start = 0u64;
+    for (name, tensor) in &sorted {
+        let bytes = byte_count(tensor.ty(), tensor.shape());
+        let end = bytes
+            .and_then(|bytes| start.checked_add(bytes))
+            .ok_or_else(|| Fault::new(FileErrorKind::TooLarge, "the arrays are too large"))?;
+        let entry = json!({
+            "dtype": dtype_of(tensor.ty()), "shape": tensor.shape(), "data_offsets": [start, end],
+        });
+        if *name == "__metadata__" || header.insert((*name).to_owned(), entry).is_some() {
+            let detail = format!("an array cannot be named {name:?} here");
+            return Err(Fault::new(FileErrorKind::Unreadable, detail));
+        }
+        start = end;
+    }
+    let mut text = Value::Object(header).to_string();
+    text.push_str(&" ".repeat(text.len().next_multiple_of(8) - text.len()));
+    out.write_all(&(text.len() as u64).to_le_bytes())?;
+    out.write_all(text.as_bytes())?;
+    sorted.iter().try_for_each(|(_, tensor)| write_elements(tensor, out))
+}

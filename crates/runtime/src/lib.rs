@@ -1,0 +1,22 @@
+//! What a running program stands on: tensors, the memory they may take, their text, and the array
+//! files that people have.
+//!
+//! * [`Tensor`]: a strided view of a shared buffer; copies are made on writing only.
+//! * [`Memory`]: counts the bytes of all buffers and refuses what would exceed a limit.
+//! * [`print_array`]: arrays as `print` writes them.
+//! * [`format`](mod@format): `.npy`, `.npz`, `.safetensors` and `.csv`, read with suspicion and
+//!   written in one piece or not at all.
+//!
+//! Does not know: the compiler, programs, diagnostics.
+
+mod element;
+pub mod format;
+mod memory;
+mod print;
+mod tensor;
+
+pub use element::Element;
+pub use format::{FileError, FileErrorKind};
+pub use memory::{Memory, MemoryError};
+pub use print::print_array;
+pub use tensor::{Elements, Tensor, TensorError};

@@ -1,0 +1,268 @@
+//! The memory of tensors: aligned, zeroed buffers under a common limit.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ein_scalar::ScalarType;
+
+/// Buffers start at a multiple of this, so that vector loads are aligned.
+const ALIGNMENT: usize = 64;
+
+/// Counts the bytes of all buffers allocated through it, and refuses what would pass its limit.
+///
+/// A handle: clones share the counters.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    counters: Arc<Counters>,
+}
+
+#[derive(Debug)]
+struct Counters {
+    used: AtomicU64,
+    peak: AtomicU64,
+    limit: Option<u64>,
+}
+
+/// An allocation was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryError {
+    /// The bytes asked for; `u128::MAX` stands for even more.
+    pub wanted: u128,
+    /// The limit, if it was that; otherwise the system had no more.
+    pub limit: Option<u64>,
+    /// The bytes in use at that time.
+    pub used: u64,
+}
+
+impl fmt::Display for MemoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let used = Bytes(u128::from(self.used));
+        write!(f, "{} are needed, but {used} are in use", Bytes(self.wanted))?;
+        match self.limit {
+            Some(limit) => write!(f, " and the limit is {}", Bytes(u128::from(limit))),
+            None => write!(f, " and the system has no more"),
+        }
+    }
+}
+
+impl std::error::Error for MemoryError {}
+
+/// A number of bytes as people read it.
+struct Bytes(u128);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+        if self.0 < 1024 {
+            return write!(f, "{} bytes", self.0);
+        }
+        let unit = ((self.0.ilog2() / 10) as usize).min(UNITS.len());
+        write!(f, "{:.1} {}", self.0 as f64 / f64::from(1024u32).powi(unit as i32), UNITS[unit - 1])
+    }
+}
+
+impl Default for Memory {
+    /// The limit is 80 % of what the system has free, where it says so.
+    fn default() -> Memory {
+        Memory::new(system_free().map(|free| free / 5 * 4))
+    }
+}
+
+impl Memory {
+    /// Memory with a limit in bytes, or without one.
+    pub fn new(limit: Option<u64>) -> Memory {
+        let counters = Counters { used: AtomicU64::new(0), peak: AtomicU64::new(0), limit };
+        Memory { counters: Arc::new(counters) }
+    }
+
+    /// Memory without a limit.
+    pub fn unlimited() -> Memory {
+        Memory::new(None)
+    }
+
+    /// The bytes in use now.
+    pub fn used(&self) -> u64 {
+        self.counters.used.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes that were in use at one time.
+    pub fn peak(&self) -> u64 {
+        self.counters.peak.load(Ordering::Relaxed)
+    }
+
+    /// Starts to look for the peak anew.
+    pub fn reset_peak(&self) {
+        self.counters.peak.store(self.used(), Ordering::Relaxed);
+    }
+
+    /// The limit in bytes.
+    pub fn limit(&self) -> Option<u64> {
+        self.counters.limit
+    }
+
+    /// Whether an array of this type and shape could be allocated now; the error if not.
+    pub fn check(&self, ty: ScalarType, shape: &[usize]) -> Result<(), MemoryError> {
+        let bytes = bytes_of(ty, shape).ok_or_else(|| self.refuse(wanted(ty, shape)))?;
+        match self.limit() {
+            Some(limit) if self.used().saturating_add(bytes as u64) > limit => {
+                Err(self.refuse(bytes as u128))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn refuse(&self, wanted: u128) -> MemoryError {
+        MemoryError { wanted, limit: self.limit(), used: self.used() }
+    }
+
+    /// A buffer of zeros for an array of this type and shape.
+    pub(crate) fn allocate(&self, ty: ScalarType, shape: &[usize]) -> Result<Buffer, MemoryError> {
+        let bytes = bytes_of(ty, shape).ok_or_else(|| self.refuse(wanted(ty, shape)))?;
+        self.reserve(bytes as u64)?;
+        let buffer = Buffer::zeroed(bytes, self.clone());
+        buffer.ok_or_else(|| {
+            self.release(bytes as u64);
+            MemoryError { wanted: bytes as u128, limit: None, used: self.used() }
+        })
+    }
+
+    fn reserve(&self, bytes: u64) -> Result<(), MemoryError> {
+        let limit = self.limit().unwrap_or(u64::MAX);
+        let add = |used: u64| used.checked_add(bytes).filter(|total| *total <= limit);
+        let used = &self.counters.used;
+        match used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add) {
+            Ok(before) => {
+                self.counters.peak.fetch_max(before + bytes, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(_) => Err(self.refuse(u128::from(bytes))),
+        }
+    }
+
+    fn release(&self, bytes: u64) {
+        self.counters.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// The size of an array, if the address space has room for it.
+fn bytes_of(ty: ScalarType, shape: &[usize]) -> Option<usize> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    let bytes = shape.iter().try_fold(ty.size_bytes(), |size, extent| size.checked_mul(*extent))?;
+    // Room for rounding up to the alignment.
+    (bytes <= isize::MAX as usize - ALIGNMENT).then_some(bytes)
+}
+
+/// The size of an array that is too large for the address space.
+fn wanted(ty: ScalarType, shape: &[usize]) -> u128 {
+    let size = ty.size_bytes() as u128;
+    shape.iter().fold(size, |size, extent| size.saturating_mul(*extent as u128))
+}
+
+/// What the system says is available, in bytes.
+fn system_free() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Zeroed, aligned bytes that give themselves back to their [`Memory`].
+pub(crate) struct Buffer {
+    start: NonNull<u8>,
+    bytes: usize,
+    memory: Memory,
+}
+
+// SAFETY: a buffer owns its bytes and hands them out by the rules of references only.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    fn layout(bytes: usize) -> Option<Layout> {
+        Layout::from_size_align(bytes, ALIGNMENT).ok()
+    }
+
+    /// `None` if the system has no more memory.
+    fn zeroed(bytes: usize, memory: Memory) -> Option<Buffer> {
+        if bytes == 0 {
+            let start = NonNull::new(std::ptr::without_provenance_mut(ALIGNMENT))?;
+            return Some(Buffer { start, bytes, memory });
+        }
+        // SAFETY: the size is not zero.
+        let start = NonNull::new(unsafe { alloc_zeroed(Buffer::layout(bytes)?) })?;
+        Some(Buffer { start, bytes, memory })
+    }
+
+    /// The first byte.
+    pub fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// The memory it was taken from.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// All bytes, for a reader that fills them.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the buffer owns `bytes` initialised bytes from `start`, and is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if self.bytes == 0 {
+            return;
+        }
+        if let Some(layout) = Buffer::layout(self.bytes) {
+            // SAFETY: allocated in `zeroed` with this layout, and not since freed.
+            unsafe { dealloc(self.start.as_ptr(), layout) };
+        }
+        self.memory.release(self.bytes as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_holds_and_memory_comes_back() {
+        let memory = Memory::new(Some(1000));
+        let first = memory.allocate(ScalarType::F64, &[10, 10]).unwrap();
+        assert_eq!((memory.used(), first.start() as usize % ALIGNMENT), (800, 0));
+        let refused = memory.allocate(ScalarType::F64, &[26]).map(|_| ()).unwrap_err();
+        assert_eq!(refused, MemoryError { wanted: 208, limit: Some(1000), used: 800 });
+        assert_eq!(memory.check(ScalarType::F64, &[25]), Ok(()));
+        drop(first);
+        assert_eq!((memory.used(), memory.peak()), (0, 800));
+        memory.reset_peak();
+        assert_eq!(memory.peak(), 0);
+    }
+
+    #[test]
+    fn huge_shapes_are_refused() {
+        let memory = Memory::unlimited();
+        let huge = [usize::MAX, usize::MAX, usize::MAX];
+        assert_eq!(memory.check(ScalarType::F64, &huge).unwrap_err().wanted, u128::MAX);
+        assert!(memory.allocate(ScalarType::F64, &[1 << 60]).is_err());
+        assert!(memory.allocate(ScalarType::U8, &[isize::MAX as usize - 100]).is_err());
+        assert!(memory.allocate(ScalarType::F64, &[usize::MAX, 0, usize::MAX]).is_ok());
+        assert_eq!(memory.used(), 0);
+    }
+
+    #[test]
+    fn errors_read_well() {
+        let error = MemoryError { wanted: 3_200_000_000, limit: Some(100 << 20), used: 12 };
+        assert_eq!(
+            error.to_string(),
+            "3.0 GiB are needed, but 12 bytes are in use and the limit is 100.0 MiB"
+        );
+    }
+}

@@ -1,0 +1,389 @@
+//! `match`: arms that agree on a type, and what matching tells each of them.
+
+use super::pattern::Matched;
+use super::{Cx, error};
+use crate::hir::{self, ExprId};
+use ein_base::{Code, Span};
+use ein_ir::size::{self, Facts};
+use ein_ir::tensor::{Arm, Expr, ExprKind, Pattern, Type};
+use ein_scalar::Scalar;
+
+/// How many of the arms above are asked what their failure tells.
+const LOOK_BACK: usize = 64;
+
+/// A set of integers: disjoint intervals with both ends, in order.
+type Intervals = Vec<(i128, i128)>;
+
+/// One thing that a pattern tests.
+enum Test<'e> {
+    /// An integer lies in a set, out of all that it can be.
+    Size(size::Expr, Intervals, (i128, i128)),
+    /// A condition has this value.
+    Condition(&'e Expr, bool),
+}
+
+impl Cx<'_> {
+    pub(super) fn match_expr(
+        &mut self,
+        scrutinee: ExprId,
+        arms: &[hir::Arm],
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
+        let value = self.expr(scrutinee, None);
+        let ty = value.ty.clone();
+        let mut matched = Vec::new();
+        for arm in arms {
+            // What the pattern binds is seen by its own arm only.
+            let extents = self.f.extents.len();
+            matched.push(self.match_pattern(&arm.pat, &ty, Some(&value)));
+            self.f.extents.truncate(extents);
+        }
+        let broken = ty == Type::Error || matched.iter().any(|arm| arm.broken);
+        if !broken {
+            let at = Span { hi: value.span.hi.max(span.lo), ..span };
+            self.check_exhaustive(&ty, arms, &matched, at);
+        }
+        let mut guards: Vec<Option<Expr>> = Vec::new();
+        for (position, arm) in arms.iter().enumerate() {
+            let guard = arm.guard.map(|guard| {
+                self.scoped(|cx| {
+                    cx.enter_arm(&value, &matched, &guards, position);
+                    cx.condition(guard, "a guard")
+                })
+            });
+            guards.push(guard);
+        }
+        let values = self.arm_values(&value, arms, &matched, &guards, want);
+        let Some(ty) = self.common_type(&values) else { return Expr::error(span) };
+        let parts = matched.into_iter().zip(guards).zip(values);
+        let arms = parts
+            .map(|((matched, guard), value)| Arm {
+                pattern: matched.pattern,
+                guard,
+                value: complete(value, &ty),
+            })
+            .collect();
+        Expr::new(ExprKind::Match { value, arms }, ty, span)
+    }
+
+    /// The values of all arms; literals take the type of the others.
+    fn arm_values(
+        &mut self,
+        value: &Expr,
+        arms: &[hir::Arm],
+        matched: &[Matched],
+        guards: &[Option<Expr>],
+        want: Option<&Type>,
+    ) -> Vec<Expr> {
+        let classes: Vec<_> = arms.iter().map(|arm| self.literal_class(arm.body)).collect();
+        let mut values: Vec<Option<Expr>> = arms.iter().map(|_| None).collect();
+        for (position, arm) in arms.iter().enumerate() {
+            if classes[position].is_none() {
+                let body = self.arm_value(value, matched, guards, position, arm.body, want);
+                values[position] = Some(body);
+            }
+        }
+        let other = values.iter().flatten().find(|value| value.ty.scalar().is_some()).cloned();
+        let class = classes.iter().copied().flatten().max();
+        let literal = class.map(|class| Type::Scalar(self.literal_type(class, want)));
+        for (position, arm) in arms.iter().enumerate() {
+            if classes[position].is_some() {
+                let hint = match &other {
+                    Some(other) => self.literal_hint(classes[position], other, want),
+                    None => literal.clone(),
+                };
+                let hint = hint.as_ref();
+                let body = self.arm_value(value, matched, guards, position, arm.body, hint);
+                values[position] = Some(body);
+            }
+        }
+        values.into_iter().flatten().collect()
+    }
+
+    /// The value of one arm, under what matching says.
+    fn arm_value(
+        &mut self,
+        value: &Expr,
+        matched: &[Matched],
+        guards: &[Option<Expr>],
+        position: usize,
+        body: ExprId,
+        want: Option<&Type>,
+    ) -> Expr {
+        let mut body = self.scoped(|cx| {
+            cx.enter_arm(value, matched, guards, position);
+            cx.expr(body, want)
+        });
+        let bound = &matched[position].bound;
+        body.ty = self.forget_vars(body.ty, &|var| bound.contains(&var));
+        body
+    }
+
+    /// The scope of an arm: the coordinates of what it binds, and what is known in it.
+    fn enter_arm(
+        &mut self,
+        value: &Expr,
+        matched: &[Matched],
+        guards: &[Option<Expr>],
+        position: usize,
+    ) {
+        for var in &matched[position].bound {
+            let var = self.out.vars[*var].clone();
+            self.declare_extents(var.name, var.span, &var.ty);
+        }
+        let above = matched[..position].iter().zip(guards);
+        let above = above.map(|(matched, guard)| (&matched.pattern, guard.as_ref()));
+        let mut facts = std::mem::take(&mut self.f.facts);
+        self.assume_arm(value, above, &matched[position].pattern, &mut facts);
+        if let Some(Some(guard)) = guards.get(position) {
+            self.assume(guard, true, &mut facts);
+        }
+        self.f.facts = facts;
+    }
+
+    /// The type that all arms have.
+    fn common_type(&mut self, values: &[Expr]) -> Option<Type> {
+        let (first, others) = values.split_first()?;
+        let mut ty = first.ty.clone();
+        for other in others {
+            match self.join_types(&ty, &other.ty) {
+                Some(joined) => ty = joined,
+                None => {
+                    let (x, y) = (self.show(&ty), self.show(&other.ty));
+                    let against = values.iter().find(|value| value.ty == ty).unwrap_or(first);
+                    let d = error(
+                        Code::E0505,
+                        other.span,
+                        format!("the arms of this `match` disagree: `{x}` and `{y}`"),
+                    )
+                    .here(format!("this is `{y}`"))
+                    .label(against.span, format!("this is `{x}`"))
+                    .help("make all arms values of one type");
+                    let d = self.numeric_help(d, against, other);
+                    self.report_at(d);
+                    return None;
+                }
+            }
+        }
+        Some(ty)
+    }
+
+    // ---------------------------------------------------------------- what an arm knows
+
+    /// Adds what is known where a value matches `pattern` and none of the arms above, each with
+    /// its guard.
+    pub(super) fn assume_arm<'e>(
+        &self,
+        value: &'e Expr,
+        above: impl Iterator<Item = (&'e Pattern, Option<&'e Expr>)>,
+        pattern: &Pattern,
+        facts: &mut Facts,
+    ) {
+        let mut own = Vec::new();
+        self.pattern_tests(value, pattern, &mut own);
+        let mut known: Vec<(size::Expr, Intervals)> = Vec::new();
+        for test in own {
+            match test {
+                Test::Size(size, allowed, _) => known.push((size, allowed)),
+                Test::Condition(cond, holds) => {
+                    self.assume(cond, holds, facts);
+                }
+            }
+        }
+        for (pattern, guard) in above.take(LOOK_BACK) {
+            let mut tests = Vec::new();
+            let complete = self.pattern_tests(value, pattern, &mut tests);
+            match (complete, tests.as_slice(), guard) {
+                (true, [], Some(guard)) => {
+                    self.assume(guard, false, facts);
+                }
+                (true, [Test::Condition(cond, holds)], None) => {
+                    self.assume(cond, !holds, facts);
+                }
+                (true, [Test::Size(size, taken, all)], None) => {
+                    let entry = match known.iter().position(|(other, _)| other == size) {
+                        Some(at) => &mut known[at].1,
+                        None => {
+                            known.push((size.clone(), vec![*all]));
+                            let last = known.len() - 1;
+                            &mut known[last].1
+                        }
+                    };
+                    *entry = without(entry, taken);
+                }
+                _ => {}
+            }
+        }
+        for (size, allowed) in known {
+            assume_in(&size, &allowed, facts);
+        }
+    }
+
+    /// Collects what a pattern tests; returns whether that is all it tests.
+    fn pattern_tests<'e>(
+        &self,
+        value: &'e Expr,
+        pattern: &Pattern,
+        found: &mut Vec<Test<'e>>,
+    ) -> bool {
+        match pattern {
+            Pattern::Wild | Pattern::Bind(_) => true,
+            Pattern::At(_, inner) => self.pattern_tests(value, inner, found),
+            Pattern::Literal(Scalar::Bool(holds)) => {
+                found.push(Test::Condition(value, *holds));
+                true
+            }
+            Pattern::Literal(literal) => {
+                let range = literal.as_i128().map(|at| (at, at));
+                self.integer_test(value, range, found)
+            }
+            Pattern::Range { lo, hi, inclusive } => {
+                let range = value.ty.scalar().and_then(|ty| ty.int_range()).and_then(|all| {
+                    let lo = lo.map_or(Some(all.0), Scalar::as_i128)?;
+                    let last = |hi: Scalar| Some(hi.as_i128()? - i128::from(!*inclusive));
+                    Some((lo, hi.map_or(Some(all.1), last)?))
+                });
+                self.integer_test(value, range, found)
+            }
+            Pattern::Tuple(items) => match &*value.kind {
+                ExprKind::Tuple(values) => items
+                    .iter()
+                    .zip(values)
+                    .fold(true, |all, (item, value)| self.pattern_tests(value, item, found) && all),
+                _ => items.iter().all(trivial),
+            },
+            Pattern::Array { before, rest, after } => {
+                let count = (before.len() + after.len()) as i128;
+                let Some(axis) = value.ty.axes().first() else { return false };
+                if self.unsettled(&axis.size).is_some() {
+                    return false;
+                }
+                let last = if rest.is_some() { i128::from(i64::MAX) } else { count };
+                let all = (0, i128::from(i64::MAX));
+                found.push(Test::Size(axis.size.clone(), vec![(count, last)], all));
+                before.iter().chain(after).all(trivial)
+            }
+            Pattern::Or(items) => self.any_of(value, items, found),
+            Pattern::Str(_) | Pattern::Data { .. } => false,
+        }
+    }
+
+    fn integer_test<'e>(
+        &self,
+        value: &'e Expr,
+        range: Option<(i128, i128)>,
+        found: &mut Vec<Test<'e>>,
+    ) -> bool {
+        let all = value.ty.scalar().and_then(|ty| ty.int_range());
+        match (self.to_size(value), range, all) {
+            (Some(size), Some(range), Some(all)) => {
+                found.push(Test::Size(size, vec![range], all));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Alternatives that all test one integer are one set.
+    fn any_of<'e>(&self, value: &'e Expr, items: &[Pattern], found: &mut Vec<Test<'e>>) -> bool {
+        let mut union: Option<(size::Expr, Intervals, (i128, i128))> = None;
+        for item in items {
+            let mut tests = Vec::new();
+            let complete = self.pattern_tests(value, item, &mut tests);
+            match (complete, tests.pop(), tests.is_empty()) {
+                (true, Some(Test::Size(size, intervals, all)), true) => match &mut union {
+                    None => union = Some((size, intervals, all)),
+                    Some((known, set, _)) if *known == size => set.extend(intervals),
+                    Some(_) => return false,
+                },
+                _ => return items.iter().any(trivial),
+            }
+        }
+        if let Some((size, set, all)) = union {
+            found.push(Test::Size(size, joined(set), all));
+        }
+        true
+    }
+}
+
+/// A value whose type its context completes: `Option::None` beside an `Option<i32>`.
+pub(super) fn complete(value: Expr, ty: &Type) -> Expr {
+    let mut value = value;
+    if value.ty.has_error() && !matches!(&*value.kind, ExprKind::Error) {
+        value.ty = ty.clone();
+    }
+    value
+}
+
+/// Whether a pattern matches every value.
+fn trivial(pattern: &Pattern) -> bool {
+    match pattern {
+        Pattern::Wild | Pattern::Bind(_) => true,
+        Pattern::At(_, inner) => trivial(inner),
+        Pattern::Tuple(items) => items.iter().all(trivial),
+        Pattern::Or(items) => items.iter().any(trivial),
+        Pattern::Array { before, rest, after } => {
+            rest.is_some() && before.is_empty() && after.is_empty()
+        }
+        Pattern::Literal(_) | Pattern::Str(_) | Pattern::Range { .. } | Pattern::Data { .. } => {
+            false
+        }
+    }
+}
+
+/// The same set with its intervals in order and apart.
+fn joined(mut set: Intervals) -> Intervals {
+    set.sort_unstable();
+    let mut result: Intervals = Vec::new();
+    for (lo, hi) in set {
+        match result.last_mut() {
+            Some(last) if lo <= last.1.saturating_add(1) => last.1 = last.1.max(hi),
+            _ => result.push((lo, hi)),
+        }
+    }
+    result
+}
+
+/// What is in one set and not in the other.
+fn without(set: &Intervals, taken: &Intervals) -> Intervals {
+    let mut left = set.clone();
+    for (from, to) in taken {
+        left = left
+            .into_iter()
+            .flat_map(|(lo, hi)| [(lo, hi.min(from - 1)), (lo.max(to + 1), hi)])
+            .filter(|(lo, hi)| lo <= hi)
+            .collect();
+    }
+    left
+}
+
+/// Adds that an integer lies in a set, as far as facts can say it.
+fn assume_in(size: &size::Expr, allowed: &Intervals, facts: &mut Facts) {
+    // The ends of the type say nothing that is not known.
+    let constant = |value: i128| match i32::try_from(value) {
+        Ok(i32::MIN | i32::MAX) | Err(_) => None,
+        Ok(value) => Some(size::Expr::constant(i64::from(value))),
+    };
+    let (Some(first), Some(last)) = (allowed.first(), allowed.last()) else { return };
+    let (lo, hi) = (constant(first.0), constant(last.1));
+    match (first.0 == last.1, lo, hi) {
+        (true, Some(value), _) => facts.eq(size, &value),
+        (_, lo, hi) => {
+            if let Some(lo) = lo {
+                facts.le(&lo, size);
+            }
+            if let Some(hi) = hi {
+                facts.le(size, &hi);
+            }
+        }
+    }
+    for pair in allowed.windows(2) {
+        if let [(_, before), (after, _)] = pair
+            && before + 2 == *after
+            && let Some(hole) = constant(before + 1)
+        {
+            facts.ne0(size.sub(&hole));
+        }
+    }
+}

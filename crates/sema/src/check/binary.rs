@@ -1,0 +1,402 @@
+//! Infix operators.
+
+use super::literal::Class;
+use super::{Cx, error};
+use crate::hir::{BinaryOp as B, ExprId, ExprKind as H};
+use ein_base::{Code, Diagnostic, Span};
+use ein_ir::tensor::{Expr, ExprKind, HostOp, Type};
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
+
+impl Cx<'_> {
+    pub(super) fn binary(
+        &mut self,
+        op: B,
+        a: ExprId,
+        b: ExprId,
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
+        match op {
+            B::And | B::Or => self.logical(op, a, b, span),
+            B::In => self.membership(a, b, span),
+            B::Div if self.is_request(a) || self.is_request(b) => self.derivative(a, b, span),
+            B::Eq | B::Ne | B::Lt | B::Gt | B::Le | B::Ge => {
+                let (x, y) = self.operands(op, a, b, None);
+                self.comparison(op, x, y, span)
+            }
+            B::Pow => self.power(a, b, want, span),
+            B::Add | B::Sub | B::Mul | B::Div | B::Rem => {
+                let (x, y) = self.operands(op, a, b, want);
+                self.arithmetic(op, x, y, span)
+            }
+        }
+    }
+
+    /// Both operands, literals taking the type of the other side.
+    fn operands(&mut self, op: B, a: ExprId, b: ExprId, want: Option<&Type>) -> (Expr, Expr) {
+        match (self.literal_class(a), self.literal_class(b)) {
+            (Some(x), Some(y)) => {
+                let ty = Type::Scalar(self.literal_type(x.max(y), want));
+                (self.expr(a, Some(&ty)), self.expr(b, Some(&ty)))
+            }
+            (Some(class), None) => {
+                let y = self.expr(b, want);
+                let x = self.literal_beside(op, a, class, &y);
+                (x, y)
+            }
+            (None, Some(class)) => {
+                let x = self.expr(a, want);
+                let y = self.literal_beside(op, b, class, &x);
+                (x, y)
+            }
+            (None, None) => (self.expr(a, want), self.expr(b, want)),
+        }
+    }
+
+    /// A literal beside an operand of known type.
+    fn literal_beside(&mut self, op: B, id: ExprId, class: Class, other: &Expr) -> Expr {
+        match other.ty.scalar() {
+            Some(ty) if ty.is_int() && class == Class::Int => {
+                self.expr(id, Some(&Type::Scalar(ty)))
+            }
+            Some(ty) if ty.is_float() && class == Class::Float => {
+                self.expr(id, Some(&Type::Scalar(ty)))
+            }
+            Some(ty) if ty.is_float() && class == Class::Int => {
+                let value = self.expr(id, None);
+                self.int_beside_float(op, value, other)
+            }
+            _ => self.expr(id, None),
+        }
+    }
+
+    /// `2 * x` with a float `x`.
+    fn int_beside_float(&mut self, op: B, value: Expr, other: &Expr) -> Expr {
+        if value.ty.has_error() {
+            return value;
+        }
+        let float = self.show(other.ty.elem());
+        let d = error(
+            Code::E0503,
+            value.span,
+            format!("`{}` of an integer and `{float}`: there is no implicit conversion", op.as_str()),
+        )
+        .here("an integer literal")
+        .label(other.span, format!("this is `{}`", self.show(&other.ty)))
+        .fix("write it as a float: `2.0` instead of `2`", value.span.end(), ".0");
+        self.fail(d)
+    }
+
+    fn arithmetic(&mut self, op: B, x: Expr, y: Expr, span: Span) -> Expr {
+        if x.ty.has_error() || y.ty.has_error() {
+            return Expr::error(span);
+        }
+        match (op, &x.ty, &y.ty) {
+            (B::Add, Type::Str, Type::Str) => {
+                return Expr::new(ExprKind::Host(HostOp::Concat, vec![x, y]), Type::Str, span);
+            }
+            (B::Mul, Type::Str, Type::Scalar(ty)) if ty.is_int() => {
+                return Expr::new(ExprKind::Host(HostOp::Repeat, vec![x, y]), Type::Str, span);
+            }
+            _ => {}
+        }
+        let scalar_op = match op {
+            B::Add => BinaryOp::Add,
+            B::Sub => BinaryOp::Sub,
+            B::Mul => BinaryOp::Mul,
+            B::Div => BinaryOp::Div,
+            _ => BinaryOp::Rem,
+        };
+        match (x.ty.scalar(), y.ty.scalar()) {
+            (Some(s), Some(t)) if s == t && super::is_numeric(s) => {
+                self.pointwise(vec![x, y], span, |cx, args| cx.fold(scalar_op, args, s, span))
+            }
+            (Some(s), Some(t)) if super::is_numeric(s) && super::is_numeric(t) => {
+                let d = self.different_numbers(op, &x, &y);
+                self.fail(d)
+            }
+            _ => self.no_operator(op, &x, &y, span),
+        }
+    }
+
+    /// A scalar operation, computed now if sizes decide it.
+    fn fold(&mut self, op: BinaryOp, mut args: Vec<Expr>, ty: ScalarType, span: Span) -> Expr {
+        let b = args.pop().unwrap_or_else(|| Expr::error(span));
+        let a = args.pop().unwrap_or_else(|| Expr::error(span));
+        if let (ExprKind::Size(_), _) | (_, ExprKind::Size(_)) = (&*a.kind, &*b.kind)
+            && ty == ScalarType::I32
+        {
+            let value = Expr::new(ExprKind::Binary(op, a, b), Type::Scalar(ty), span);
+            if let Some(size) = self.to_size(&value) {
+                return Expr::size(size, span);
+            }
+            return value;
+        }
+        Expr::new(ExprKind::Binary(op, a, b), Type::Scalar(ty), span)
+    }
+
+    /// Numbers of two types.
+    fn different_numbers(&self, op: B, x: &Expr, y: &Expr) -> Diagnostic {
+        let (a, b) = (self.show(x.ty.elem()), self.show(y.ty.elem()));
+        let d = error(
+            Code::E0503,
+            x.span.to(y.span),
+            format!("`{}` of `{a}` and `{b}`: there is no implicit conversion", op.as_str()),
+        )
+        .label(x.span, format!("this is `{a}`"))
+        .label(y.span, format!("this is `{b}`"));
+        self.numeric_help(d, x, y)
+    }
+
+    /// Says which of two numbers to convert.
+    pub(super) fn numeric_help(&self, d: Diagnostic, x: &Expr, y: &Expr) -> Diagnostic {
+        let (Some(s), Some(t)) = (x.ty.scalar(), y.ty.scalar()) else { return d };
+        if s == t || !super::is_numeric(s) || !super::is_numeric(t) {
+            return d;
+        }
+        // Toward floats, and toward the wider one.
+        let rank = |ty: ScalarType| (ty.is_float(), ty.size_bytes());
+        let (value, target) = if rank(s) < rank(t) { (x, t) } else { (y, s) };
+        let name = self.show_name(value).map_or("…".to_string(), |name| name.to_string());
+        let text = format!("convert one of them: `{name} as {}`", target.name());
+        d.fix(text, value.span.end(), format!(" as {}", target.name()))
+    }
+
+    fn no_operator(&mut self, op: B, x: &Expr, y: &Expr, span: Span) -> Expr {
+        let (a, b) = (self.show(&x.ty), self.show(&y.ty));
+        let d = error(Code::E0502, span, format!("`{}` is not defined for `{a}` and `{b}`", op.as_str()))
+            .label(x.span, format!("this is `{a}`"))
+            .label(y.span, format!("this is `{b}`"));
+        let d = match op {
+            B::Add if x.ty == Type::Str || y.ty == Type::Str => {
+                d.help("insert the value into the string: `\"…{value}…\"`")
+            }
+            _ => d.help("arithmetic takes numbers of one type, or arrays of them"),
+        };
+        self.fail(d)
+    }
+
+    fn power(&mut self, a: ExprId, b: ExprId, want: Option<&Type>, span: Span) -> Expr {
+        let (class_a, class_b) = (self.literal_class(a), self.literal_class(b));
+        let x = match (class_a, class_b) {
+            (Some(p), Some(q)) => {
+                // `2 ** 10` stays an integer, `2.0 ** -1` keeps its integer exponent.
+                let class = if q == Class::Float { p.max(q) } else { p };
+                let ty = Type::Scalar(self.literal_type(class, want));
+                self.expr(a, Some(&ty))
+            }
+            _ => self.expr(a, want),
+        };
+        let y = match class_b {
+            Some(Class::Float) => self.expr(b, Some(x.ty.elem())),
+            Some(Class::Int) => match x.ty.scalar() {
+                Some(ty) if ty.is_int() => self.expr(b, Some(&Type::Scalar(ty))),
+                _ => self.expr(b, None),
+            },
+            None => self.expr(b, None),
+        };
+        // An integer literal under a float exponent becomes a float.
+        if x.ty.has_error() || y.ty.has_error() {
+            return Expr::error(span);
+        }
+        match (x.ty.scalar(), y.ty.scalar()) {
+            (Some(s), Some(t)) if super::is_numeric(s) && (t.is_int() || s == t) => {
+                if s.is_int()
+                    && let ExprKind::Const(value) = &*y.kind
+                    && value.as_i128().is_some_and(|value| value < 0)
+                {
+                    let d = error(
+                        Code::E0502,
+                        y.span,
+                        "an integer cannot be raised to a negative power",
+                    )
+                    .here("negative exponent")
+                    .label(x.span, format!("this is `{}`", self.show(&x.ty)))
+                    .help("use a float base: `2.0 ** -1`");
+                    return self.fail(d);
+                }
+                self.pointwise(vec![x, y], span, |_, mut args| {
+                    let b = args.pop().unwrap_or_else(|| Expr::error(span));
+                    let a = args.pop().unwrap_or_else(|| Expr::error(span));
+                    Expr::new(ExprKind::Binary(BinaryOp::Pow, a, b), Type::Scalar(s), span)
+                })
+            }
+            (Some(s), Some(t)) if super::is_numeric(s) && super::is_numeric(t) => {
+                let d = self.different_numbers(B::Pow, &x, &y);
+                self.fail(d)
+            }
+            _ => self.no_operator(B::Pow, &x, &y, span),
+        }
+    }
+
+    fn comparison(&mut self, op: B, x: Expr, y: Expr, span: Span) -> Expr {
+        if x.ty.has_error() || y.ty.has_error() {
+            return Expr::error(span);
+        }
+        let scalar_op = match op {
+            B::Eq => BinaryOp::Eq,
+            B::Ne => BinaryOp::Ne,
+            B::Lt => BinaryOp::Lt,
+            B::Gt => BinaryOp::Gt,
+            B::Le => BinaryOp::Le,
+            _ => BinaryOp::Ge,
+        };
+        match (x.ty.scalar(), y.ty.scalar()) {
+            (Some(s), Some(t)) if s == t => {
+                if s == ScalarType::Bool && !matches!(op, B::Eq | B::Ne) {
+                    return self.no_operator(op, &x, &y, span);
+                }
+                return self.pointwise(vec![x, y], span, |cx, args| {
+                    cx.decide(scalar_op, args, span)
+                });
+            }
+            (Some(s), Some(t)) if super::is_numeric(s) && super::is_numeric(t) => {
+                let d = self.different_numbers(op, &x, &y);
+                return self.fail(d);
+            }
+            _ => {}
+        }
+        match (x.ty.elem(), y.ty.elem(), op) {
+            (Type::Str, Type::Str, _) => self.pointwise(vec![x, y], span, |cx, args| {
+                cx.compare_strings(scalar_op, args, span)
+            }),
+            (a, b, B::Eq | B::Ne)
+                if self.same_kind(a, b) && !matches!(a, Type::Fn(_) | Type::Range) =>
+            {
+                self.pointwise(vec![x, y], span, |_, args| {
+                    let equal = Expr::new(ExprKind::Host(HostOp::Equal, args), Type::BOOL, span);
+                    negate_if(equal, op == B::Ne, span)
+                })
+            }
+            _ => self.no_operator(op, &x, &y, span),
+        }
+    }
+
+    /// A comparison, decided now where the values are known.
+    fn decide(&mut self, op: BinaryOp, mut args: Vec<Expr>, span: Span) -> Expr {
+        let b = args.pop().unwrap_or_else(|| Expr::error(span));
+        let a = args.pop().unwrap_or_else(|| Expr::error(span));
+        if let (ExprKind::Const(p), ExprKind::Const(q)) = (&*a.kind, &*b.kind)
+            && let Ok(value) =
+                ein_scalar::apply_binary(op, *p, *q, ein_scalar::Overflow::Trap)
+        {
+            return Expr::new(ExprKind::Const(value), Type::BOOL, span);
+        }
+        Expr::new(ExprKind::Binary(op, a, b), Type::BOOL, span)
+    }
+
+    fn compare_strings(&mut self, op: BinaryOp, args: Vec<Expr>, span: Span) -> Expr {
+        if let [a, b] = args.as_slice()
+            && let (ExprKind::Str(p), ExprKind::Str(q)) = (&*a.kind, &*b.kind)
+        {
+            let known = match op {
+                BinaryOp::Eq => Some(p == q),
+                BinaryOp::Ne => Some(p != q),
+                _ => None,
+            };
+            if let Some(known) = known {
+                return Expr::new(ExprKind::Const(Scalar::Bool(known)), Type::BOOL, span);
+            }
+        }
+        match op {
+            BinaryOp::Eq | BinaryOp::Ne => {
+                let equal = Expr::new(ExprKind::Host(HostOp::Equal, args), Type::BOOL, span);
+                negate_if(equal, op == BinaryOp::Ne, span)
+            }
+            _ => {
+                let order = Expr::new(ExprKind::Host(HostOp::Compare, args), Type::I32, span);
+                let zero = Expr::int(0, span);
+                Expr::new(ExprKind::Binary(op, order, zero), Type::BOOL, span)
+            }
+        }
+    }
+
+    fn logical(&mut self, op: B, a: ExprId, b: ExprId, span: Span) -> Expr {
+        let x = self.expr(a, None);
+        let what = if op == B::And { "an operand of `&&`" } else { "an operand of `||`" };
+        if x.ty.is_array() && x.ty.scalar() == Some(ScalarType::Bool) {
+            let y = self.expr(b, None);
+            if y.ty.scalar() == Some(ScalarType::Bool) {
+                let scalar_op = if op == B::And { BinaryOp::And } else { BinaryOp::Or };
+                return self.pointwise(vec![x, y], span, |_, mut args| {
+                    let b = args.pop().unwrap_or_else(|| Expr::error(span));
+                    let a = args.pop().unwrap_or_else(|| Expr::error(span));
+                    Expr::new(ExprKind::Binary(scalar_op, a, b), Type::BOOL, span)
+                });
+            }
+            return self.expect_bool(y, what);
+        }
+        let x = self.expect_bool(x, what);
+        let known = self.known_condition(&x);
+        match (op, known) {
+            // Rank tests: what cannot run is not checked.
+            (B::And, Some(false)) | (B::Or, Some(true)) => return x,
+            _ => {}
+        }
+        let y = self.scoped_branch(b, &x, op == B::And, None);
+        let y = self.expect_bool(y, what);
+        if x.ty.has_error() || y.ty.has_error() {
+            return Expr::new(ExprKind::Error, Type::BOOL, span);
+        }
+        if known.is_some() {
+            return y;
+        }
+        let kind = if op == B::And { ExprKind::And(x, y) } else { ExprKind::Or(x, y) };
+        Expr::new(kind, Type::BOOL, span)
+    }
+
+    /// `e in 0..n`, `e in array`, `"a" in "abc"`
+    fn membership(&mut self, a: ExprId, b: ExprId, span: Span) -> Expr {
+        let hir = self.hir;
+        let y = match &hir.exprs[b].kind {
+            H::Range { .. } => self.expr(b, None),
+            _ => match self.literal_class(b) {
+                Some(_) => {
+                    let x = self.expr(a, None);
+                    self.expr(b, Some(x.ty.elem()))
+                }
+                None => self.expr(b, None),
+            },
+        };
+        let want = match &y.ty {
+            Type::Array(array) => Some(array.elem.clone()),
+            Type::Range => Some(Type::I32),
+            _ => None,
+        };
+        let x = self.expr(a, want.as_ref());
+        if x.ty.has_error() || y.ty.has_error() {
+            return Expr::new(ExprKind::Error, Type::BOOL, span);
+        }
+        match &y.ty {
+            Type::Range => {
+                let x = self.expect_integer(x, "what is looked for in a range");
+                let x = self.atomise(x);
+                let ExprKind::Range(lo, hi) = *y.kind else { return Expr::error(span) };
+                let below = Expr::new(ExprKind::Binary(BinaryOp::Le, lo, x.clone()), Type::BOOL, span);
+                let above = Expr::new(ExprKind::Binary(BinaryOp::Lt, x, hi), Type::BOOL, span);
+                Expr::new(ExprKind::And(below, above), Type::BOOL, span)
+            }
+            Type::Str if x.ty == Type::Str => {
+                Expr::new(ExprKind::Host(HostOp::Contains, vec![x, y]), Type::BOOL, span)
+            }
+            Type::Array(array) if array.axes.len() == 1 && self.same_kind(&array.elem, &x.ty) => {
+                Expr::new(ExprKind::Host(HostOp::Contains, vec![x, y]), Type::BOOL, span)
+            }
+            _ => {
+                let (a, b) = (self.show(&x.ty), self.show(&y.ty));
+                let d = error(Code::E0502, span, format!("`{a}` cannot be looked for in `{b}`"))
+                    .label(y.span, format!("this is `{b}`"))
+                    .help("`in` takes a range, an array of such values, or a string");
+                self.fail(d)
+            }
+        }
+    }
+}
+
+/// A truth value, or its opposite.
+fn negate_if(value: Expr, negate: bool, span: Span) -> Expr {
+    if !negate {
+        return value;
+    }
+    Expr::new(ExprKind::Unary(UnaryOp::Not, value), Type::BOOL, span)
+}

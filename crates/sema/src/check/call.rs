@@ -1,0 +1,690 @@
+//! Calls: arguments to parameters, coordinate arguments, and what the call gives.
+
+use super::instance::{Instance, SizeKey};
+use super::matching::{Cell, Match};
+use super::{Binding, Cx, Declared, IndexId, error};
+use crate::hir::{self, Arg, CoordArg, DefId, ExprId, ExprKind as H, Function, TypeKind};
+use ein_base::{Code, Name, Span, Symbol};
+use ein_ir::size;
+use ein_ir::tensor::{AtomDef, Bounds, Expr, ExprKind, FnType, Place, Type};
+
+impl Cx<'_> {
+    pub(super) fn call(
+        &mut self,
+        callee: ExprId,
+        coords: &[CoordArg],
+        args: &[Arg],
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
+        let hir = self.hir;
+        match &hir.exprs[callee].kind {
+            H::Fn(def) => self.call_fn(*def, coords, args, span),
+            H::Builtin(builtin) => self.builtin_call(*builtin, coords, args, want, span),
+            H::Variant(def, index) => self.make_variant(*def, *index, args, want, span),
+            H::Array(items) if !items.is_empty() && self.are_functions(items) => {
+                let results: Vec<Expr> =
+                    items.iter().map(|item| self.call(*item, coords, args, want, span)).collect();
+                self.stack(results, span)
+            }
+            _ => {
+                let value = self.expr(callee, None);
+                self.call_value(value, args, want, span)
+            }
+        }
+    }
+
+    fn are_functions(&self, items: &[ExprId]) -> bool {
+        items.iter().all(|item| {
+            matches!(
+                self.hir.exprs[*item].kind,
+                H::Fn(_) | H::Builtin(_) | H::Closure { .. }
+            )
+        })
+    }
+
+    /// Results of several functions as one array.
+    fn stack(&mut self, items: Vec<Expr>, span: Span) -> Expr {
+        let Some(first) = items.first() else { return Expr::error(span) };
+        let mut ty = first.ty.clone();
+        for item in &items[1..] {
+            match self.join_types(&ty, &item.ty) {
+                Some(joined) => ty = joined,
+                None => {
+                    let (a, b) = (self.show(&ty), self.show(&item.ty));
+                    let d = error(
+                        Code::E0505,
+                        span,
+                        format!("the functions of this array give different types: `{a}` and `{b}`"),
+                    )
+                    .here("one array, one type")
+                    .help("call the functions one by one");
+                    return self.fail(d);
+                }
+            }
+        }
+        if ty.has_error() {
+            return Expr::error(span);
+        }
+        let count = size::Expr::constant(items.len() as i64);
+        let ty = Type::array(ty, vec![super::anonymous(count)]);
+        Expr::new(ExprKind::Array(items), ty, span)
+    }
+
+    /// A call of a function value.
+    fn call_value(&mut self, callee: Expr, args: &[Arg], want: Option<&Type>, span: Span) -> Expr {
+        match callee.ty.clone() {
+            Type::Fn(FnType::Template(template, _)) => {
+                self.call_template(template, callee, args, want, span)
+            }
+            Type::Fn(FnType::Signature(params, ret)) => {
+                let args = self.signature_args(&params, args, span);
+                self.call_signature(callee, Vec::new(), &params, *ret, args, span)
+            }
+            Type::Array(array) => match array.elem {
+                Type::Fn(FnType::Signature(params, ret)) => {
+                    let args = self.signature_args(&params, args, span);
+                    let frame = (0..array.axes.len()).collect();
+                    self.call_signature(callee, frame, &params, *ret, args, span)
+                }
+                _ => self.not_callable(&callee, span),
+            },
+            ty if ty.has_error() => {
+                // Arguments may hold mistakes of their own.
+                for arg in args {
+                    self.expr(arg.value, None);
+                }
+                Expr::error(span)
+            }
+            _ => self.not_callable(&callee, span),
+        }
+    }
+
+    fn not_callable(&mut self, callee: &Expr, span: Span) -> Expr {
+        let have = self.show(&callee.ty);
+        let d = error(Code::E0510, span, format!("{} is not a function", self.quote(callee)))
+            .label(callee.span, format!("this is `{have}`"))
+            .help("only functions and closures can be called");
+        self.fail(d)
+    }
+
+    fn signature_args(&mut self, params: &[Type], args: &[Arg], span: Span) -> Vec<Expr> {
+        if args.len() != params.len() {
+            let d = error(
+                Code::E0508,
+                span,
+                format!("this function takes {} arguments, but gets {}", params.len(), args.len()),
+            )
+            .here(format!("{} arguments", args.len()))
+            .help("pass one argument for each parameter");
+            self.report_at(d);
+            return Vec::new();
+        }
+        args.iter().zip(params).map(|(arg, ty)| self.expr(arg.value, Some(ty))).collect()
+    }
+
+    fn call_signature(
+        &mut self,
+        callee: Expr,
+        frame: Vec<usize>,
+        params: &[Type],
+        ret: Type,
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        if args.len() != params.len() || args.iter().any(|arg| arg.ty.has_error()) {
+            return Expr::error(span);
+        }
+        let mut cells = vec![Cell { frame, cell: Vec::new() }];
+        for (arg, param) in args.iter().zip(params) {
+            if !self.same_kind(arg.ty.elem(), param.elem()) || arg.ty.rank() < param.rank() {
+                let d = self.mismatch(arg, param, "the parameter");
+                return self.fail(d);
+            }
+            let split = arg.ty.rank() - param.rank();
+            cells.push(Cell { frame: (0..split).collect(), cell: (split..arg.ty.rank()).collect() });
+        }
+        let mut all = vec![callee];
+        all.extend(args);
+        let name = Symbol::intern("the function value");
+        let ret = self.map_sizes(ret, &mut |cx, size| {
+            if size.as_constant().is_some() { size } else { cx.unknown_size(true) }
+        });
+        self.lift(name, all, &cells, span, |_, mut cells| {
+            let callee = cells.remove(0);
+            Expr::new(ExprKind::CallValue { callee, args: cells }, ret, span)
+        })
+    }
+
+    // ---------------------------------------------------------------- functions
+
+    /// A call of a function by name.
+    pub(super) fn call_fn(
+        &mut self,
+        def: DefId,
+        coords: &[CoordArg],
+        args: &[Arg],
+        span: Span,
+    ) -> Expr {
+        let Some(function) = self.function(def) else { return Expr::error(span) };
+        let name = self.hir.defs[def].name;
+        let Some(values) = self.assign_args(function, name, args, span) else {
+            for arg in args {
+                self.expr(arg.value, None);
+            }
+            return Expr::error(span);
+        };
+        let mapped = self.enter_coords(coords);
+        let exprs: Vec<Expr> = function
+            .params
+            .iter()
+            .zip(&values)
+            .map(|(param, value)| match value {
+                Some(id) => self.argument(*id, param, &mapped),
+                None => self.default_argument(param),
+            })
+            .collect();
+        self.leave_coords(mapped.len());
+        let result = self.apply(def, function, coords, exprs, span);
+        self.at_point(result, coords, span)
+    }
+
+    /// Applies a function to checked arguments.
+    pub(super) fn apply(
+        &mut self,
+        def: DefId,
+        function: &Function,
+        coords: &[CoordArg],
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        let name = self.hir.defs[def].name.sym;
+        if args.iter().any(|arg| arg.ty.has_error() && !matches!(arg.ty, Type::Data(..))) {
+            return self.result_after_error(function, span);
+        }
+        let args: Vec<Expr> = args.into_iter().map(|arg| self.settle_expr(arg)).collect();
+        let mut m = Match::of(name);
+        if !self.bracket(&mut m, function, coords, span) {
+            return self.result_after_error(function, span);
+        }
+        let Some(cells) = self.match_args(&mut m, function, &args) else {
+            return self.result_after_error(function, span);
+        };
+        if self.solve_sizes(&mut m, function, span).is_none() {
+            return self.result_after_error(function, span);
+        }
+        let given: Vec<Option<Type>> = function
+            .params
+            .iter()
+            .zip(&args)
+            .map(|(param, arg)| param.ty.is_none().then(|| arg.ty.clone()))
+            .collect();
+        let packs: Vec<usize> =
+            function.packs.iter().map(|pack| m.packs.get(pack).map_or(0, Vec::len)).collect();
+        let types: Vec<Type> = function
+            .generics
+            .iter()
+            .map(|generic| m.types.get(generic).cloned().unwrap_or(Type::Error))
+            .collect();
+        let args = self.adapt_functions(function, &m, args);
+        let Some(at) = self.instance_of(def, given, packs, types, (name, span), true) else {
+            return Expr::error(span);
+        };
+        if let Some(ret) = &function.ret
+            && self.lifts_hidden(ret, &cells)
+        {
+            return self.lift_ragged(name, args, &cells, at, &m, ret, span);
+        }
+        self.lift(name, args, &cells, span, |cx, args| cx.call_instance(at, &m, function, args, span))
+    }
+
+    /// A call of an instance on cells.
+    fn call_instance(
+        &mut self,
+        at: usize,
+        m: &Match,
+        function: &Function,
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        let instance = self.instances.items[at].clone();
+        let sizes = instance.sizes.iter().map(|key| self.size_argument(m, *key)).collect();
+        let ty = match &function.ret {
+            Some(ret) => self.result_type(m, ret),
+            None => match &instance.ret {
+                Some(ret) => self.map_result(ret.clone(), &instance, &args),
+                None => Type::Error,
+            },
+        };
+        let kind = ExprKind::Call { func: instance.func, sizes, closure: None, args };
+        Expr::new(kind, ty, span)
+    }
+
+    fn size_argument(&mut self, m: &Match, key: SizeKey) -> size::Expr {
+        match key {
+            SizeKey::Name(local) => m.sizes.get(&local).cloned(),
+            SizeKey::Coord(name) => m.coord_sizes.get(&name).cloned(),
+            SizeKey::Pack(local, position) => {
+                m.packs.get(&local).and_then(|axes| axes.get(position)).map(|axis| axis.size.clone())
+            }
+        }
+        .unwrap_or_else(size::Expr::zero)
+    }
+
+    /// The result of an unannotated function in the caller's terms.
+    pub(super) fn map_result(&mut self, ret: Type, instance: &Instance, args: &[Expr]) -> Type {
+        let params = instance.params.clone();
+        let replacement = |cx: &Self, atom| -> Option<size::Expr> {
+            match cx.out.atoms[atom].def {
+                AtomDef::Extent(var, axis) => {
+                    let at = params.iter().position(|param| *param == var)?;
+                    Some(args.get(at)?.ty.axes().get(axis)?.size.clone())
+                }
+                AtomDef::Var(var) => {
+                    let at = params.iter().position(|param| *param == var)?;
+                    cx.to_size(args.get(at)?)
+                }
+                AtomDef::Length(_) | AtomDef::Unknown => None,
+            }
+        };
+        self.map_sizes(ret, &mut |cx, size| {
+            let mapped = size.substitute(&|atom| replacement(cx, atom));
+            let foreign = mapped.atoms().into_iter().find(|atom| {
+                let mine = size.mentions(*atom) && replacement(cx, *atom).is_none();
+                mine && match cx.out.atoms[*atom].def {
+                    AtomDef::Extent(var, _) | AtomDef::Var(var) | AtomDef::Length(var) => {
+                        matches!(cx.out.vars[var].place, Place::Local(_))
+                    }
+                    AtomDef::Unknown => false,
+                }
+            });
+            match foreign {
+                Some(atom) => {
+                    let external = cx.out.atoms[atom].external;
+                    cx.unknown_size(external)
+                }
+                None => mapped,
+            }
+        })
+    }
+
+    /// What a call gives after a mistake in it: its declared type, so that nothing else is
+    /// reported.
+    fn result_after_error(&mut self, _function: &Function, span: Span) -> Expr {
+        Expr::error(span)
+    }
+
+    fn match_args(&mut self, m: &mut Match, function: &Function, args: &[Expr]) -> Option<Vec<Cell>> {
+        let mut cells: Vec<Option<Cell>> = vec![None; args.len()];
+        // Arguments without packs first: they may settle coordinates that split the others.
+        let mut order: Vec<usize> = (0..args.len()).collect();
+        order.sort_by_key(|at| usize::from(has_packs(&function.params[*at])));
+        let mut failed = false;
+        for at in order {
+            let param = &function.params[at];
+            let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
+            let cell = match &param.ty {
+                Some(ty) => self.match_param(m, ty, &args[at], name),
+                None => Some(Cell { frame: Vec::new(), cell: (0..args[at].ty.rank()).collect() }),
+            };
+            failed |= cell.is_none();
+            cells[at] = cell;
+        }
+        if failed { None } else { cells.into_iter().collect() }
+    }
+
+    /// Function arguments take the code that the parameter's type asks for.
+    fn adapt_functions(&mut self, function: &Function, m: &Match, args: Vec<Expr>) -> Vec<Expr> {
+        function
+            .params
+            .iter()
+            .zip(args)
+            .map(|(param, arg)| match &param.ty {
+                Some(ty @ hir::Type { kind: TypeKind::Function(..), .. }) => {
+                    let ty = self.lower_quietly(ty, m);
+                    self.expect_type(arg, &ty, "the parameter")
+                }
+                Some(
+                    ty @ hir::Type {
+                        kind: TypeKind::Tuple(_) | TypeKind::Jagged(..) | TypeKind::AnyRank(_),
+                        ..
+                    },
+                ) => {
+                    let ty = self.lower_quietly(ty, m);
+                    self.expect_type(arg, &ty, "the parameter")
+                }
+                _ => arg,
+            })
+            .collect()
+    }
+
+    /// Whether a result that hides a size is lifted over a frame.
+    fn lifts_hidden(&self, ret: &hir::Type, cells: &[Cell]) -> bool {
+        matches!(ret.kind, TypeKind::Some(..)) && cells.iter().any(|cell| !cell.frame.is_empty())
+    }
+
+    /// Lifting stops at `some`: a frame of rows whose lengths differ.
+    #[allow(clippy::too_many_arguments, reason = "a private step of `apply`")]
+    fn lift_ragged(
+        &mut self,
+        name: Symbol,
+        args: Vec<Expr>,
+        cells: &[Cell],
+        at: usize,
+        m: &Match,
+        ret: &hir::Type,
+        span: Span,
+    ) -> Expr {
+        let instance = self.instances.items[at].clone();
+        let row = self.result_type(m, ret);
+        let sizes: Vec<_> = instance.sizes.iter().map(|key| self.size_argument(m, *key)).collect();
+        let lifted = self.lift(name, args, cells, span, |_, args| {
+            let kind = ExprKind::Call { func: instance.func, sizes, closure: None, args };
+            Expr::new(kind, Type::Jagged(Box::new(row.elem().clone()), 1), span)
+        });
+        if lifted.ty.has_error() {
+            return lifted;
+        }
+        let ty = Type::Jagged(Box::new(row.elem().clone()), 2);
+        Expr { ty, ..lifted }
+    }
+
+    // ---------------------------------------------------------------- arguments
+
+    /// Which argument goes to which parameter; `None` stands for the default.
+    fn assign_args(
+        &mut self,
+        function: &Function,
+        name: Name,
+        args: &[Arg],
+        span: Span,
+    ) -> Option<Vec<Option<ExprId>>> {
+        let mut values: Vec<Option<ExprId>> = vec![None; function.params.len()];
+        let count = function.params.len();
+        let mut next = 0;
+        for arg in args {
+            let at = match arg.name {
+                Some(named) => {
+                    let at = function.params.iter().position(|param| {
+                        param.name.is_some_and(|param| param.sym == named.sym)
+                    });
+                    match at {
+                        Some(at) if values[at].is_none() => at,
+                        Some(_) => {
+                            let d = error(
+                                Code::E0509,
+                                named.span,
+                                format!("argument `{named}` of `{name}` is given twice"),
+                            )
+                            .here("already given by position")
+                            .help("pass each argument once");
+                            self.report_at(d);
+                            return None;
+                        }
+                        None => {
+                            let known = function.params.iter().filter_map(|p| p.name.map(|n| n.sym));
+                            let nearest = crate::suggest::nearest(named.sym, known.clone());
+                            let list: Vec<_> = known.map(|n| format!("`{n}`")).collect();
+                            let d = error(
+                                Code::E0509,
+                                named.span,
+                                format!("`{name}` has no parameter `{named}`"),
+                            )
+                            .here("no such parameter")
+                            .label(function.header, "declared here")
+                            .note(format!("its parameters are {}", list.join(", ")));
+                            let d = match nearest {
+                                Some(near) => d.fix(format!("did you mean `{near}`?"), named.span, near.as_str()),
+                                None => d.help("use one of these names, or pass it by position"),
+                            };
+                            self.report_at(d);
+                            return None;
+                        }
+                    }
+                }
+                None => {
+                    next += 1;
+                    next - 1
+                }
+            };
+            if at < count {
+                values[at] = Some(arg.value);
+            }
+        }
+        let missing = function
+            .params
+            .iter()
+            .zip(&values)
+            .find(|(param, value)| value.is_none() && param.default.is_none());
+        if next > count || missing.is_some() {
+            let required = function.params.iter().filter(|param| param.default.is_none()).count();
+            let takes = if required == count {
+                format!("{count}")
+            } else {
+                format!("{required} to {count}")
+            };
+            let d = error(
+                Code::E0508,
+                span,
+                format!("`{name}` takes {takes} {}, but gets {}", plural(count), args.len()),
+            )
+            .here(format!("{} {}", args.len(), plural(args.len())))
+            .label(function.header, "declared here");
+            let d = match missing.and_then(|(param, _)| param.name) {
+                Some(missing) if next <= count => d.help(format!("pass a value for `{missing}`")),
+                _ => d.help("leave out what is too much"),
+            };
+            self.report_at(d);
+            return None;
+        }
+        Some(values)
+    }
+
+    /// An argument; coordinate arguments are bound in it, and it is closed over them.
+    fn argument(&mut self, id: ExprId, param: &hir::Param, mapped: &[(Symbol, IndexId)]) -> Expr {
+        let want = self.wanted_of(param);
+        self.closed_argument(id, want.as_ref(), mapped)
+    }
+
+    pub(super) fn closed_argument(
+        &mut self,
+        id: ExprId,
+        want: Option<&Type>,
+        mapped: &[(Symbol, IndexId)],
+    ) -> Expr {
+        if mapped.is_empty() {
+            return self.expr(id, want);
+        }
+        self.f.pending.push(Vec::new());
+        let value = self.expr(id, want);
+        let stmts = self.f.pending.pop().unwrap_or_default();
+        let used: Vec<IndexId> = self
+            .index_deps(&value)
+            .into_iter()
+            .filter(|index| mapped.iter().any(|(_, bound)| bound == index))
+            .collect();
+        if used.is_empty() {
+            for stmt in stmts {
+                self.emit(stmt);
+            }
+            return value;
+        }
+        let body = self.block(stmts, value);
+        self.close_over(used, body)
+    }
+
+    /// What the type of a parameter says about literals and closures.
+    fn wanted_of(&mut self, param: &hir::Param) -> Option<Type> {
+        let ty = param.ty.as_ref()?;
+        match &ty.kind {
+            TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
+            TypeKind::Array { elem, .. } => match &elem.kind {
+                TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
+                TypeKind::Str => Some(Type::Str),
+                _ => None,
+            },
+            TypeKind::Function(..) => None,
+            TypeKind::Tuple(_) | TypeKind::Data(..) | TypeKind::Jagged(..) | TypeKind::Str => {
+                let m = Match::default();
+                Some(self.lower_quietly(ty, &m))
+            }
+            TypeKind::AnyRank(_) | TypeKind::Param(_) | TypeKind::Some(..) | TypeKind::Error => None,
+        }
+    }
+
+    fn default_argument(&mut self, param: &hir::Param) -> Expr {
+        match param.default {
+            Some(default) => {
+                let want = self.wanted_of(param);
+                self.expr(default, want.as_ref())
+            }
+            None => Expr::error(param.span),
+        }
+    }
+
+    // ---------------------------------------------------------------- coordinate arguments
+
+    /// Binds the coordinate arguments of a call while its arguments are checked.
+    pub(super) fn enter_coords(&mut self, coords: &[CoordArg]) -> Vec<(Symbol, IndexId)> {
+        let mut bound = Vec::new();
+        for coord in coords {
+            let refs: Vec<hir::CoordRef> = match coord {
+                CoordArg::Coord(coord) => vec![*coord],
+                CoordArg::Group(group, _) => group.clone(),
+                CoordArg::Pack(..) | CoordArg::Axis(..) | CoordArg::Size(..) | CoordArg::Error => continue,
+            };
+            for coord in refs {
+                let index = self.new_index(coord.name, Declared::Name);
+                self.f.coords.push((coord.name.sym, index));
+                if let Some(local) = coord.local {
+                    let outer = self.f.env.insert(local, Binding::Index(index));
+                    self.f.shadowed.push(Some((local, outer)));
+                } else {
+                    self.f.shadowed.push(None);
+                }
+                bound.push((coord.name.sym, index));
+            }
+        }
+        bound
+    }
+
+    pub(super) fn leave_coords(&mut self, count: usize) {
+        for _ in 0..count {
+            self.f.coords.pop();
+            match self.f.shadowed.pop().flatten() {
+                Some((local, Some(outer))) => {
+                    self.f.env.insert(local, outer);
+                }
+                Some((local, None)) => {
+                    self.f.env.remove(&local);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Inside a definition, the result of a coordinate call is read at the definition's own point.
+    pub(super) fn at_point(&mut self, value: Expr, coords: &[CoordArg], span: Span) -> Expr {
+        let mut front = Vec::new();
+        let mut indices = Vec::new();
+        for coord in coords {
+            let refs: &[hir::CoordRef] = match coord {
+                CoordArg::Coord(coord) => std::slice::from_ref(coord),
+                CoordArg::Group(group, _) => group,
+                CoordArg::Pack(..) | CoordArg::Axis(..) | CoordArg::Size(..) | CoordArg::Error => &[],
+            };
+            for coord in refs {
+                let Some(local) = coord.local else { continue };
+                let Some(Binding::Index(index)) = self.f.env.get(&local).copied() else { continue };
+                let at = value.ty.axes().iter().position(|axis| {
+                    axis.coord.is_some_and(|c| c.name == coord.name.sym)
+                });
+                if let Some(at) = at {
+                    front.push(at);
+                    indices.push(self.index_expr(index, coord.name.span));
+                }
+            }
+        }
+        if front.is_empty() || value.ty.has_error() {
+            return value;
+        }
+        let value = self.atomise(value);
+        let value = self.permute_front(value, &front, span);
+        for (at, index) in indices.iter().enumerate() {
+            self.check_coordinate(&value, at, index);
+        }
+        self.read(value, indices, Bounds::Checked, span)
+    }
+
+    /// The bracket of a call against the coordinate parameters of the function.
+    fn bracket(&mut self, m: &mut Match, function: &Function, coords: &[CoordArg], span: Span) -> bool {
+        let declared = function.coords.as_deref().unwrap_or(&[]);
+        m.params = declared.iter().filter(|p| p.pack.is_none()).map(|p| p.name.sym).collect();
+        let mut params = declared.iter();
+        for coord in coords {
+            if let CoordArg::Size(name, value) = coord {
+                if !self.explicit_size(m, function, *name, *value) {
+                    return false;
+                }
+                continue;
+            }
+            let Some(param) = params.next() else {
+                let name = m.function.map_or("the function".into(), |name| format!("`{name}`"));
+                let d = error(
+                    Code::E0302,
+                    span,
+                    format!("{name} has {} coordinate parameters", declared.len()),
+                )
+                .here("too many coordinate arguments")
+                .label(function.header, "declared here")
+                .help("pass at most one coordinate for each parameter in the bracket");
+                self.report_at(d);
+                return false;
+            };
+            match (coord, param.pack) {
+                (CoordArg::Coord(coord), None) => {
+                    let bound = super::types::contract(coord.name.sym, None);
+                    m.coords.insert(param.name.sym, bound);
+                    m.bracket.insert(param.name.sym, coord.name.span);
+                }
+                (CoordArg::Group(..) | CoordArg::Pack(..), Some(_)) => {}
+                (CoordArg::Coord(_), Some(_)) => {}
+                (CoordArg::Group(_, at) | CoordArg::Pack(_, at), None) => {
+                    let d = error(
+                        Code::E0302,
+                        *at,
+                        format!("`{}` is one coordinate, not a group", param.name),
+                    )
+                    .here("a group")
+                    .label(param.name.span, "declared here")
+                    .help("pass one coordinate, without parentheses");
+                    self.report_at(d);
+                    return false;
+                }
+                (CoordArg::Axis(_, at), _) => {
+                    let d = error(Code::E0302, *at, "a position cannot be passed as a coordinate")
+                        .here("an axis by position")
+                        .help("give the argument a name, and pass the name");
+                    self.report_at(d);
+                    return false;
+                }
+                (CoordArg::Size(..) | CoordArg::Error, _) => {}
+            }
+        }
+        true
+    }
+}
+
+fn has_packs(param: &hir::Param) -> bool {
+    match &param.ty {
+        Some(hir::Type { kind: TypeKind::Array { dims, .. }, .. }) => {
+            dims.iter().filter(|dim| matches!(dim.kind, hir::DimKind::Pack(_))).count() > 1
+        }
+        _ => false,
+    }
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "argument" } else { "arguments" }
+}
+

@@ -1,0 +1,276 @@
+//! Orders recurrences.
+//!
+//! Before:  `d[i in 1..n, j in 1..m] = f(d[i - 1, j], d[i, j - 1])`
+//! After:   the same with `recurrence: i forward, then j forward; lookback 1`
+//!
+//! Every read of the tensor by its own clauses has a distance along each axis: the position read
+//! minus the position being defined. An axis and a direction may come first if no distance points
+//! ahead along it; reads that are strictly behind along it are settled, the others must be settled
+//! by the axes that follow, where the distance along this one is 0. Taking any axis that may come
+//! first is complete: moving it to the front of another legal order keeps that order legal.
+//!
+//! Needs: a definition whose domains are solved. Refuses: reads of the point being defined (E0601),
+//! of later points or of points that no base clause defines (E0602), reads in two directions
+//! (E0603), and points that only the data knows (E0604).
+
+use super::Cx;
+use super::paths::{Path, Visit};
+use ein_base::{Span, Symbol};
+use ein_ir::size::{self, Atom, Facts};
+use ein_ir::tensor::walk::each_child;
+use ein_ir::tensor::{
+    AtomDef, Clause, ClauseSlot, Expr, ExprKind, IndexArg, Recurrence, Tensor, Type, VarId,
+};
+use order::{find_order, lookback};
+
+mod explain;
+mod order;
+
+/// Choices in indices are followed both ways, at most this deep.
+const MAX_SPLITS: u32 = 3;
+
+/// A read of the tensor by one of its own clauses.
+#[derive(Clone, Debug)]
+struct SelfRead {
+    /// The clause that reads.
+    clause: usize,
+    span: Span,
+    /// The position along each declared axis; an index that is not written may be any.
+    at: Vec<size::Expr>,
+    /// That position minus the one being defined.
+    distance: Vec<size::Expr>,
+    facts: Facts,
+    /// Whether the facts say everything that decides whether the read happens.
+    exact: bool,
+    /// The indices as text.
+    text: String,
+    /// What in the indices only the run knows, as text, and the names in it.
+    unknown: Vec<(String, Vec<Symbol>)>,
+}
+
+/// Collects the reads of a variable.
+struct Collector<'t> {
+    var: VarId,
+    name: Symbol,
+    shape: &'t [Option<size::Expr>],
+    clause: usize,
+    /// The point being defined.
+    point: Vec<size::Expr>,
+    reads: Vec<SelfRead>,
+}
+
+impl Visit for Collector<'_> {
+    fn read(
+        &mut self,
+        cx: &mut Cx<'_>,
+        base: &Expr,
+        indices: &mut [IndexArg],
+        span: Span,
+        path: &mut Path,
+    ) {
+        if matches!(&*base.kind, ExprKind::Var(var) if *var == self.var) {
+            let text: Vec<_> =
+                indices.iter().map(|index| cx.show_index(&index.value, path)).collect();
+            let text = format!("{}[{}]", self.name, text.join(", "));
+            let at = indices.iter().map(|index| cx.size_on(&index.value, path)).collect();
+            self.note(cx, at, text, span, path);
+        }
+    }
+
+    fn var(&mut self, cx: &mut Cx<'_>, var: VarId, span: Span, path: &mut Path) {
+        if var == self.var {
+            self.note(cx, Vec::new(), self.name.to_string(), span, path);
+        }
+    }
+}
+
+impl Collector<'_> {
+    fn note(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mut at: Vec<size::Expr>,
+        text: String,
+        span: Span,
+        path: &mut Path,
+    ) {
+        let mark = path.mark();
+        at.truncate(self.point.len());
+        for axis in at.len()..self.point.len() {
+            // The whole axis: any position on it.
+            let any = cx.new_atom(Symbol::intern("_"), AtomDef::Unknown, false);
+            match self.shape.get(axis).and_then(Option::as_ref) {
+                Some(extent) => path.facts.with_range(any, &size::Expr::zero(), extent),
+                None => path.facts.ge0(size::Expr::atom(any)),
+            }
+            at.push(size::Expr::atom(any));
+        }
+        self.split(cx, at, &text, span, path, MAX_SPLITS);
+        path.reset(mark);
+    }
+
+    /// Follows the choices in a position.
+    fn split(
+        &mut self,
+        cx: &mut Cx<'_>,
+        at: Vec<size::Expr>,
+        text: &str,
+        span: Span,
+        path: &mut Path,
+        splits: u32,
+    ) {
+        let choice = at.iter().find_map(|at| path.choice(at));
+        if splits > 0
+            && let Some((atom, choice)) = choice
+            && let ExprKind::If { cond, then, otherwise } = &*choice.kind
+        {
+            for (value, holds) in [(then, true), (otherwise, false)] {
+                let mark = path.mark();
+                path.exact &= cx.assume_on(cond, holds, path);
+                let value = cx.size_on(value, path);
+                path.facts.eq(&size::Expr::atom(atom), &value);
+                let replace = |own| (own == atom).then(|| value.clone());
+                let at = at.iter().map(|at| at.substitute(&replace)).collect();
+                self.split(cx, at, text, span, path, splits - 1);
+                path.reset(mark);
+            }
+            return;
+        }
+        let distance: Vec<_> = at.iter().zip(&self.point).map(|(at, own)| at.sub(own)).collect();
+        let mut unknown: Vec<(String, Vec<Symbol>)> = Vec::new();
+        let mut seen: Vec<Atom> = at.iter().flat_map(size::Expr::atoms).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        for atom in seen {
+            let name = cx.out.atoms[atom].name;
+            match (path.opaque(atom), cx.out.atoms[atom].def) {
+                (Some(e), _) => {
+                    let mut names = Vec::new();
+                    arrays_in(cx, e, &mut names);
+                    if names.is_empty() {
+                        names.push(name);
+                    }
+                    unknown.push((cx.show_expr(e), names));
+                }
+                (None, AtomDef::Var(_)) if !cx.index_atoms.contains_key(&atom) => {
+                    unknown.push((name.to_string(), vec![name]));
+                }
+                _ => {}
+            }
+        }
+        let goals: Vec<&size::Expr> = at.iter().chain(&distance).collect();
+        let facts = cx.relevant_facts(path, &goals);
+        self.reads.push(SelfRead {
+            clause: self.clause,
+            span,
+            at,
+            distance,
+            facts,
+            exact: path.exact,
+            text: text.to_string(),
+            unknown,
+        });
+    }
+}
+
+/// The names of the arrays that an expression reads.
+fn arrays_in(cx: &Cx<'_>, e: &Expr, found: &mut Vec<Symbol>) {
+    if let ExprKind::Var(var) = &*e.kind
+        && matches!(e.ty, Type::Array(_) | Type::AnyRank(_) | Type::Jagged(..))
+    {
+        let name = cx.out.vars[*var].name;
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    each_child(e, &mut |child| arrays_in(cx, child, found));
+}
+
+impl Cx<'_> {
+    /// Finds the order of a definition that reads itself, or says why there is none.
+    pub(super) fn order_recurrence(&mut self, tensor: &mut Tensor, name: Symbol, _span: Span) {
+        let Some(var) = tensor.self_var else { return };
+        let rank = tensor.shape.len();
+        let shape = tensor.shape.clone();
+        let mut collector =
+            Collector { var, name, shape: &shape, clause: 0, point: Vec::new(), reads: Vec::new() };
+        let mut path = Path::new(self.f.facts.clone());
+        for require in &tensor.requires {
+            path.facts.eq(&require.left, &require.right);
+        }
+        for (number, clause) in tensor.clauses.iter_mut().enumerate() {
+            let Some(point) = self.point_of(clause) else { return };
+            collector.clause = number;
+            collector.point = point;
+            self.walk_clause(clause, &mut path, &mut collector);
+        }
+        let reads = collector.reads;
+        let all: Vec<&SelfRead> = reads.iter().collect();
+        let found = find_order(&all, rank).or_else(|| {
+            // What no recurrent clause defines is computed first.
+            let recurrent: Vec<&Clause> = recurrent_clauses(tensor, &reads);
+            let bound: Vec<&SelfRead> = reads
+                .iter()
+                .filter(|read| !recurrent.iter().all(|clause| self.is_outside(read, clause)))
+                .collect();
+            find_order(&bound, rank)
+        });
+        let Some(axes) = found else {
+            let d = self.no_order(tensor, name, &reads, rank);
+            self.report_at(d);
+            return;
+        };
+        if let Some(d) = self.missing_base(tensor, name, &reads, &axes) {
+            self.report_at(d);
+            return;
+        }
+        let lookback = axes.first().and_then(|first| lookback(&reads, *first));
+        tensor.recurrence = Some(Recurrence { axes, lookback });
+    }
+
+    /// The point that a clause defines.
+    fn point_of(&self, clause: &Clause) -> Option<Vec<size::Expr>> {
+        let position = |slot: &ClauseSlot| match slot {
+            ClauseSlot::Point(at) => Some(size::Expr::constant(*at)),
+            ClauseSlot::Loop(binder) => self.var_sizes.get(&binder.var).cloned(),
+        };
+        clause.slots.iter().map(position).collect()
+    }
+
+    /// Whether a read provably lies outside the region of a clause.
+    fn is_outside(&self, read: &SelfRead, clause: &Clause) -> bool {
+        let Some(point) = self.point_of(clause) else { return false };
+        // The clause's own variables stand for the position that is read.
+        let moved = |e: &size::Expr| {
+            e.substitute(&|atom| {
+                let axis = point.iter().position(|own| own.as_atom() == Some(atom))?;
+                read.at.get(axis).cloned()
+            })
+        };
+        let mut facts = read.facts.clone();
+        for (slot, at) in clause.slots.iter().zip(&read.at) {
+            match slot {
+                ClauseSlot::Point(own) => facts.eq(at, &size::Expr::constant(*own)),
+                ClauseSlot::Loop(binder) => {
+                    if let Some(lo) = self.to_size(&binder.lo) {
+                        facts.le(&moved(&lo), at);
+                    }
+                    if let Some(hi) = self.to_size(&binder.hi) {
+                        facts.lt(at, &moved(&hi));
+                    }
+                }
+            }
+        }
+        size::is_empty(&facts).is_proved()
+    }
+}
+
+/// The clauses that read the tensor.
+fn recurrent_clauses<'t>(tensor: &'t Tensor, reads: &[SelfRead]) -> Vec<&'t Clause> {
+    tensor
+        .clauses
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| reads.iter().any(|read| read.clause == *number))
+        .map(|(_, clause)| clause)
+        .collect()
+}

@@ -1,0 +1,193 @@
+//! Free coordinates: an expression that mentions coordinates bound nowhere is a tensor over them.
+//!
+//! `let c = sum[k](a[row, k] * b[k, col]);` has the free coordinates `row` and `col`; closing it
+//! gives a definition with that layout.
+
+use super::{Cx, Declared, IndexId, error};
+use crate::hir::ExprId;
+use ein_base::{Code, Name, Symbol};
+use ein_ir::tensor::{Axis, Clause, ClauseSlot, Coord, Expr, ExprKind, Tensor, Type, VarId};
+
+impl Cx<'_> {
+    /// The index variable of a free coordinate: the one bound by that name, or a new one if the
+    /// expression may be open here.
+    pub(super) fn free_coord(&mut self, name: Name) -> Option<IndexId> {
+        if let Some((_, index)) = self.f.coords.iter().rev().find(|(sym, _)| *sym == name.sym) {
+            return Some(*index);
+        }
+        match self.f.opens.last() {
+            Some(Some(_)) => {
+                let index = self.new_index(name, Declared::Name);
+                self.indices[index].free = true;
+                if let Some(Some(open)) = self.f.opens.last_mut() {
+                    open.push(index);
+                }
+                self.f.coords.push((name.sym, index));
+                Some(index)
+            }
+            _ => {
+                let d = error(
+                    Code::E0310,
+                    name.span,
+                    format!("coordinate `{name}` is free here: nothing on the left binds it"),
+                )
+                .here("not bound by the definition or by a reduction")
+                .help(format!("add it on the left: `let …[…, {name}] = …`, or reduce over it: `sum[{name}](…)`"));
+                self.report_at(d);
+                None
+            }
+        }
+    }
+
+    /// Checks an expression that may have free coordinates, and closes it over them: in the order
+    /// of `layout` if one is declared, else in order of first appearance.
+    pub(super) fn open_value(
+        &mut self,
+        id: ExprId,
+        want: Option<&Type>,
+        layout: Option<&[Symbol]>,
+    ) -> Expr {
+        let coords = self.f.coords.len();
+        let packs = self.f.packs.clone();
+        self.solve_free_packs(id);
+        self.f.opens.push(Some(Vec::new()));
+        self.f.pending.push(Vec::new());
+        let facts = self.f.facts.len();
+        let extents = self.f.extents.len();
+        let value = self.expr(id, want);
+        let stmts = self.f.pending.pop().unwrap_or_default();
+        let free = self.f.opens.pop().flatten().unwrap_or_default();
+        if free.is_empty() {
+            // Nothing is open: what it computed first stays visible outside.
+            let mut value = value;
+            let mut stmts = stmts;
+            self.solve_expr(&mut stmts, &mut value);
+            for stmt in stmts {
+                self.emit(stmt);
+            }
+            self.f.coords.truncate(coords);
+            self.f.packs = packs;
+            return value;
+        }
+        self.f.facts.truncate(facts);
+        self.f.extents.truncate(extents);
+        let body = self.block(stmts, value);
+        let closed = self.close(free, body, layout);
+        self.f.coords.truncate(coords);
+        self.f.packs = packs;
+        closed
+    }
+
+    /// A tensor over the given index variables, in this order.
+    pub(super) fn close_over(&mut self, indices: Vec<IndexId>, value: Expr) -> Expr {
+        self.close(indices, value, None)
+    }
+
+    /// A tensor over free index variables.
+    fn close(&mut self, free: Vec<IndexId>, value: Expr, layout: Option<&[Symbol]>) -> Expr {
+        let span = value.span;
+        if value.ty.has_error() {
+            return value;
+        }
+        let free = match layout {
+            Some(layout) => match self.order_free(free, layout, &value) {
+                Some(free) => free,
+                None => return Expr::error(span),
+            },
+            None => free,
+        };
+        let slots = free
+            .iter()
+            .map(|index| {
+                let var = self.indices[*index].var;
+                ClauseSlot::Loop(self.unsolved_binder(var, span))
+            })
+            .collect();
+        let mut clause =
+            Clause { slots, items: Vec::new(), value, otherwise: None, span };
+        let requires = self.solve_clause(&mut clause, None);
+        let mut axes = Vec::new();
+        for (slot, index) in clause.slots.iter().zip(&free) {
+            let size = match slot {
+                ClauseSlot::Loop(binder) => self.to_size(&binder.hi),
+                ClauseSlot::Point(_) => None,
+            };
+            let Some(size) = size else { return Expr::error(span) };
+            axes.push(Axis { coord: Some(self.index_coord(*index)), size });
+        }
+        let bound: Vec<VarId> = free.iter().map(|index| self.indices[*index].var).collect();
+        let inner = self.forget_vars(clause.value.ty.clone(), &|var| bound.contains(&var));
+        let tensor = Tensor {
+            name: None,
+            self_var: None,
+            shape: axes.iter().map(|axis| Some(axis.size.clone())).collect(),
+            inner_rank: inner.rank(),
+            clauses: vec![clause],
+            recurrence: None,
+            requires,
+        };
+        Expr::new(ExprKind::Tensor(tensor), Type::array(inner, axes), span)
+    }
+
+    /// The coordinate of the axis that an index variable gives to a definition.
+    pub(super) fn index_coord(&self, index: IndexId) -> Coord {
+        let info = &self.indices[index];
+        match (info.declared, info.ground) {
+            (Declared::Any, Some(ground)) => ground.coord,
+            (_, Some(ground)) => super::types::contract(info.name, Some(ground.coord.root())),
+            (Declared::Over(over), None) => {
+                Coord { name: info.name, over: Some(over).filter(|o| *o != info.name), contract: false }
+            }
+            (_, None) => Coord { name: info.name, over: None, contract: false },
+        }
+    }
+
+    /// The free coordinates in a declared order, which must be the same set.
+    fn order_free(
+        &mut self,
+        free: Vec<IndexId>,
+        layout: &[Symbol],
+        value: &Expr,
+    ) -> Option<Vec<IndexId>> {
+        let named = |cx: &Self, index: &IndexId| cx.indices[*index].name;
+        let declared = layout.iter().map(|name| name.to_string()).collect::<Vec<_>>().join(", ");
+        for index in &free {
+            let name = named(self, index);
+            if !layout.contains(&name) {
+                let d = error(
+                    Code::E0310,
+                    self.indices[*index].span,
+                    format!("coordinate `{name}` is left over: the result is declared as {{{declared}}}"),
+                )
+                .here("free here, and not among the declared coordinates")
+                .help(format!("reduce over it, `sum[{name}](…)`, or declare it in the result"));
+                self.report_at(d);
+                return None;
+            }
+        }
+        let inner = value.ty.rank();
+        let mut ordered = Vec::new();
+        for name in &layout[..layout.len().saturating_sub(inner)] {
+            match free.iter().find(|index| named(self, index) == *name) {
+                Some(index) => ordered.push(*index),
+                None => {
+                    let have: Vec<_> =
+                        free.iter().map(|index| named(self, index).to_string()).collect();
+                    let d = error(
+                        Code::E0309,
+                        value.span,
+                        format!(
+                            "coordinate `{name}` is missing: the result is declared as {{{declared}}}, the value has {{{}}}",
+                            have.join(", ")
+                        ),
+                    )
+                    .here(format!("does not depend on `{name}`"))
+                    .help(format!("do not reduce over `{name}`, or take it out of the declared result"));
+                    self.report_at(d);
+                    return None;
+                }
+            }
+        }
+        Some(ordered)
+    }
+}

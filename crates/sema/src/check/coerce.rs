@@ -1,0 +1,183 @@
+//! Where a value meets a type that was asked for: agreement, and messages that say what would
+//! make it fit.
+
+use super::symbolic::SizeRelation;
+use super::{Cx, error};
+use ein_base::{Code, Diagnostic, Span};
+use ein_ir::tensor::{ArrayType, Expr, ExprKind, FnType, Require, StmtKind, Type};
+
+impl Cx<'_> {
+    /// Whether two types agree but for sizes and coordinates.
+    pub(super) fn same_kind(&self, a: &Type, b: &Type) -> bool {
+        match (a, b) {
+            (Type::Error, _) | (_, Type::Error) => true,
+            (Type::Array(a), Type::Array(b)) => {
+                a.axes.len() == b.axes.len() && self.same_kind(&a.elem, &b.elem)
+            }
+            (Type::Tuple(a), Type::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same_kind(a, b))
+            }
+            (Type::Data(a, xs), Type::Data(b, ys)) => {
+                a == b && xs.iter().zip(ys).all(|(a, b)| self.same_kind(a, b))
+            }
+            (Type::AnyRank(a), Type::AnyRank(b)) => self.same_kind(a, b),
+            (Type::Jagged(a, m), Type::Jagged(b, n)) => m == n && self.same_kind(a, b),
+            (Type::Fn(FnType::Signature(ps, r)), Type::Fn(FnType::Signature(qs, s))) => {
+                ps.len() == qs.len()
+                    && ps.iter().zip(qs).all(|(p, q)| self.same_kind(p, q))
+                    && self.same_kind(r, s)
+            }
+            _ => a == b,
+        }
+    }
+
+    /// Makes a value agree with a type that an annotation asks for; sizes must be equal, layouts
+    /// are the business of the caller. `what` says who asks.
+    pub(super) fn expect_type(&mut self, value: Expr, ty: &Type, what: &str) -> Expr {
+        if value.ty.has_error() || ty.has_error() {
+            return value;
+        }
+        if let (Type::Fn(FnType::Template(..)), Type::Fn(FnType::Signature(params, ret))) =
+            (&value.ty, ty)
+        {
+            return self.specialise_value(value, params.clone(), (**ret).clone());
+        }
+        if let (Type::Jagged(..), Type::Array(_)) = (ty, &value.ty) {
+            return self.to_jagged(value, ty);
+        }
+        if let (Type::AnyRank(elem), Type::Array(array)) = (ty, &value.ty)
+            && self.same_kind(elem, &array.elem)
+        {
+            let span = value.span;
+            return Expr::new(
+                ExprKind::Host(ein_ir::tensor::HostOp::Convert, vec![value]),
+                ty.clone(),
+                span,
+            );
+        }
+        if !self.same_kind(&value.ty, ty) {
+            let d = self.mismatch(&value, ty, what);
+            return self.fail(d);
+        }
+        self.expect_sizes(&value, ty, what);
+        value
+    }
+
+    /// A nested array literal as a jagged array.
+    fn to_jagged(&mut self, value: Expr, ty: &Type) -> Expr {
+        let span = value.span;
+        let value = Expr::new(
+            ExprKind::Host(ein_ir::tensor::HostOp::Convert, vec![value]),
+            ty.clone(),
+            span,
+        );
+        value
+    }
+
+    /// The sizes of a value against those asked for.
+    fn expect_sizes(&mut self, value: &Expr, ty: &Type, what: &str) {
+        let (Type::Array(have), Type::Array(want)) = (&value.ty, ty) else { return };
+        for (position, (have, want)) in have.axes.iter().zip(&want.axes).enumerate() {
+            match self.compare_sizes(&have.size, &want.size) {
+                SizeRelation::Equal => {}
+                SizeRelation::AtRunTime => {
+                    let what = format!("axis {position} of {}", self.quote(value));
+                    self.require(have.size.clone(), want.size.clone(), what, value.span);
+                }
+                SizeRelation::Different => {
+                    let axis = match want.coord {
+                        Some(coord) => format!("coordinate `{}`", coord.name),
+                        None => format!("axis {position}"),
+                    };
+                    let (have, want) = (self.show_size(&have.size), self.show_size(&want.size));
+                    let d = error(
+                        Code::E0405,
+                        value.span,
+                        format!("{axis} has extent {have}, but {what} says {want}"),
+                    )
+                    .here(format!("this is `{}`", self.show(&value.ty)))
+                    .help(format!("write `{want}` elements, or change the stated extent to `{have}`"));
+                    self.report_at(d);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Compares two sizes at run time, and takes their equality for granted from here on.
+    pub(super) fn require(
+        &mut self,
+        left: ein_ir::size::Expr,
+        right: ein_ir::size::Expr,
+        what: String,
+        span: Span,
+    ) {
+        self.f.facts.eq(&left, &right);
+        let require = Require { left, right, what, span };
+        self.emit(ein_ir::tensor::Stmt { kind: StmtKind::Require(require), span });
+    }
+
+    /// A value of another type than asked for.
+    pub(super) fn mismatch(&self, value: &Expr, ty: &Type, what: &str) -> Diagnostic {
+        let (have, want) = (self.show(&value.ty), self.show(ty));
+        let code = match (&value.ty, ty) {
+            (Type::Array(a), Type::Array(b)) if self.same_kind(&a.elem, &b.elem) => Code::E0405,
+            (Type::Array(a), b) if self.same_kind(&a.elem, b) => Code::E0405,
+            (a, Type::Array(b)) if self.same_kind(a, &b.elem) => Code::E0405,
+            _ => Code::E0501,
+        };
+        let message = match code {
+            Code::E0405 => format!(
+                "{what} has rank {}, but the value has rank {}",
+                ty.rank(),
+                value.ty.rank()
+            ),
+            _ => format!("{what} is `{want}`, but the value is `{have}`"),
+        };
+        let mut d = error(code, value.span, message).here(format!("this is `{have}`"));
+        if let (Some(a), Some(b)) = (value.ty.scalar(), ty.scalar())
+            && a != b
+            && value.ty.rank() == ty.rank()
+            && super::is_numeric(a)
+            && super::is_numeric(b)
+        {
+            let target = if ty.is_array() { want.clone() } else { b.name().to_string() };
+            d = d.fix(format!("convert it: `… as {target}`"), value.span.end(), format!(" as {target}"));
+        }
+        d
+    }
+
+    /// The common type of two values that one expression may have, with sizes that differ left
+    /// open.
+    pub(super) fn join_types(&mut self, a: &Type, b: &Type) -> Option<Type> {
+        match (a, b) {
+            (Type::Error, other) | (other, Type::Error) => Some(other.clone()),
+            (Type::Array(x), Type::Array(y)) if x.axes.len() == y.axes.len() => {
+                let elem = self.join_types(&x.elem, &y.elem)?;
+                let mut axes = Vec::new();
+                for (p, q) in x.axes.iter().zip(&y.axes) {
+                    let mut axis = p.clone();
+                    if axis.coord.is_none() {
+                        axis.coord = q.coord;
+                    }
+                    if self.compare_sizes(&p.size, &q.size) != SizeRelation::Equal {
+                        axis.size = self.unknown_size(true);
+                    }
+                    axes.push(axis);
+                }
+                Some(Type::Array(Box::new(ArrayType { elem, axes })))
+            }
+            (Type::Tuple(x), Type::Tuple(y)) if x.len() == y.len() => {
+                let items: Option<Vec<_>> =
+                    x.iter().zip(y).map(|(p, q)| self.join_types(p, q)).collect();
+                Some(Type::Tuple(items?))
+            }
+            (Type::Data(m, x), Type::Data(n, y)) if m == n => {
+                let args: Option<Vec<_>> =
+                    x.iter().zip(y).map(|(p, q)| self.join_types(p, q)).collect();
+                Some(Type::Data(*m, args?))
+            }
+            _ => self.same_kind(a, b).then(|| a.clone()),
+        }
+    }
+}

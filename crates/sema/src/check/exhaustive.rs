@@ -1,0 +1,151 @@
+//! Whether the arms of a `match` cover every value, and whether each of them can be reached.
+//!
+//! Beyond a bound on the work a match needs a catch-all arm, and every arm counts as reachable.
+
+use super::matrix::{Check, Con, Pat, Row};
+use super::pattern::Matched;
+use super::{Cx, error};
+use crate::hir;
+use ein_base::{Code, Span};
+use ein_ir::tensor::{Pattern, Type};
+use ein_scalar::{Scalar, ScalarType};
+
+/// How many missing cases a message names.
+const NAMED: usize = 3;
+
+impl Cx<'_> {
+    /// Reports what no arm matches, and arms that nothing reaches. `at` is the start of the match.
+    pub(super) fn check_exhaustive(
+        &mut self,
+        ty: &Type,
+        arms: &[hir::Arm],
+        matched: &[Matched],
+        at: Span,
+    ) {
+        let pats: Vec<Pat> = matched.iter().map(|arm| self.simplify(&arm.pattern, ty)).collect();
+        let mut check = Check::new(&self.out.data);
+        let mut unreachable = Vec::new();
+        let mut rows: Vec<Row<'_>> = Vec::new();
+        for (position, (arm, pat)) in arms.iter().zip(&pats).enumerate() {
+            if check.adds_nothing(&rows, pat) {
+                unreachable.push(position);
+            }
+            if arm.guard.is_none() {
+                rows.push(vec![pat]);
+            }
+        }
+        let mut check = Check::new(&self.out.data);
+        let missing = check.all_missing(&rows, NAMED + 1);
+        let shown: Vec<String> = missing.iter().map(|pat| check.show(pat)).collect();
+        for position in unreachable {
+            let d = error(Code::W0203, arms[position].pat.span, "this arm is never reached")
+                .here("the arms above match all of this")
+                .help("remove it, or move it above the arm that is more general");
+            self.report_at(d);
+        }
+        if !shown.is_empty() {
+            self.report_missing(&shown, ty, arms, at);
+        }
+    }
+
+    fn report_missing(&mut self, shown: &[String], ty: &Type, arms: &[hir::Arm], at: Span) {
+        let more = shown.len() > NAMED;
+        let shown = &shown[..shown.len().min(NAMED)];
+        let quoted: Vec<_> = shown.iter().map(|case| format!("`{case}`")).collect();
+        let list = match quoted.as_slice() {
+            [all @ .., last] if !all.is_empty() && !more => {
+                format!("{} and {last}", all.join(", "))
+            }
+            all if more => format!("{} and others", all.join(", ")),
+            all => all.join(", "),
+        };
+        let mut d = error(Code::E0513, at, format!("this `match` misses {list}"))
+            .here(format!("the value is `{}`", self.show(ty)));
+        if arms.iter().any(|arm| arm.guard.is_some()) {
+            d = d.note("an arm with a guard covers nothing: the guard may fail");
+        }
+        if ty.is_array() || matches!(ty, Type::Jagged(..)) {
+            d = d.note("patterns of arrays need a final catch-all");
+        }
+        let arm = match shown {
+            [only] if !more => only.as_str(),
+            _ => "_",
+        };
+        self.report_at(d.help(format!("add an arm: `{arm} => …`")));
+    }
+
+    fn simplify(&mut self, pattern: &Pattern, ty: &Type) -> Pat {
+        match pattern {
+            Pattern::Wild | Pattern::Bind(_) => Pat::Any,
+            Pattern::At(_, inner) => self.simplify(inner, ty),
+            Pattern::Literal(scalar) => Pat::Con(literal(*scalar), Vec::new()),
+            Pattern::Str(text) => Pat::Con(Con::Str(*text), Vec::new()),
+            Pattern::Range { lo, hi, inclusive } => {
+                Pat::Con(range(*lo, *hi, *inclusive, ty), Vec::new())
+            }
+            Pattern::Tuple(items) => {
+                let types: &[Type] = if let Type::Tuple(types) = ty { types } else { &[] };
+                Pat::Con(Con::Tuple, self.simplify_all(items, types))
+            }
+            Pattern::Array { before, rest: Some(_), after }
+                if before.is_empty() && after.is_empty() =>
+            {
+                Pat::Any
+            }
+            Pattern::Array { before, rest, after } => {
+                let row = self.row_type(ty).unwrap_or(Type::Error);
+                let items = before.iter().chain(after);
+                let items = items.map(|item| self.simplify(item, &row)).collect();
+                Pat::Con(Con::Array(before.len(), after.len(), rest.is_some()), items)
+            }
+            Pattern::Data { variant, fields } => match ty {
+                Type::Data(id, args) => {
+                    let types = match self.data_def(*id) {
+                        // Only what is inside of fields needs their types.
+                        Some(def) if !fields.iter().all(plain) => {
+                            self.field_types(def, *variant, args)
+                        }
+                        _ => Vec::new(),
+                    };
+                    Pat::Con(Con::Variant(*id, *variant), self.simplify_all(fields, &types))
+                }
+                _ => Pat::Any,
+            },
+            Pattern::Or(items) => {
+                Pat::Or(items.iter().map(|item| self.simplify(item, ty)).collect())
+            }
+        }
+    }
+
+    fn simplify_all(&mut self, items: &[Pattern], types: &[Type]) -> Vec<Pat> {
+        let types = types.iter().chain(std::iter::repeat(&Type::Error));
+        items.iter().zip(types).map(|(item, ty)| self.simplify(item, ty)).collect()
+    }
+}
+
+/// Whether a pattern matches everything and is not taken apart.
+fn plain(pattern: &Pattern) -> bool {
+    matches!(pattern, Pattern::Wild | Pattern::Bind(_))
+}
+
+fn literal(scalar: Scalar) -> Con {
+    match (scalar, scalar.as_i128()) {
+        (Scalar::Bool(value), _) => {
+            Con::Int(i128::from(value), i128::from(value), ScalarType::Bool)
+        }
+        (_, Some(value)) => Con::Int(value, value, scalar.ty()),
+        (_, None) => Con::Float(Some(scalar), Some(scalar), true),
+    }
+}
+
+fn range(lo: Option<Scalar>, hi: Option<Scalar>, inclusive: bool, ty: &Type) -> Con {
+    let Some((scalar, (min, max))) = ty.scalar().and_then(|ty| Some((ty, ty.int_range()?))) else {
+        return Con::Float(lo, hi, inclusive);
+    };
+    let lo = lo.and_then(Scalar::as_i128).unwrap_or(min);
+    let hi = match hi.and_then(Scalar::as_i128) {
+        Some(hi) => hi - i128::from(!inclusive),
+        None => max,
+    };
+    Con::Int(lo, hi, scalar)
+}

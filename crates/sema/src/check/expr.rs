@@ -1,0 +1,612 @@
+//! Expressions: one function per kind, dispatched here.
+
+use super::{Cx, error};
+use crate::hir::{self, ExprId, ExprKind as H};
+use ein_base::{Code, Span};
+use ein_ir::tensor::{
+    Bounds, Expr, ExprKind, FnType, HostOp, IndexArg, Type,
+};
+use ein_scalar::{ScalarType, UnaryOp};
+
+impl Cx<'_> {
+    /// Checks an expression. `want` is what its context asks for: literals take its element type,
+    /// closures its signature. The result need not be of that type.
+    pub(super) fn expr(&mut self, id: ExprId, want: Option<&Type>) -> Expr {
+        let hir = self.hir;
+        let node = &hir.exprs[id];
+        let span = node.span;
+        match &node.kind {
+            H::Int(value, suffix) => self.int_literal(*value, *suffix, want, false, span),
+            H::Float(text, suffix) => self.float_literal(*text, *suffix, want, span),
+            H::Bool(value) => Expr::new(
+                ExprKind::Const(ein_scalar::Scalar::Bool(*value)),
+                Type::BOOL,
+                span,
+            ),
+            H::Str(parts) => self.string(parts, span),
+            H::Local(local) => self.local(*local, span),
+            H::Size(local) => {
+                let size = self.named_size(*local);
+                Expr::size(size, span)
+            }
+            H::Fn(def) => self.fn_value(*def, span),
+            H::Const(def) => self.const_value(*def, span),
+            H::Variant(def, index) => self.variant_value(*def, *index, want, span),
+            H::Builtin(builtin) => self.builtin_value(*builtin, span),
+            H::Coord(name) => match self.free_coord(*name) {
+                Some(index) => self.index_expr(index, span),
+                None => Expr::error(span),
+            },
+            H::Unary(op, inner) => self.unary(*op, *inner, want, span),
+            H::Binary(op, a, b) => self.binary(*op, *a, *b, want, span),
+            H::Range { lo, hi, inclusive } => self.range(*lo, *hi, *inclusive, span),
+            H::Cast(inner, ty) => self.cast(*inner, ty, span),
+            H::At(inner) => self.tangent(*inner, span),
+            H::Call { callee, args } => self.call(*callee, &[], args, want, span),
+            H::CoordCall { callee, coords, args } => {
+                self.call(*callee, coords, args, want, span)
+            }
+            H::Reduce { op, op_span, binders, body } => {
+                self.reduce(*op, *op_span, binders, *body, want, span)
+            }
+            H::Extent { of, coord } => self.extent(*of, *coord, span),
+            H::Index { base, slots } => self.index(*base, slots, span),
+            H::Field(base, name) => self.field(*base, *name, span),
+            H::TupleField(base, position, at) => self.tuple_field(*base, *position, *at, span),
+            H::Array(items) => self.array(items, want, span),
+            H::Tuple(items) if items.is_empty() => Expr::new(ExprKind::Unit, Type::Unit, span),
+            H::Tuple(items) => self.tuple(items, want, span),
+            H::Comprehension { body, clauses } => self.comprehension(*body, clauses, want, span),
+            H::Struct { def, variant, fields } => {
+                self.struct_literal(*def, *variant, fields, want, span)
+            }
+            H::Block { stmts, tail } => self.block_expr(stmts, *tail, want, span),
+            H::If { cond, then, otherwise } => self.if_expr(*cond, *then, *otherwise, want, span),
+            H::Match { scrutinee, arms } => self.match_expr(*scrutinee, arms, want, span),
+            H::Closure { params, body: _, captures } => {
+                self.closure_value(id, params, captures, want, span)
+            }
+            H::OptionPipe { value, local, call } => {
+                self.option_pipe(*value, *local, *call, want, span)
+            }
+            H::ResultPipe { value, local, call } => {
+                self.result_pipe(*value, *local, *call, want, span)
+            }
+            H::OrElse(value, otherwise) => self.or_else(*value, *otherwise, want, span),
+            H::Catch { value, param, handler } => {
+                self.catch(*value, *param, *handler, want, span)
+            }
+            H::Try(inner) => self.try_expr(*inner, want, span),
+            H::Where { body, items, otherwise } => {
+                self.where_expr(*body, items, *otherwise, want, span)
+            }
+            H::Error => Expr::error(span),
+        }
+    }
+
+    /// An expression that must be a `bool`.
+    pub(super) fn condition(&mut self, id: ExprId, what: &str) -> Expr {
+        let value = self.expr(id, None);
+        self.expect_bool(value, what)
+    }
+
+    pub(super) fn expect_bool(&mut self, value: Expr, what: &str) -> Expr {
+        if value.ty == Type::BOOL || value.ty.has_error() {
+            return value;
+        }
+        let d = error(
+            Code::E0504,
+            value.span,
+            format!("{what} must be a `bool`, but this is `{}`", self.show(&value.ty)),
+        )
+        .here("not a `bool`")
+        .help("compare it with something: `… != 0`");
+        self.fail(d)
+    }
+
+    /// An expression that must be an integer: an index, a bound, a count.
+    pub(super) fn integer(&mut self, id: ExprId, what: &str) -> Expr {
+        let value = self.expr(id, Some(&Type::I32));
+        self.expect_integer(value, what)
+    }
+
+    pub(super) fn expect_integer(&mut self, value: Expr, what: &str) -> Expr {
+        match &value.ty {
+            Type::Scalar(ty) if ty.is_int() => value,
+            ty if ty.has_error() => value,
+            ty => {
+                let d = error(
+                    Code::E0506,
+                    value.span,
+                    format!("{what} must be an integer, but this is `{}`", self.show(ty)),
+                )
+                .here("not an integer");
+                let d = match ty.scalar() {
+                    Some(s) if s.is_float() => d.fix(
+                        "convert it: `… as i32`",
+                        value.span.end(),
+                        " as i32",
+                    ),
+                    _ => d,
+                };
+                self.fail(d)
+            }
+        }
+    }
+
+    fn unary(&mut self, op: hir::UnaryOp, inner: ExprId, want: Option<&Type>, span: Span) -> Expr {
+        let hir = self.hir;
+        if let (hir::UnaryOp::Neg, H::Int(value, suffix)) = (op, &hir.exprs[inner].kind) {
+            return self.int_literal(*value, *suffix, want, true, span);
+        }
+        let want = if op == hir::UnaryOp::Neg { want } else { None };
+        let value = self.expr(inner, want);
+        if value.ty.has_error() {
+            return Expr::error(span);
+        }
+        let scalar = value.ty.scalar();
+        let (scalar_op, fits) = match op {
+            hir::UnaryOp::Neg => (
+                UnaryOp::Neg,
+                scalar.is_some_and(|ty| ty.is_float() || (ty.is_int() && ty.is_signed())),
+            ),
+            hir::UnaryOp::Not => (UnaryOp::Not, scalar == Some(ScalarType::Bool)),
+        };
+        match scalar {
+            Some(ty) if fits => self.pointwise(vec![value], span, |_, mut args| {
+                let arg = args.remove(0);
+                Expr::new(ExprKind::Unary(scalar_op, arg), Type::Scalar(ty), span)
+            }),
+            _ if op == hir::UnaryOp::Not => {
+                let d = error(
+                    Code::E0504,
+                    value.span,
+                    format!("`!` needs a `bool`, but this is `{}`", self.show(&value.ty)),
+                )
+                .here("not a `bool`")
+                .help("compare it with something: `… == 0`");
+                self.fail(d)
+            }
+            _ => {
+                let d = error(
+                    Code::E0502,
+                    value.span,
+                    format!("`-` cannot be applied to `{}`", self.show(&value.ty)),
+                )
+                .here("this has no negative")
+                .help("negate a signed number: `-(… as i32)`");
+                self.fail(d)
+            }
+        }
+    }
+
+    fn range(
+        &mut self,
+        lo: Option<ExprId>,
+        hi: Option<ExprId>,
+        inclusive: bool,
+        span: Span,
+    ) -> Expr {
+        let lo = match lo {
+            Some(lo) => self.integer(lo, "the start of a range"),
+            None => Expr::int(0, span),
+        };
+        let Some(hi) = hi else {
+            return self.fail(
+                error(Code::E0418, span, "a range without an end can only slice an array")
+                    .here("no end")
+                    .help("write the end: `0..n`"),
+            );
+        };
+        let hi = self.integer(hi, "the end of a range");
+        let hi = if inclusive { self.plus_one(hi) } else { hi };
+        if lo.ty.has_error() || hi.ty.has_error() {
+            return Expr::error(span);
+        }
+        Expr::new(ExprKind::Range(lo, hi), Type::Range, span)
+    }
+
+    /// An integer expression plus one.
+    pub(super) fn plus_one(&mut self, value: Expr) -> Expr {
+        if let Some(size) = self.to_size(&value) {
+            return Expr::size(size.offset(1), value.span);
+        }
+        let (ty, span) = (value.ty.clone(), value.span);
+        let Type::Scalar(scalar) = ty else { return value };
+        let one = Expr::new(ExprKind::Const(ein_scalar::Scalar::one(scalar)), ty.clone(), span);
+        Expr::new(ExprKind::Binary(ein_scalar::BinaryOp::Add, value, one), ty, span)
+    }
+
+    /// `e as T`
+    fn cast(&mut self, inner: ExprId, ty: &hir::Type, span: Span) -> Expr {
+        let target = self.lower_type(ty);
+        let elem = target.scalar().map(Type::Scalar);
+        // A float literal is read at the target's precision, and so is an integer one.
+        let want = match (self.literal_class(inner), &elem) {
+            (Some(super::literal::Class::Float), Some(Type::Scalar(s))) if s.is_float() => {
+                elem.as_ref()
+            }
+            _ => None,
+        };
+        let value = self.expr(inner, want);
+        if value.ty.has_error() || target.has_error() {
+            return Expr::new(ExprKind::Error, target, span);
+        }
+        match (&value.ty, &target) {
+            (Type::Scalar(_), Type::Scalar(_)) => {
+                Expr::new(ExprKind::Cast(value), target, span)
+            }
+            (Type::Array(from), Type::Array(to)) => {
+                if from.elem.scalar().is_none() || to.elem.scalar().is_none() {
+                    if !self.same_kind(&from.elem, &to.elem) {
+                        return self.bad_cast(&value, &target, span);
+                    }
+                } else if from.axes.len() != to.axes.len() {
+                    return self.bad_shape_cast(&value, &target, span);
+                }
+                self.cast_array(value, target, span)
+            }
+            (Type::Array(from), Type::Scalar(to)) if from.elem.scalar().is_some() => {
+                let to = *to;
+                self.pointwise(vec![value], span, |_, mut args| {
+                    Expr::new(ExprKind::Cast(args.remove(0)), Type::Scalar(to), span)
+                })
+            }
+            (Type::AnyRank(from), Type::Array(to)) if from.scalar().is_some() && to.elem.scalar().is_some() => {
+                self.assert_shape(value, target, span)
+            }
+            (from, to) if self.same_kind(from, to) => value,
+            _ => self.bad_cast(&value, &target, span),
+        }
+    }
+
+    fn bad_cast(&mut self, value: &Expr, target: &Type, span: Span) -> Expr {
+        let (have, want) = (self.show(&value.ty), self.show(target));
+        let d = error(Code::E0507, span, format!("`{have}` cannot be converted to `{want}`"))
+            .label(value.span, format!("this is `{have}`"))
+            .help("`as` converts between numbers, and between arrays of numbers");
+        self.report_at(d);
+        Expr::new(ExprKind::Error, target.clone(), span)
+    }
+
+    fn bad_shape_cast(&mut self, value: &Expr, target: &Type, span: Span) -> Expr {
+        let (have, want) = (self.show(&value.ty), self.show(target));
+        let d = error(
+            Code::E0507,
+            span,
+            format!("a value of shape `{have}` cannot be cast to `{want}`: the ranks differ"),
+        )
+        .label(value.span, format!("this is `{have}`"))
+        .help("`as` on an array converts elements and asserts the shape; it does not reshape");
+        self.report_at(d);
+        Expr::new(ExprKind::Error, target.clone(), span)
+    }
+
+    /// An array with other elements and a shape that is known or asserted.
+    fn cast_array(&mut self, value: Expr, target: Type, span: Span) -> Expr {
+        let mut axes = Vec::new();
+        let mut assertion = false;
+        let mut stated = Vec::new();
+        for (position, (from, to)) in value.ty.axes().iter().zip(target.axes()).enumerate() {
+            let mut axis = to.clone();
+            if self.unsettled(&to.size).is_some() {
+                axis.size = from.size.clone();
+                stated.push(None);
+            } else {
+                match self.compare_sizes(&from.size, &to.size) {
+                    super::symbolic::SizeRelation::Equal => stated.push(None),
+                    super::symbolic::SizeRelation::AtRunTime => {
+                        assertion = true;
+                        stated.push(Some(to.size.clone()));
+                    }
+                    super::symbolic::SizeRelation::Different => {
+                        let (have, want) = (self.show(&value.ty), self.show(&target));
+                        let d = error(
+                            Code::E0405,
+                            span,
+                            format!(
+                                "axis {position} has extent {}, but the cast says {}",
+                                self.show_size(&from.size),
+                                self.show_size(&to.size)
+                            ),
+                        )
+                        .here(format!("`{have}` is not `{want}`"))
+                        .help("`as` asserts the shape; it does not reshape");
+                        self.report_at(d);
+                        return Expr::new(ExprKind::Error, target.clone(), span);
+                    }
+                }
+            }
+            if axis.coord.is_none() {
+                axis.coord = from.coord;
+            }
+            axes.push(axis);
+        }
+        let from = value.ty.elem().clone();
+        let to = target.elem().clone();
+        let value = if assertion {
+            let ty = Type::array(from.clone(), axes.clone());
+            let what = self.quote(&value);
+            Expr::new(ExprKind::Assert { value, extents: stated, what }, ty, span)
+        } else {
+            let mut value = value;
+            value.ty = Type::array(from.clone(), axes.clone());
+            value
+        };
+        if from == to {
+            return value;
+        }
+        self.pointwise(vec![value], span, |_, mut args| {
+            Expr::new(ExprKind::Cast(args.remove(0)), to, span)
+        })
+    }
+
+    /// A value of unknown rank as an array of known rank.
+    pub(super) fn assert_shape(&mut self, value: Expr, target: Type, span: Span) -> Expr {
+        let extents = target
+            .axes()
+            .iter()
+            .map(|axis| self.unsettled(&axis.size).is_none().then(|| axis.size.clone()))
+            .collect();
+        let what = self.quote(&value);
+        Expr::new(ExprKind::Assert { value, extents, what }, target, span)
+    }
+
+    fn if_expr(
+        &mut self,
+        cond: ExprId,
+        then: ExprId,
+        otherwise: Option<ExprId>,
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
+        let cond = self.expr(cond, None);
+        if let Type::Array(array) = &cond.ty
+            && array.elem == Type::BOOL
+        {
+            return self.select(cond, then, otherwise, want, span);
+        }
+        let cond = self.expect_bool(cond, "a condition");
+        if let Some(known) = self.known_condition(&cond) {
+            // Rank tests are decided here; the branch that cannot run is not checked.
+            return match (known, otherwise) {
+                (true, _) => self.scoped_branch(then, &cond, true, want),
+                (false, Some(otherwise)) => self.scoped_branch(otherwise, &cond, false, want),
+                (false, None) => Expr::new(ExprKind::Unit, Type::Unit, span),
+            };
+        }
+        let (literal_then, literal_otherwise) =
+            (self.literal_class(then), otherwise.and_then(|e| self.literal_class(e)));
+        let Some(otherwise) = otherwise else {
+            let then = self.scoped_branch(then, &cond, true, None);
+            let unit = Expr::new(ExprKind::Unit, Type::Unit, span);
+            let then = self.discard(then);
+            return Expr::new(ExprKind::If { cond, then, otherwise: unit }, Type::Unit, span);
+        };
+        // A branch of literals takes the type of the other one.
+        let (a, b) = match (literal_then, literal_otherwise) {
+            (Some(_), None) => {
+                let b = self.scoped_branch(otherwise, &cond, false, want);
+                let hint = self.literal_hint(literal_then, &b, want);
+                (self.scoped_branch(then, &cond, true, hint.as_ref()), b)
+            }
+            (Some(x), Some(y)) => {
+                let ty = Type::Scalar(self.literal_type(x.max(y), want));
+                (
+                    self.scoped_branch(then, &cond, true, Some(&ty)),
+                    self.scoped_branch(otherwise, &cond, false, Some(&ty)),
+                )
+            }
+            (None, _) => {
+                let a = self.scoped_branch(then, &cond, true, want);
+                let hint = self.literal_hint(literal_otherwise, &a, want);
+                let b = self.scoped_branch(otherwise, &cond, false, hint.as_ref().or(want));
+                (a, b)
+            }
+        };
+        self.join_branches(cond, a, b, span)
+    }
+
+    /// What literals in one branch take from the other.
+    pub(super) fn literal_hint(
+        &self,
+        class: Option<super::literal::Class>,
+        other: &Expr,
+        want: Option<&Type>,
+    ) -> Option<Type> {
+        match (class, other.ty.scalar()) {
+            (Some(super::literal::Class::Int), Some(ty)) if ty.is_int() => Some(Type::Scalar(ty)),
+            (Some(super::literal::Class::Float), Some(ty)) if ty.is_float() => {
+                Some(Type::Scalar(ty))
+            }
+            (Some(_), Some(_)) => None,
+            _ => want.cloned(),
+        }
+    }
+
+    fn join_branches(&mut self, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
+        match self.join_types(&a.ty, &b.ty) {
+            Some(ty) => {
+                let kind = ExprKind::If { cond, then: a, otherwise: b };
+                Expr::new(kind, ty, span)
+            }
+            None => {
+                let (x, y) = (self.show(&a.ty), self.show(&b.ty));
+                let d = error(
+                    Code::E0505,
+                    b.span,
+                    format!("the branches of this `if` disagree: `{x}` and `{y}`"),
+                )
+                .here(format!("this is `{y}`"))
+                .label(a.span, format!("this is `{x}`"))
+                .help("make both branches values of one type");
+                let d = self.numeric_help(d, &a, &b);
+                self.fail(d)
+            }
+        }
+    }
+
+    /// A branch with what its condition says, its statements inside it.
+    pub(super) fn scoped_branch(
+        &mut self,
+        id: ExprId,
+        cond: &Expr,
+        holds: bool,
+        want: Option<&Type>,
+    ) -> Expr {
+        self.scoped(|cx| {
+            let mut facts = std::mem::take(&mut cx.f.facts);
+            cx.assume(cond, holds, &mut facts);
+            cx.f.facts = facts;
+            cx.expr(id, want)
+        })
+    }
+
+    /// The value of a condition that sizes and types decide.
+    pub(super) fn known_condition(&self, cond: &Expr) -> Option<bool> {
+        match &*cond.kind {
+            ExprKind::Const(value) => value.as_bool(),
+            _ => None,
+        }
+    }
+
+    /// A value that nobody takes.
+    pub(super) fn discard(&mut self, value: Expr) -> Expr {
+        if value.ty == Type::Unit || value.ty.has_error() {
+            return value;
+        }
+        let span = value.span;
+        let stmt = ein_ir::tensor::Stmt { kind: ein_ir::tensor::StmtKind::Expr(value), span };
+        let unit = Expr::new(ExprKind::Unit, Type::Unit, span);
+        Expr::new(ExprKind::Block { stmts: vec![stmt], value: unit }, Type::Unit, span)
+    }
+
+    fn tuple(&mut self, items: &[ExprId], want: Option<&Type>, span: Span) -> Expr {
+        let wants = match want {
+            Some(Type::Tuple(wants)) if wants.len() == items.len() => Some(wants.as_slice()),
+            _ => None,
+        };
+        let items: Vec<_> = items
+            .iter()
+            .enumerate()
+            .map(|(position, item)| {
+                self.open_value(*item, wants.map(|wants| &wants[position]), None)
+            })
+            .collect();
+        let ty = Type::Tuple(items.iter().map(|item| item.ty.clone()).collect());
+        Expr::new(ExprKind::Tuple(items), ty, span)
+    }
+
+    fn tuple_field(&mut self, base: ExprId, position: u32, at: Span, span: Span) -> Expr {
+        let base = self.expr(base, None);
+        let position = position as usize;
+        match &base.ty {
+            Type::Tuple(items) => match items.get(position) {
+                Some(ty) => {
+                    let ty = ty.clone();
+                    Expr::new(ExprKind::TupleGet(base, position), ty, span)
+                }
+                None => {
+                    let count = items.len();
+                    let d = error(
+                        Code::E0511,
+                        at,
+                        format!("this tuple has {count} components, so there is no `.{position}`"),
+                    )
+                    .here("no such component")
+                    .label(base.span, format!("this is `{}`", self.show(&base.ty)))
+                    .help(format!("components are `.0` to `.{}`", count.saturating_sub(1)));
+                    self.fail(d)
+                }
+            },
+            ty if ty.has_error() => Expr::error(span),
+            ty => {
+                let d = error(
+                    Code::E0511,
+                    at,
+                    format!("`{}` has no component `.{position}`", self.show(ty)),
+                )
+                .here("not a tuple")
+                .label(base.span, format!("this is `{}`", self.show(ty)))
+                .help("arrays are indexed with brackets: `a[0]`");
+                self.fail(d)
+            }
+        }
+    }
+
+    fn field(&mut self, base: ExprId, name: ein_base::Name, span: Span) -> Expr {
+        let base = self.expr(base, None);
+        match (&base.ty, name.sym.as_str()) {
+            (ty, _) if ty.has_error() => Expr::error(span),
+            (Type::Array(_), "shape") => self.shape_of(base, span),
+            (Type::Array(_) | Type::Str | Type::Jagged(..), "length") => self.length_of(base, span),
+            (Type::AnyRank(_), "shape") => Expr::new(
+                ExprKind::Host(HostOp::Shape, vec![base]),
+                Type::array(Type::I32, vec![super::anonymous(self.unknown_size(true))]),
+                span,
+            ),
+            (Type::AnyRank(_), "length") => {
+                Expr::new(ExprKind::Host(HostOp::Len, vec![base]), Type::I32, span)
+            }
+            (Type::Data(..), _) => self.struct_field(base, name, span),
+            (ty, _) => {
+                let have = self.show(ty);
+                let d = error(Code::E0511, name.span, format!("`{have}` has no field `{name}`"))
+                    .here("no such field")
+                    .label(base.span, format!("this is `{have}`"))
+                    .help("arrays have `.shape` and `.length`, strings have `.length`");
+                self.fail(d)
+            }
+        }
+    }
+
+    /// The extents of an array, as known as they are.
+    pub(super) fn shape_of(&mut self, base: Expr, span: Span) -> Expr {
+        let base = self.settle_expr(base);
+        let sizes: Vec<_> = base.ty.axes().iter().map(|axis| axis.size.clone()).collect();
+        let rank = sizes.len() as i64;
+        let items = sizes.into_iter().map(|size| Expr::size(size, span)).collect();
+        let ty = Type::array(
+            Type::I32,
+            vec![super::anonymous(ein_ir::size::Expr::constant(rank))],
+        );
+        Expr::new(ExprKind::Array(items), ty, span)
+    }
+
+    /// The first extent, or the number of characters.
+    pub(super) fn length_of(&mut self, base: Expr, span: Span) -> Expr {
+        match &base.ty {
+            Type::Array(_) => {
+                let base = self.settle_expr(base);
+                let size = base.ty.axes()[0].size.clone();
+                Expr::size(size, span)
+            }
+            Type::Tuple(items) => Expr::int(items.len() as i64, span),
+            _ => Expr::new(ExprKind::Host(HostOp::Len, vec![base]), Type::I32, span),
+        }
+    }
+
+    /// The same value in a variable if its extents are not known yet, so that they are.
+    pub(super) fn settle_expr(&mut self, value: Expr) -> Expr {
+        let open = value.ty.axes().iter().any(|axis| self.unsettled(&axis.size).is_some());
+        if open && !matches!(&*value.kind, ExprKind::Var(_)) {
+            let span = value.span;
+            let var = self.bind(ein_base::Symbol::intern(super::TEMPORARY), value);
+            return self.var_expr(var, span);
+        }
+        value
+    }
+
+    /// An element at known positions.
+    pub(super) fn read(&self, base: Expr, indices: Vec<Expr>, bounds: Bounds, span: Span) -> Expr {
+        let rest = base.ty.axes().get(indices.len()..).unwrap_or(&[]).to_vec();
+        let ty = Type::array(base.ty.elem().clone(), rest);
+        let indices = indices.into_iter().map(|value| IndexArg { value, bounds }).collect();
+        Expr::new(ExprKind::Index { base, indices }, ty, span)
+    }
+
+    /// Whether a value can be called.
+    pub(super) fn is_function(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Fn(FnType::Template(..) | FnType::Signature(..)))
+    }
+}

@@ -1,0 +1,128 @@
+//! What the checker found out, for `einlang check --facts`, `--bounds` and `--broadcasts`.
+
+use super::Cx;
+use ein_base::{Span, Symbol};
+use ein_ir::tensor::{Type, VarId};
+use rustc_hash::FxHashMap;
+
+/// What is known of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The top-level bindings of the root, in source order.
+    pub bindings: Vec<BindingFact>,
+    /// Every read with its verdict, in source order.
+    pub reads: Vec<ReadFact>,
+    /// Every broadcast, in source order.
+    pub broadcasts: Vec<Broadcast>,
+}
+
+/// What is known of a top-level binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindingFact {
+    /// Its name.
+    pub name: Symbol,
+    /// Where it is bound.
+    pub span: Span,
+    /// Its type, in the syntax of the language.
+    pub ty: String,
+    /// The coordinate of each axis.
+    pub layout: Vec<Option<String>>,
+    /// The extent of each axis; `?` where only the run knows.
+    pub shape: Vec<String>,
+}
+
+/// What is known of a read along one axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadFact {
+    /// What is read.
+    pub tensor: Option<Symbol>,
+    /// Where the index stands.
+    pub span: Span,
+    /// The axis.
+    pub axis: usize,
+    /// Whether it stays in bounds.
+    pub verdict: Verdict,
+}
+
+/// Whether a read stays in bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// For all points.
+    Proved,
+    /// The run will tell.
+    Checked,
+    /// For some point it certainly does not.
+    Refuted,
+}
+
+impl Verdict {
+    /// The verdict in one word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Proved => "proved",
+            Verdict::Checked => "checked",
+            Verdict::Refuted => "refuted",
+        }
+    }
+}
+
+/// An operand that is repeated along indices that it does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broadcast {
+    /// Where the operand stands.
+    pub span: Span,
+    /// What it is called.
+    pub operand: String,
+    /// The indices along which it is repeated.
+    pub missing: Vec<Symbol>,
+}
+
+impl Cx<'_> {
+    /// Everything found out. A body that was checked for several calls counts once, with the worst
+    /// of the verdicts.
+    pub(super) fn report(&self) -> Report {
+        let mut reads: Vec<ReadFact> = Vec::new();
+        let mut seen: FxHashMap<(Span, usize), usize> = FxHashMap::default();
+        for read in &self.reads {
+            match seen.get(&(read.span, read.axis)) {
+                Some(at) => reads[*at].verdict = reads[*at].verdict.max(read.verdict),
+                None => {
+                    seen.insert((read.span, read.axis), reads.len());
+                    reads.push(read.clone());
+                }
+            }
+        }
+        reads.sort_by_key(|read| (read.span, read.axis));
+        let mut broadcasts = self.ledger.clone();
+        broadcasts.sort_by_key(|entry| entry.span);
+        broadcasts.dedup();
+        Report { bindings: self.bindings.clone(), reads, broadcasts }
+    }
+
+    /// Records a top-level binding of the root: what is known of it, and that it is an output.
+    pub(super) fn note_global(&mut self, var: VarId, ty: &Type) {
+        let (name, span) = (self.out.vars[var].name, self.out.vars[var].span);
+        if !self.root_module || matches!(ty, Type::Fn(_)) {
+            return;
+        }
+        let layout =
+            ty.axes().iter().map(|axis| axis.coord.map(|coord| coord.name.to_string())).collect();
+        let shape = ty
+            .axes()
+            .iter()
+            .map(|axis| match self.unsettled(&axis.size) {
+                Some(_) => "?".into(),
+                None => self.show_size(&axis.size),
+            })
+            .collect();
+        let fact = BindingFact { name, span, ty: self.show(ty), layout, shape };
+        // Of a name bound twice the last binding counts.
+        self.bindings.retain(|other| other.name != name);
+        self.bindings.push(fact);
+        self.bindings.sort_by_key(|fact| fact.span);
+        let vars = &self.out.vars;
+        self.out.outputs.retain(|other| vars[*other].name != name);
+        self.out.outputs.push(var);
+        self.out.outputs.sort_by_key(|var| vars[*var].span);
+    }
+}

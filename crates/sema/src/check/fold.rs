@@ -1,0 +1,99 @@
+//! `reduce` and `scan` along the leading axis: a recurrence over its positions.
+//!
+//! `scan(op, zero, a)` is `s[0] = op(zero, a[0]); s[t in 1..n] = op(s[t - 1], a[t])`, and
+//! `reduce(op, zero, a)` its last row, or `zero` if there is none.
+
+use super::{Cx, Declared};
+use ein_base::{Name, Span, Symbol};
+use ein_ir::size;
+use ein_ir::tensor::{
+    Axis, Binder, Bounds, Clause, ClauseSlot, Expr, ExprKind, FnType, Recurrence, RecurrenceAxis,
+    Tensor, Type,
+};
+
+impl Cx<'_> {
+    pub(super) fn fold_recurrence(
+        &mut self,
+        keep_all: bool,
+        op: Expr,
+        zero: Expr,
+        array: Expr,
+        span: Span,
+    ) -> Expr {
+        let name = if keep_all { "scan" } else { "reduce" };
+        if !array.ty.is_array() {
+            return self.needs_array(name, &array, span);
+        }
+        let Type::Fn(FnType::Template(template, _)) = op.ty else {
+            return self.needs_array(name, &op, span);
+        };
+        let array = self.settle_expr(array);
+        let array = self.atomise(array);
+        let zero = self.atomise(zero);
+        let op = self.atomise(op);
+        let length = array.ty.axes()[0].size.clone();
+        let cell = self.without_axes(&array.ty, 1);
+        // One more row than elements: the first one holds `zero`.
+        let axis = Axis::anonymous(length.offset(1));
+        let ty = Type::array(cell.clone(), vec![axis]);
+        let self_var = self.new_local(Symbol::intern("$fold"), span, ty.clone());
+        let index = self.new_index(Name { sym: Symbol::intern("$0"), span }, Declared::Any);
+        let (var, atom) = (self.indices[index].var, self.indices[index].atom);
+        let before = size::Expr::atom(atom).offset(-1);
+        self.f.loops += 1;
+        let step = self.scoped(|cx| {
+            let earlier = cx.var_expr(self_var, span);
+            let at = Expr::size(before.clone(), span);
+            let state = cx.read(earlier, vec![at.clone()], Bounds::Proved, span);
+            let item = cx.read(array.clone(), vec![at], Bounds::Proved, span);
+            cx.apply_template(template, op, vec![state, item], span)
+        });
+        self.f.loops -= 1;
+        if step.ty.has_error() {
+            return Expr::error(span);
+        }
+        let zero = self.expect_cell(zero, &cell, span);
+        let step = self.expect_type(step, &cell, "the result of the operation");
+        if step.ty.has_error() || zero.ty.has_error() {
+            return Expr::error(span);
+        }
+        let clause = |slot, value| Clause {
+            slots: vec![slot],
+            items: Vec::new(),
+            value,
+            otherwise: None,
+            span,
+        };
+        let binder =
+            Binder { var, lo: Expr::int(1, span), hi: Expr::size(length.offset(1), span) };
+        let tensor = Tensor {
+            name: None,
+            self_var: Some(self_var),
+            shape: vec![Some(length.offset(1))],
+            inner_rank: cell.rank(),
+            clauses: vec![clause(ClauseSlot::Point(0), zero), clause(ClauseSlot::Loop(binder), step)],
+            recurrence: Some(Recurrence {
+                axes: vec![RecurrenceAxis { axis: 0, backward: false }],
+                lookback: Some(1),
+            }),
+            requires: Vec::new(),
+        };
+        let all = Expr::new(ExprKind::Tensor(tensor), ty, span);
+        if !keep_all {
+            return self.read(all, vec![Expr::size(length, span)], Bounds::Proved, span);
+        }
+        let mut axes = vec![Axis { coord: array.ty.axes()[0].coord, size: length.clone() }];
+        axes.extend(cell.axes().iter().cloned());
+        let ty = Type::array(cell.elem().clone(), axes);
+        let lo = Some(Expr::int(1, span));
+        Expr::new(ExprKind::Slice { base: all, axis: 0, lo, hi: None }, ty, span)
+    }
+
+    /// A scalar start value in the shape of a row.
+    fn expect_cell(&mut self, zero: Expr, cell: &Type, span: Span) -> Expr {
+        if zero.ty.rank() == 0 && cell.rank() > 0 && self.same_kind(&zero.ty, cell.elem()) {
+            return self.tabulate(cell.axes().to_vec(), span, |_, _| zero);
+        }
+        self.expect_type(zero, cell, "the start value")
+    }
+}

@@ -1,0 +1,501 @@
+//! Function bodies: checked once for all sizes, or once for each way an unannotated one is used.
+
+use super::instance::{Instance, Key, LIMIT, SizeKey, Source};
+use super::{Binding, Cx, FnState, error};
+use crate::hir::{self, DefId, DefKind, Dim, DimKind, Function, LocalId, Param, TypeKind};
+use ein_base::{Code, Name, Span, Symbol};
+use ein_ir::size;
+use ein_ir::tensor::{AtomDef, Axis, Expr, ExprKind, Func, Type, VarId};
+use ein_scalar::ScalarType;
+use rustc_hash::FxHashMap;
+
+impl<'a> Cx<'a> {
+    pub(super) fn function(&self, def: DefId) -> Option<&'a Function> {
+        match &self.hir.defs[def].kind {
+            DefKind::Fn(function) => Some(function),
+            DefKind::Const(_) | DefKind::Struct(_) | DefKind::Enum(_) | DefKind::Error => None,
+        }
+    }
+
+    /// Checks a function that nobody called yet, if its signature says enough: for all sizes, with
+    /// one axis for each pack.
+    pub(super) fn check_uncalled(&mut self, def: DefId) {
+        let Some(function) = self.function(def) else { return };
+        let known = self.instances.table.keys().any(|key| key.source == Source::Def(def));
+        let annotated = function.params.iter().all(|param| param.ty.is_some())
+            && function.generics.is_empty();
+        if known || !annotated {
+            return;
+        }
+        let packs = vec![1; function.packs.len()];
+        let params = vec![None; function.params.len()];
+        let name = self.hir.defs[def].name;
+        self.instance_of(def, params, packs, Vec::new(), (name.sym, name.span), false);
+    }
+
+    /// The instance of a function for the given argument types (of unannotated parameters), pack
+    /// lengths and type arguments.
+    pub(super) fn instance_of(
+        &mut self,
+        def: DefId,
+        params: Vec<Option<Type>>,
+        packs: Vec<usize>,
+        types: Vec<Type>,
+        call: (Symbol, Span),
+        at_call: bool,
+    ) -> Option<usize> {
+        let function = self.function(def)?;
+        let erased = params.iter().map(|ty| ty.clone().map(erase)).collect();
+        let key = Key {
+            source: Source::Def(def),
+            captures: Vec::new(),
+            params: erased,
+            packs: packs.clone(),
+            types: types.iter().cloned().map(erase).collect(),
+        };
+        if let Some(at) = self.instances.table.get(&key) {
+            let at = *at;
+            if !self.instances.items[at].done && self.instances.items[at].ret.is_none() {
+                self.instances.items[at].called_itself = true;
+            }
+            return Some(at);
+        }
+        if !self.count_instance(key.source, call) {
+            return None;
+        }
+        let at = self.new_instance(key, self.hir.defs[def].name);
+        self.fill_instance(at, |cx| {
+            cx.enter_signature(at, function, &params, &packs, &types);
+            if at_call && params.iter().any(Option::is_some) {
+                cx.f.instantiated_at.push(call);
+            }
+            cx.function_result(function, cx.hir.defs[def].name.sym)
+        });
+        Some(at)
+    }
+
+    /// One more instance of a function, unless there are too many.
+    pub(super) fn count_instance(&mut self, source: Source, call: (Symbol, Span)) -> bool {
+        let count = self.instances.counts.entry(source).or_insert(0);
+        *count += 1;
+        if *count <= LIMIT {
+            return true;
+        }
+        let (name, span) = call;
+        let d = error(
+            Code::E0518,
+            span,
+            format!("`{name}` would need more than {LIMIT} different instances"),
+        )
+        .here("each call needs another type or rank")
+        .help("declare the types of its parameters, so that calls of itself agree");
+        self.report_at(d);
+        false
+    }
+
+    pub(super) fn new_instance(&mut self, key: Key, name: Name) -> usize {
+        let func = self.out.funcs.push(Func {
+            name: name.sym,
+            span: name.span,
+            sizes: Vec::new(),
+            captures: Vec::new(),
+            params: Vec::new(),
+            ret: Type::Error,
+            body: Expr::error(name.span),
+            slots: 0,
+        });
+        let at = self.instances.items.len();
+        self.instances.items.push(Instance {
+            func,
+            ret: None,
+            params: Vec::new(),
+            captures: Vec::new(),
+            sizes: Vec::new(),
+            called_itself: false,
+            done: false,
+        });
+        self.instances.table.insert(key, at);
+        at
+    }
+
+    /// Checks a body in a frame of its own, twice if it called itself before its type was known.
+    pub(super) fn fill_instance(&mut self, at: usize, check: impl Fn(&mut Self) -> Expr) {
+        let reported = self.diagnostics.len();
+        let body = self.in_frame(at, &check);
+        let again = self.instances.items[at].called_itself;
+        if again && !body.ty.has_error() {
+            let ret = self.map_sizes(body.ty.clone(), &mut |cx, _| cx.unknown_size(true));
+            self.diagnostics.truncate(reported);
+            self.instances.items[at].ret = Some(ret);
+            self.in_frame(at, &check);
+        } else if again && self.diagnostics.len() == reported {
+            let func = &self.out.funcs[self.instances.items[at].func];
+            let (name, span) = (func.name, func.span);
+            let d = error(
+                Code::E0516,
+                span,
+                format!("the result of `{name}` cannot be inferred: every branch calls `{name}`"),
+            )
+            .here("which type does it return?")
+            .help("declare the result: `-> f32`");
+            self.report_at(d);
+        }
+        self.instances.items[at].done = true;
+    }
+
+    fn in_frame(&mut self, at: usize, check: &impl Fn(&mut Self) -> Expr) -> Expr {
+        let outer = std::mem::take(&mut self.f);
+        self.f = FnState {
+            pending: vec![Vec::new()],
+            instantiated_at: outer.instantiated_at.clone(),
+            ..FnState::default()
+        };
+        let value = check(self);
+        let stmts = self.f.pending.pop().unwrap_or_default();
+        // Statements of the frame itself keep their variables: the sizes stay meaningful to the
+        // caller, who maps them.
+        let ty = value.ty.clone();
+        let span = value.span;
+        let body = if stmts.is_empty() {
+            value
+        } else {
+            Expr::new(ExprKind::Block { stmts, value }, ty.clone(), span)
+        };
+        let frame = std::mem::replace(&mut self.f, outer);
+        let instance = &mut self.instances.items[at];
+        if instance.ret.is_none() || !instance.called_itself {
+            instance.ret = Some(ty.clone());
+        }
+        let func = &mut self.out.funcs[instance.func];
+        func.params = instance.params.clone();
+        func.captures = instance.captures.clone();
+        func.ret = ty;
+        func.slots = frame.slots;
+        func.body = body.clone();
+        body
+    }
+
+    /// Binds the sizes, packs and parameters of a signature.
+    fn enter_signature(
+        &mut self,
+        at: usize,
+        function: &Function,
+        params: &[Option<Type>],
+        packs: &[usize],
+        types: &[Type],
+    ) {
+        let mut keys = Vec::new();
+        let mut vars = Vec::new();
+        for (generic, ty) in function.generics.iter().zip(types) {
+            self.f.type_params.insert(*generic, ty.clone());
+        }
+        for local in &function.sizes {
+            let name = self.hir.locals[*local].name;
+            let size = self.size_parameter(name, &mut vars);
+            keys.push(SizeKey::Name(*local));
+            self.f.sizes.insert(*local, size);
+        }
+        for name in unstated_coords(function) {
+            let size = self.size_parameter(name, &mut vars);
+            keys.push(SizeKey::Coord(name.sym));
+            self.f.coord_sizes.insert(name.sym, size);
+        }
+        for (local, count) in function.packs.iter().zip(packs) {
+            let name = self.hir.locals[*local].name;
+            let mut axes = Vec::new();
+            for position in 0..*count {
+                let sym = Symbol::intern(&format!("{}.{position}", name.sym));
+                let size = self.size_parameter(Name { sym, span: name.span }, &mut vars);
+                keys.push(SizeKey::Pack(*local, position));
+                axes.push(Axis { coord: Some(super::types::contract(sym, None)), size });
+            }
+            self.f.signature_packs.insert(*local, axes);
+        }
+        let func = self.instances.items[at].func;
+        self.out.funcs[func].sizes = vars;
+        self.instances.items[at].sizes = keys;
+        let vars = function
+            .params
+            .iter()
+            .zip(params)
+            .map(|(param, given)| self.enter_parameter(param, given.as_ref()))
+            .collect();
+        self.instances.items[at].params = vars;
+    }
+
+    fn size_parameter(&mut self, name: Name, vars: &mut Vec<VarId>) -> size::Expr {
+        let var = self.new_var(name.sym, name.span, Type::Scalar(ScalarType::I64));
+        let atom = self.new_atom(name.sym, AtomDef::Var(var), false);
+        let size = size::Expr::atom(atom);
+        self.var_sizes.insert(var, size.clone());
+        self.f.facts.ge0(size.clone());
+        vars.push(var);
+        size
+    }
+
+    /// Binds one parameter; without an annotation it takes the type of the argument, with extents
+    /// of its own.
+    pub(super) fn enter_parameter(&mut self, param: &Param, given: Option<&Type>) -> VarId {
+        let ty = match (&param.ty, given) {
+            (Some(ty), _) => self.lower_type(ty),
+            (None, Some(given)) => {
+                self.map_sizes(given.clone(), &mut |cx, _| cx.unknown_size(true))
+            }
+            (None, None) => Type::Error,
+        };
+        let name = param.name.unwrap_or(Name { sym: Symbol::intern("parameter"), span: param.span });
+        let var = self.new_var(name.sym, name.span, ty.clone());
+        let ty = self.settle_type(var, ty);
+        self.size_variable(var, None, true);
+        if let Some(hir::Type { kind: TypeKind::Array { no_broadcast: true, .. }, .. }) = &param.ty {
+            self.no_broadcast.insert(var);
+        }
+        match &param.pat.kind {
+            hir::PatKind::Bind(local, _) => {
+                self.f.env.insert(*local, Binding::Var(var));
+                self.declare_extents(name.sym, name.span, &ty);
+            }
+            _ => {
+                let pattern = self.pattern(&param.pat, &ty);
+                let value = self.var_expr(var, param.span);
+                self.emit(ein_ir::tensor::Stmt {
+                    kind: ein_ir::tensor::StmtKind::Destructure(pattern, value),
+                    span: param.span,
+                });
+            }
+        }
+        var
+    }
+
+    /// The value of a body, held to the declared result.
+    fn function_result(&mut self, function: &Function, name: Symbol) -> Expr {
+        let what = format!("the result of `{name}`");
+        let Some(ret) = &function.ret else {
+            return self.open_value(function.body, None, None);
+        };
+        match &ret.kind {
+            TypeKind::Array { elem, dims, .. } if !matches!(elem.kind, TypeKind::Some(..)) => {
+                let layout = self.signature_layout(dims);
+                let elem = self.lower_type(elem);
+                let value = self.open_value(function.body, Some(&elem), layout.as_deref());
+                let dims = self.expand_packs(dims);
+                self.meet_result(value, elem, &dims, &what)
+            }
+            TypeKind::Some(_, body) => {
+                let want = self.lower_type(body);
+                let value = self.open_value(function.body, Some(&want), None);
+                if value.ty.has_error() || self.same_kind(&value.ty, &want) {
+                    return value;
+                }
+                let d = self.mismatch(&value, &want, &what);
+                self.fail(d)
+            }
+            TypeKind::Tuple(items) if items.is_empty() => {
+                let value = self.open_value(function.body, None, None);
+                self.discard(value)
+            }
+            _ => self.annotated(function.body, ret, &what),
+        }
+    }
+
+    /// The coordinates of a declared result, packs expanded, if every axis has one.
+    fn signature_layout(&self, dims: &[Dim]) -> Option<Vec<Symbol>> {
+        let mut layout = Vec::new();
+        for dim in dims {
+            match &dim.kind {
+                DimKind::Coord { name, .. } => layout.push(name.sym),
+                DimKind::Pack(local) => {
+                    let axes = self.f.signature_packs.get(local)?;
+                    layout.extend(axes.iter().filter_map(|axis| axis.coord.map(|c| c.name)));
+                }
+                DimKind::Unknown | DimKind::Size(_) => return None,
+            }
+        }
+        Some(layout)
+    }
+
+    /// The dimensions with packs as the coordinates they stand for.
+    fn expand_packs(&self, dims: &[Dim]) -> Vec<Dim> {
+        let mut expanded = Vec::new();
+        for dim in dims {
+            match &dim.kind {
+                DimKind::Pack(local) => {
+                    for axis in self.f.signature_packs.get(local).into_iter().flatten() {
+                        if let Some(coord) = axis.coord {
+                            let name = Name { sym: coord.name, span: dim.span };
+                            let kind = DimKind::Coord { name, extent: None, over: None };
+                            expanded.push(Dim { kind, span: dim.span });
+                        }
+                    }
+                }
+                _ => expanded.push(dim.clone()),
+            }
+        }
+        expanded
+    }
+
+    /// A result against its declared array type: layout, and extents of coordinates and packs.
+    fn meet_result(&mut self, value: Expr, elem: Type, dims: &[Dim], what: &str) -> Expr {
+        if dims.is_empty() {
+            return self.expect_type(value, &elem, what);
+        }
+        let value = self.meet_array(value, elem, dims, what);
+        if value.ty.has_error() {
+            return value;
+        }
+        for (position, dim) in dims.iter().enumerate() {
+            let DimKind::Coord { name, extent: None, .. } = &dim.kind else { continue };
+            let declared = self.f.coord_sizes.get(&name.sym).cloned().or_else(|| {
+                self.f
+                    .signature_packs
+                    .values()
+                    .flatten()
+                    .find(|axis| axis.coord.is_some_and(|coord| coord.name == name.sym))
+                    .map(|axis| axis.size.clone())
+            });
+            let (Some(declared), Some(axis)) = (declared, value.ty.axes().get(position)) else {
+                continue;
+            };
+            use super::symbolic::SizeRelation;
+            let have = axis.size.clone();
+            match self.compare_sizes(&have, &declared) {
+                SizeRelation::Equal => {}
+                SizeRelation::AtRunTime => {
+                    let what = format!("coordinate `{name}` in {what}");
+                    self.require(have, declared, what, value.span);
+                }
+                SizeRelation::Different => {
+                    let d = error(
+                        Code::E0405,
+                        value.span,
+                        format!(
+                            "coordinate `{name}` of {what} has the extent that it has in the parameters, {}, but this value has {}",
+                            self.show_size(&declared),
+                            self.show_size(&have)
+                        ),
+                    )
+                    .here(format!("this is `{}`", self.show(&value.ty)))
+                    .help("state the extent in the result, for example `c: ?n - 1`");
+                    self.report_at(d);
+                    return value;
+                }
+            }
+        }
+        value
+    }
+
+    /// Sizes of a result that no parameter determines.
+    pub(super) fn check_result_sizes(&mut self, def: DefId) {
+        let Some(function) = self.function(def) else { return };
+        let Some(ret) = &function.ret else { return };
+        let mut in_params: FxHashMap<LocalId, ()> = FxHashMap::default();
+        for param in &function.params {
+            if let Some(ty) = &param.ty {
+                self.sizes_in(ty, &mut |local, _| {
+                    in_params.insert(local, ());
+                });
+            }
+        }
+        let mut hidden = Vec::new();
+        self.sizes_in(ret, &mut |local, span| {
+            if !in_params.contains_key(&local) {
+                hidden.push((local, span));
+            }
+        });
+        for (local, span) in hidden {
+            let name = self.local_name(local);
+            let d = error(
+                Code::E0412,
+                span,
+                format!("size `?{name}` is not known to the caller of `{}`", self.hir.defs[def].name),
+            )
+            .here("appears in no parameter")
+            .help(format!("hide it: `-> some {name}. […; {name}]`"));
+            self.report_at(d);
+        }
+    }
+
+    /// Calls `f` on every `?n` in a type, but for those that it hides itself.
+    fn sizes_in(&self, ty: &hir::Type, f: &mut dyn FnMut(LocalId, Span)) {
+        match &ty.kind {
+            TypeKind::Array { elem, dims, .. } => {
+                self.sizes_in(elem, f);
+                for dim in dims {
+                    match &dim.kind {
+                        DimKind::Size(e) | DimKind::Coord { extent: Some(e), .. } => {
+                            self.sizes_in_expr(*e, f);
+                        }
+                        DimKind::Unknown | DimKind::Coord { extent: None, .. } | DimKind::Pack(_) => {}
+                    }
+                }
+            }
+            TypeKind::Tuple(items) | TypeKind::Data(_, items) => {
+                items.iter().for_each(|item| self.sizes_in(item, f));
+            }
+            TypeKind::AnyRank(elem) | TypeKind::Jagged(elem, _) => self.sizes_in(elem, f),
+            TypeKind::Some(hidden, body) => {
+                self.sizes_in(body, &mut |local, span| {
+                    if !hidden.contains(&local) {
+                        f(local, span);
+                    }
+                });
+            }
+            TypeKind::Function(..)
+            | TypeKind::Scalar(_)
+            | TypeKind::Str
+            | TypeKind::Param(_)
+            | TypeKind::Error => {}
+        }
+    }
+
+    fn sizes_in_expr(&self, id: hir::ExprId, f: &mut dyn FnMut(LocalId, Span)) {
+        let node = &self.hir.exprs[id];
+        if let hir::ExprKind::Size(local) = &node.kind {
+            f(*local, node.span);
+        }
+        crate::visit::each_child(self.hir, id, &mut |child| self.sizes_in_expr(child, f));
+    }
+}
+
+/// The coordinates of a signature whose extents it does not state, in order.
+pub(super) fn unstated_coords(function: &Function) -> Vec<Name> {
+    let mut names: Vec<Name> = Vec::new();
+    for param in &function.params {
+        let Some(hir::Type { kind: TypeKind::Array { dims, .. }, .. }) = &param.ty else { continue };
+        for dim in dims {
+            if let DimKind::Coord { name, extent: None, .. } = &dim.kind
+                && !names.iter().any(|known| known.sym == name.sym)
+            {
+                names.push(*name);
+            }
+        }
+    }
+    names
+}
+
+/// A type without its sizes.
+pub(super) fn erase(ty: Type) -> Type {
+    match ty {
+        Type::Array(mut array) => {
+            array.elem = erase(array.elem);
+            for axis in &mut array.axes {
+                axis.size = size::Expr::zero();
+            }
+            Type::Array(array)
+        }
+        Type::AnyRank(elem) => Type::AnyRank(Box::new(erase(*elem))),
+        Type::Jagged(elem, depth) => Type::Jagged(Box::new(erase(*elem)), depth),
+        Type::Tuple(items) => Type::Tuple(items.into_iter().map(erase).collect()),
+        Type::Data(id, args) => Type::Data(id, args.into_iter().map(erase).collect()),
+        Type::Fn(ein_ir::tensor::FnType::Template(id, captures)) => Type::Fn(
+            ein_ir::tensor::FnType::Template(id, captures.into_iter().map(erase).collect()),
+        ),
+        Type::Fn(ein_ir::tensor::FnType::Signature(params, ret)) => {
+            Type::Fn(ein_ir::tensor::FnType::Signature(
+                params.into_iter().map(erase).collect(),
+                Box::new(erase(*ret)),
+            ))
+        }
+        Type::Unit | Type::Scalar(_) | Type::Str | Type::Range | Type::Error => ty,
+    }
+}

@@ -1,0 +1,620 @@
+//! Reads: what may stand at an axis, and what the read gives.
+//!
+//! This is where coordinates are held to their names (checking.md, section 2). At a contract axis
+//! the index is the coordinate's own name, a variable declared over it, a variable with an explicit
+//! range, or a computed index that does not come from another axis of the same tensor. At any
+//! other axis an index variable renames the axis for this definition.
+
+use super::{Cx, Declared, Ground, IndexId, error};
+use crate::hir::{self, ExprId, ExprKind as H, Slot};
+use ein_base::{Code, Diagnostic, Span, Symbol};
+use ein_ir::size;
+use ein_ir::tensor::walk::each_child;
+use ein_ir::tensor::{Axis, Bounds, Coord, Expr, ExprKind, HostOp, Type, VarId};
+
+/// A slot after checking.
+enum Part {
+    Point(Expr),
+    Slice(Option<Expr>, Option<Expr>),
+    Gather(Expr),
+}
+
+impl Cx<'_> {
+    pub(super) fn index(&mut self, base: ExprId, slots: &[Slot], span: Span) -> Expr {
+        let base = self.expr(base, None);
+        match &base.ty {
+            Type::Array(_) => {}
+            Type::Str | Type::Jagged(..) => return self.element(base, slots, span),
+            Type::Tuple(_) => {
+                let d = error(Code::E0512, span, "a tuple is not indexed with brackets")
+                    .label(base.span, format!("this is `{}`", self.show(&base.ty)))
+                    .help("components are reached by position: `t.0`");
+                return self.fail(d);
+            }
+            ty if ty.has_error() => {
+                return Expr::error(span);
+            }
+            ty => {
+                let have = self.show(ty);
+                let d = error(Code::E0404, span, format!("`{have}` cannot be indexed"))
+                    .label(base.span, format!("this is `{have}`"))
+                    .help("only arrays and strings have positions");
+                return self.fail(d);
+            }
+        }
+        let mut parts = Vec::new();
+        for slot in slots {
+            match slot {
+                Slot::Expr(id) => {
+                    let position = parts.len();
+                    match self.part(&base, position, *id) {
+                        Some(part) => parts.push(part),
+                        None => return Expr::error(span),
+                    }
+                }
+                Slot::Pack(local, at) => {
+                    for index in self.pack_members(*local) {
+                        let position = parts.len();
+                        let value = self.index_expr(index, *at);
+                        self.check_coordinate(&base, position, &value);
+                        parts.push(Part::Point(value));
+                    }
+                }
+            }
+        }
+        if parts.len() > base.ty.rank() {
+            return self.too_many(&base, parts.len(), span);
+        }
+        self.assemble(base, parts, span)
+    }
+
+    fn too_many(&mut self, base: &Expr, count: usize, span: Span) -> Expr {
+        let rank = base.ty.rank();
+        let name = self.quote(base);
+        let mut d = error(
+            Code::E0404,
+            span,
+            format!("{name} has {rank} {}, but is read with {count} indices", axes_word(rank)),
+        )
+        .here(format!("{count} indices"))
+        .help(format!("leave out {} of the indices", count - rank));
+        if let Some(at) = self.declared_at(base) {
+            d = d.label(at, format!("{name} is `{}`", self.show(&base.ty)));
+        }
+        self.fail(d)
+    }
+
+    /// One slot of a read.
+    fn part(&mut self, base: &Expr, position: usize, id: ExprId) -> Option<Part> {
+        let hir = self.hir;
+        let node = &hir.exprs[id];
+        match &node.kind {
+            H::Range { lo, hi, inclusive } => {
+                let lo = lo.map(|lo| self.integer(lo, "the start of a slice"));
+                let hi = hi.map(|hi| {
+                    let hi = self.integer(hi, "the end of a slice");
+                    if *inclusive { self.plus_one(hi) } else { hi }
+                });
+                return Some(Part::Slice(lo, hi));
+            }
+            H::Unary(hir::UnaryOp::Neg, inner) => {
+                if let H::Int(value, _) = &hir.exprs[*inner].kind {
+                    return self.from_the_end(base, position, *value, node.span).map(Part::Point);
+                }
+            }
+            _ => {}
+        }
+        let value = self.expr(id, Some(&Type::I32));
+        if value.ty.has_error() {
+            return None;
+        }
+        if let Type::Array(array) = &value.ty
+            && array.axes.len() == 1
+            && array.elem.scalar().is_some_and(|ty| ty.is_int())
+        {
+            return Some(Part::Gather(value));
+        }
+        let value = self.expect_integer(value, "an index");
+        if value.ty.has_error() {
+            return None;
+        }
+        self.check_coordinate(base, position, &value);
+        Some(Part::Point(value))
+    }
+
+    /// `a[-1]`: a negative literal counts from the end.
+    fn from_the_end(
+        &mut self,
+        base: &Expr,
+        position: usize,
+        value: u64,
+        span: Span,
+    ) -> Option<Expr> {
+        let size = base.ty.axes().get(position)?.size.clone();
+        let value = i64::try_from(value).unwrap_or(i64::MAX);
+        if size.as_constant().is_some_and(|extent| value > extent) {
+            let d = error(
+                Code::E0403,
+                span,
+                format!(
+                    "index -{value} is out of bounds: axis {position} of {} has extent {}",
+                    self.quote(base),
+                    self.show_size(&size)
+                ),
+            )
+            .here("counts from the end")
+            .help(format!("the first element is `-{}`", self.show_size(&size)));
+            self.report_at(d);
+            return None;
+        }
+        Some(Expr::size(size.offset(-value), span))
+    }
+
+    fn assemble(&mut self, base: Expr, parts: Vec<Part>, span: Span) -> Expr {
+        if parts.iter().all(|part| matches!(part, Part::Point(_))) {
+            let indices = parts
+                .into_iter()
+                .filter_map(|part| match part {
+                    Part::Point(value) => Some(value),
+                    Part::Slice(..) | Part::Gather(_) => None,
+                })
+                .collect();
+            return self.read_merged(base, indices, span);
+        }
+        let mut value = base;
+        let mut points = Vec::new();
+        for (axis, part) in parts.into_iter().enumerate() {
+            match part {
+                Part::Point(index) => points.push((axis, index)),
+                Part::Slice(lo, hi) => value = self.slice(value, axis, lo, hi, span),
+                Part::Gather(indices) => value = self.gather(value, axis, indices, span),
+            }
+        }
+        if points.is_empty() {
+            return value;
+        }
+        let front: Vec<usize> = points.iter().map(|(axis, _)| *axis).collect();
+        let value = self.permute_front(value, &front, span);
+        let indices = points.into_iter().map(|(_, index)| index).collect();
+        self.read_merged(value, indices, span)
+    }
+
+    /// The given axes moved to the front.
+    pub(super) fn permute_front(&mut self, value: Expr, front: &[usize], span: Span) -> Expr {
+        let rank = value.ty.rank();
+        let mut order = front.to_vec();
+        order.extend((0..rank).filter(|axis| !front.contains(axis)));
+        self.permute(value, order, span)
+    }
+
+    /// The axes in another order.
+    pub(super) fn permute(&mut self, value: Expr, order: Vec<usize>, span: Span) -> Expr {
+        if order.iter().enumerate().all(|(position, axis)| position == *axis) {
+            return value;
+        }
+        let axes: Vec<Axis> = order.iter().map(|axis| value.ty.axes()[*axis].clone()).collect();
+        let ty = Type::array(value.ty.elem().clone(), axes);
+        Expr::new(ExprKind::Permute { base: value, order }, ty, span)
+    }
+
+    /// A read; `a[i][j]` is `a[i, j]`.
+    fn read_merged(&mut self, base: Expr, indices: Vec<Expr>, span: Span) -> Expr {
+        if let ExprKind::Index { base: inner, indices: before } = &*base.kind {
+            let mut all: Vec<Expr> = before.iter().map(|index| index.value.clone()).collect();
+            all.extend(indices);
+            return self.read(inner.clone(), all, Bounds::Checked, span);
+        }
+        if let (ExprKind::Array(items), [index]) = (&*base.kind, indices.as_slice())
+            && let Some(position) = self.to_size(index).and_then(|size| size.as_constant())
+            && let Some(item) = usize::try_from(position).ok().and_then(|at| items.get(at))
+            && matches!(&*item.kind, ExprKind::Size(_) | ExprKind::Const(_))
+        {
+            // `x.shape[0]` is a size.
+            return item.clone();
+        }
+        if matches!(base.ty.elem(), Type::Fn(_)) {
+            return self.fail(
+                error(Code::E0510, span, "an array of functions cannot be indexed")
+                    .here("functions differ in code")
+                    .help("call all of them: `[f, g](x)`"),
+            );
+        }
+        self.read(base, indices, Bounds::Checked, span)
+    }
+
+    fn slice(
+        &mut self,
+        base: Expr,
+        axis: usize,
+        lo: Option<Expr>,
+        hi: Option<Expr>,
+        span: Span,
+    ) -> Expr {
+        let base = self.settle_expr(base);
+        let extent = base.ty.axes()[axis].size.clone();
+        let from = lo.as_ref().map_or(Some(size::Expr::zero()), |lo| self.to_size(lo));
+        let to = hi.as_ref().map_or(Some(extent.clone()), |hi| self.to_size(hi));
+        let size = match (&from, &to) {
+            (Some(from), Some(to)) => {
+                let beyond = to.sub(&extent).as_constant().is_some_and(|over| over > 0);
+                let inverted = to.sub(from).as_constant().is_some_and(|length| length < 0);
+                if beyond || inverted {
+                    let d = error(
+                        Code::E0403,
+                        span,
+                        format!(
+                            "the slice {}..{} leaves {}: axis {axis} has extent {}",
+                            self.show_size(from),
+                            self.show_size(to),
+                            self.quote(&base),
+                            self.show_size(&extent)
+                        ),
+                    )
+                    .here("out of bounds")
+                    .help(format!("slice within 0..{}", self.show_size(&extent)));
+                    return self.fail(d);
+                }
+                to.sub(from)
+            }
+            _ => self.unknown_size(true),
+        };
+        let mut axes = base.ty.axes().to_vec();
+        axes[axis].size = size;
+        let ty = Type::array(base.ty.elem().clone(), axes);
+        Expr::new(ExprKind::Slice { base, axis, lo, hi }, ty, span)
+    }
+
+    fn gather(&mut self, base: Expr, axis: usize, indices: Expr, span: Span) -> Expr {
+        let mut axes = base.ty.axes().to_vec();
+        axes[axis] = super::anonymous(indices.ty.axes()[0].size.clone());
+        let ty = Type::array(base.ty.elem().clone(), axes);
+        let name = self.show_name(&base);
+        Expr::new(ExprKind::Gather { base, axis, indices, name }, ty, span)
+    }
+
+    /// A character of a string, or an element of a jagged array.
+    fn element(&mut self, base: Expr, slots: &[Slot], span: Span) -> Expr {
+        let mut value = base;
+        for slot in slots {
+            let Slot::Expr(id) = slot else {
+                return self.fail(
+                    error(Code::E0404, span, "a pack cannot index this value")
+                        .here("not a rectangular array")
+                        .help("use one index at a time"),
+                );
+            };
+            let hir = self.hir;
+            let index = match &hir.exprs[*id].kind {
+                H::Unary(hir::UnaryOp::Neg, inner) if matches!(hir.exprs[*inner].kind, H::Int(..)) => {
+                    let back = self.integer(*id, "an index");
+                    let value = self.atomise(value.clone());
+                    let length = Expr::new(ExprKind::Host(HostOp::Len, vec![value]), Type::I32, span);
+                    Expr::new(
+                        ExprKind::Binary(ein_scalar::BinaryOp::Add, length, back),
+                        Type::I32,
+                        span,
+                    )
+                }
+                _ => self.integer(*id, "an index"),
+            };
+            if index.ty.has_error() {
+                return Expr::error(span);
+            }
+            let (op, ty) = match &value.ty {
+                Type::Str => (HostOp::CharAt, Type::Str),
+                Type::Jagged(elem, 2) => {
+                    let size = self.unknown_size(true);
+                    (HostOp::ElementAt, Type::array((**elem).clone(), vec![super::anonymous(size)]))
+                }
+                Type::Jagged(elem, depth) => {
+                    (HostOp::ElementAt, Type::Jagged(elem.clone(), depth - 1))
+                }
+                Type::Array(_) => {
+                    let var = self.bind(Symbol::intern(super::TEMPORARY), value);
+                    let base = self.var_expr(var, span);
+                    value = self.read(base, vec![index], Bounds::Checked, span);
+                    continue;
+                }
+                other => {
+                    let have = self.show(other);
+                    return self.fail(
+                        error(Code::E0404, span, format!("`{have}` cannot be indexed further"))
+                            .here("too many indices")
+                            .help("leave out the last index"),
+                    );
+                }
+            };
+            value = Expr::new(ExprKind::Host(op, vec![value, index]), ty, span);
+        }
+        value
+    }
+
+    // ---------------------------------------------------------------- coordinates
+
+    /// The index variables that a value depends on.
+    pub(super) fn index_deps(&self, e: &Expr) -> Vec<IndexId> {
+        let mut found = Vec::new();
+        self.collect_deps(e, &mut found);
+        found
+    }
+
+    fn collect_deps(&self, e: &Expr, found: &mut Vec<IndexId>) {
+        let add = |atom, found: &mut Vec<IndexId>| {
+            if let Some(index) = self.index_atoms.get(&atom)
+                && !found.contains(index)
+            {
+                found.push(*index);
+            }
+        };
+        match &*e.kind {
+            ExprKind::Var(var) => {
+                if let Some(size) = self.var_sizes.get(var) {
+                    size.atoms().into_iter().for_each(|atom| add(atom, found));
+                }
+                for index in self.var_deps.get(var).into_iter().flatten() {
+                    if !found.contains(index) {
+                        found.push(*index);
+                    }
+                }
+            }
+            ExprKind::Size(size) => size.atoms().into_iter().for_each(|atom| add(atom, found)),
+            _ => each_child(e, &mut |child| self.collect_deps(child, found)),
+        }
+    }
+
+    /// The index variable that an index is, perhaps shifted by a constant.
+    fn shifted_index(&self, value: &Expr) -> Option<IndexId> {
+        let size = self.to_size(value)?;
+        let atoms = size.atoms();
+        let mut indices = atoms.iter().filter_map(|atom| self.index_atoms.get(atom));
+        let index = *indices.next()?;
+        if indices.next().is_some() {
+            return None;
+        }
+        let (coefficient, rest) = size.affine_in(self.indices[index].atom)?;
+        (coefficient == 1 && rest.as_constant().is_some()).then_some(index)
+    }
+
+    /// Rules 1 to 3 at one axis of a read.
+    pub(super) fn check_coordinate(&mut self, base: &Expr, position: usize, value: &Expr) {
+        let Some(axis) = base.ty.axes().get(position) else { return };
+        let Some(coord) = axis.coord else {
+            if let Some(index) = self.shifted_index(value)
+                && self.indices[index].free
+            {
+                self.ghost(base, position, index, value.span);
+            }
+            return;
+        };
+        match self.shifted_index(value) {
+            Some(index) if coord.contract => self.check_index(base, position, coord, index, value.span),
+            Some(index) => {
+                let info = &self.indices[index];
+                if info.free && info.name != coord.name && !info.broken {
+                    self.ghost(base, position, index, value.span);
+                }
+            }
+            None if coord.contract => self.check_computed(base, position, coord, value),
+            None => {}
+        }
+    }
+
+    /// An index variable at a contract axis.
+    fn check_index(
+        &mut self,
+        base: &Expr,
+        position: usize,
+        coord: Coord,
+        index: IndexId,
+        span: Span,
+    ) {
+        let info = &self.indices[index];
+        if info.broken {
+            return;
+        }
+        let name = info.name;
+        let own = name == coord.name || name == coord.root();
+        let names_another = !own
+            && base.ty.axes().iter().enumerate().any(|(other, axis)| {
+                other != position && axis.coord.is_some_and(|coord| coord.name == name)
+            });
+        let fits = match info.declared {
+            Declared::Name => own,
+            Declared::Over(over) => {
+                (over == coord.name || over == coord.root()) && (!names_another || own)
+            }
+            Declared::Range => !names_another,
+            Declared::Any => true,
+        };
+        if !fits {
+            match info.declared {
+                Declared::Over(over) if !names_another => {
+                    let ground = Ground {
+                        coord: super::types::contract(over, None),
+                        tensor: None,
+                        span: info.span,
+                    };
+                    self.joined(base, coord, index, ground, span);
+                }
+                _ => self.ghost(base, position, index, span),
+            }
+            return;
+        }
+        if let Some(ground) = self.indices[index].ground
+            && ground.coord.root() != coord.root()
+            && ground.coord.name != coord.name
+        {
+            self.joined(base, coord, index, ground, span);
+            return;
+        }
+        if self.indices[index].ground.is_none() {
+            let tensor = self.show_name(base);
+            self.indices[index].ground = Some(Ground { coord, tensor, span });
+        }
+    }
+
+    /// A computed index must not come from another axis of the same tensor, and if its value is
+    /// known to address a coordinate, it must be this one.
+    fn check_computed(&mut self, base: &Expr, position: usize, coord: Coord, value: &Expr) {
+        if let Some(address) = self.address_of(value)
+            && address != coord.root()
+            && address != coord.name
+        {
+            let d = error(
+                Code::E0305,
+                value.span,
+                format!(
+                    "this index addresses `{address}`, but axis {position} of {} is `{}`",
+                    self.quote(base),
+                    coord.name
+                ),
+            )
+            .here(format!("a position along `{address}`"))
+            .help(format!("use an index that addresses `{}`", coord.name));
+            let d = self.with_declaration(d, base);
+            self.report_at(d);
+            return;
+        }
+        for index in self.index_deps(value) {
+            let info = &self.indices[index];
+            let known = match info.ground {
+                Some(ground) => Some(ground.coord.root()),
+                None if info.declared == Declared::Name => Some(info.name),
+                None => None,
+            };
+            let Some(known) = known else { continue };
+            let here = known == coord.root() || known == coord.name;
+            let elsewhere = base.ty.axes().iter().enumerate().any(|(other, axis)| {
+                other != position
+                    && axis.coord.is_some_and(|c| c.contract && (c.root() == known || c.name == known))
+            });
+            if !here && elsewhere && !info.broken {
+                let name = info.name;
+                let d = error(
+                    Code::E0304,
+                    value.span,
+                    format!(
+                        "this index is computed from `{name}`, which is another axis of {}",
+                        self.quote(base)
+                    ),
+                )
+                .here(format!("stands at axis `{}`", coord.name))
+                .note(format!("{} has {}", self.quote(base), self.show_coords(base.ty.axes())))
+                .help(format!("compute it from `{}`, or swap the indices", coord.name));
+                let d = self.with_declaration(d, base);
+                self.indices[index].broken = true;
+                self.report_at(d);
+                return;
+            }
+        }
+    }
+
+    /// Rule 1: the tensor has no such coordinate here.
+    fn ghost(&mut self, base: &Expr, position: usize, index: IndexId, span: Span) {
+        let axes = base.ty.axes();
+        let name = self.indices[index].name;
+        let tensor = self.quote(base);
+        let layout = self.show_coords(axes);
+        let here = axes.get(position).and_then(|axis| axis.coord);
+        let elsewhere = axes.iter().position(|axis| axis.coord.is_some_and(|c| c.name == name));
+        let d = match (elsewhere, here) {
+            (Some(_), Some(here)) => error(
+                Code::E0303,
+                span,
+                format!("`{name}` stands at the axis `{}` of {tensor}", here.name),
+            )
+            .here(format!("this axis is `{}`", here.name))
+            .note(format!("{tensor} has the coordinates {layout}, in this order"))
+            .help(format!(
+                "write the indices in the order of the layout: `{}[{}]`",
+                self.show_name(base).map_or("x".into(), |n| n.to_string()),
+                layout.trim_matches(['{', '}'])
+            )),
+            (_, here) => {
+                let d = error(Code::E0301, span, format!("{tensor} has no coordinate `{name}`"))
+                    .here(format!("not a coordinate of {tensor}"));
+                match here {
+                    Some(here) => d
+                        .note(format!("{tensor} has the coordinates {layout}"))
+                        .fix(format!("did you mean `{}`?", here.name), span, here.name.as_str()),
+                    None => d
+                        .note(format!("axis {position} of {tensor} has no name"))
+                        .help(format!("declare the axes: `let …: [f32; {name}, …] = …`, or give the index a domain in brackets: `let y[{name}] = …`")),
+                }
+            }
+        };
+        let d = self.with_declaration(d, base);
+        self.indices[index].broken = true;
+        self.report_at(d);
+    }
+
+    /// Rule 2: one index over two different coordinates.
+    fn joined(&mut self, base: &Expr, coord: Coord, index: IndexId, ground: Ground, span: Span) {
+        let name = self.indices[index].name;
+        let (a, b) = (ground.coord.name, coord.name);
+        let mut d = error(
+            Code::E0307,
+            span,
+            format!("index `{name}` joins two different coordinates: `{a}` and `{b}`"),
+        )
+        .here(format!("the axis of {} is `{b}`", self.quote(base)));
+        d = match ground.tensor {
+            Some(tensor) => d.label(ground.span, format!("the axis of `{tensor}` is `{a}`")),
+            None => d.label(ground.span, format!("declared over `{a}`")),
+        };
+        d = d
+            .note("their extents may be equal, but they are not the same thing")
+            .help(format!("index {} by `{b}`, or rename the coordinate where it is declared", self.quote(base)));
+        let d = self.with_declaration(d, base);
+        self.indices[index].broken = true;
+        self.report_at(d);
+    }
+
+    /// Points at the declaration of a tensor.
+    pub(super) fn with_declaration(&self, d: Diagnostic, base: &Expr) -> Diagnostic {
+        match self.declared_at(base) {
+            Some(at) => {
+                let layout = self.show_coords(base.ty.axes());
+                d.label(at, format!("declared with {layout}"))
+            }
+            None => d,
+        }
+    }
+
+    // ---------------------------------------------------------------- addresses
+
+    /// Remembers that the value of a variable addresses a coordinate.
+    pub(super) fn note_address(&mut self, var: VarId, value: &Expr) {
+        if let Some(address) = self.address_of(value) {
+            self.addresses.insert(var, address);
+        }
+    }
+
+    /// The coordinate that a value addresses: that of an `argmax`, also element by element.
+    fn address_of(&self, e: &Expr) -> Option<Symbol> {
+        match &*e.kind {
+            ExprKind::Var(var) => self.addresses.get(var).copied(),
+            ExprKind::Index { base, .. } => self.address_of(base),
+            ExprKind::Block { value, .. } => self.address_of(value),
+            ExprKind::Tensor(tensor) => {
+                tensor.clauses.first().and_then(|clause| self.address_of(&clause.value))
+            }
+            ExprKind::Reduce(reduce) => {
+                use ein_ir::tensor::ReduceOp;
+                let (ReduceOp::Argmax | ReduceOp::Argmin, [binder]) =
+                    (reduce.op, reduce.binders.as_slice())
+                else {
+                    return None;
+                };
+                let atom = self.var_sizes.get(&binder.var)?.as_atom()?;
+                let index = self.index_atoms.get(&atom)?;
+                Some(self.indices[*index].ground?.coord.root())
+            }
+            _ => None,
+        }
+    }
+}
+
+fn axes_word(rank: usize) -> &'static str {
+    if rank == 1 { "axis" } else { "axes" }
+}

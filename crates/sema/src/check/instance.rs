@@ -1,0 +1,64 @@
+//! Instances of functions: one per element types, ranks, packs and layouts, never per extent.
+
+use crate::hir::{DefId, ExprId, LocalId};
+use ein_base::Symbol;
+use ein_ir::tensor::{FuncId, Type, VarId};
+use rustc_hash::FxHashMap;
+
+/// How many instances one function may have.
+pub(super) const LIMIT: usize = 256;
+
+/// All instances, and those still being checked.
+#[derive(Default)]
+pub(super) struct Instances {
+    pub table: FxHashMap<Key, usize>,
+    pub items: Vec<Instance>,
+    pub counts: FxHashMap<Source, usize>,
+}
+
+/// What is instantiated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Source {
+    /// A function.
+    Def(DefId),
+    /// A closure.
+    Closure(ExprId),
+    /// A function value adapted to a signature: the number of its template.
+    Adapter(u32),
+}
+
+/// What one instance is for; sizes are erased.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub source: Source,
+    pub captures: Vec<Type>,
+    pub params: Vec<Option<Type>>,
+    pub packs: Vec<usize>,
+    pub types: Vec<Type>,
+}
+
+/// One instance.
+#[derive(Clone, Debug)]
+pub(super) struct Instance {
+    pub func: FuncId,
+    /// The type of the result over the instance's own variables; `None` while that is not known.
+    pub ret: Option<Type>,
+    pub params: Vec<VarId>,
+    pub captures: Vec<VarId>,
+    /// What the hidden size parameters stand for, in order.
+    pub sizes: Vec<SizeKey>,
+    /// Whether it called itself before its result was known.
+    pub called_itself: bool,
+    pub done: bool,
+}
+
+/// A size that a signature leaves to its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum SizeKey {
+    /// `?n`
+    Name(LocalId),
+    /// The extent of a coordinate that the signature does not state.
+    Coord(Symbol),
+    /// An axis of a pack.
+    Pack(LocalId, usize),
+}

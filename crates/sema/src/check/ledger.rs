@@ -1,0 +1,297 @@
+//! The broadcast ledger.
+//!
+//! Before:  `y[batch, class] = x[batch, class] * w[class]`
+//! After:   the same, and the record: `w[class]` is repeated along `batch`
+//!
+//! At every operation on two values and at every call the index variables that the operands depend
+//! on are compared; what one lacks and another has is its broadcast. Operands that depend on
+//! nothing but constants are left out.
+//!
+//! Needs: the whole program. Refuses (E0308): broadcasts of parameters that are marked `!`.
+
+use super::facts::Broadcast;
+use super::{Cx, error};
+use ein_base::{Code, Span, Symbol};
+use ein_ir::size;
+use ein_ir::tensor::walk::each_child;
+use ein_ir::tensor::{
+    Binder, ClauseSlot, Expr, ExprKind, Item, Pattern, Reduce, StmtKind, Tensor, VarId,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What the value of an expression depends on.
+#[derive(Clone, Debug, Default)]
+struct Deps {
+    /// Index variables, sorted.
+    indices: Vec<VarId>,
+    /// What it reads first, apart from index variables.
+    name: Option<Symbol>,
+    /// Parameters that must not broadcast and whose elements are in it.
+    marked: Vec<VarId>,
+    /// Where one of those is read.
+    at: Option<Span>,
+}
+
+/// The state of the walk.
+#[derive(Default)]
+struct Ledger {
+    /// Index variables in scope.
+    bound: FxHashSet<VarId>,
+    /// What variables bound inside definitions depend on.
+    vars: FxHashMap<VarId, Deps>,
+    /// Parameters that something was said about.
+    reported: FxHashSet<VarId>,
+}
+
+impl Cx<'_> {
+    /// Fills the ledger from the finished program.
+    pub(super) fn check_broadcasts(&mut self) {
+        let mut ledger = Ledger::default();
+        let mut entries = Vec::new();
+        for stmt in &self.out.top {
+            self.ledger_stmt(&stmt.kind, &mut ledger, &mut entries);
+        }
+        for func in self.out.funcs.iter() {
+            self.deps(&func.body, &mut ledger, &mut entries);
+        }
+        for entry in entries {
+            self.note_broadcast(entry, &mut ledger);
+        }
+    }
+
+    fn note_broadcast(&mut self, entry: Entry, ledger: &mut Ledger) {
+        let Entry { deps, span, missing } = entry;
+        let missing: Vec<Symbol> = missing.iter().map(|var| self.out.vars[*var].name).collect();
+        let operand = deps.name.map_or_else(|| "…".to_string(), |name| name.to_string());
+        for param in &deps.marked {
+            if !ledger.reported.insert(*param) {
+                continue;
+            }
+            let name = self.out.vars[*param].name;
+            let along: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+            let along = along.join(", ");
+            let d = error(
+                Code::E0308,
+                deps.at.unwrap_or(span),
+                format!("`{name}` must not broadcast, but it is repeated along {along} here"),
+            )
+            .here(format!("does not depend on {along}"))
+            .label(self.out.vars[*param].span, format!("`{name}` is marked with `!`"))
+            .help(format!(
+                "give `{name}` the coordinate {along}, or take the `!` away to allow the broadcast"
+            ));
+            self.report_at(d);
+        }
+        self.ledger.push(Broadcast { span, operand, missing });
+    }
+
+    // ---------------------------------------------------------------- walking
+
+    fn ledger_stmt(&self, stmt: &StmtKind, ledger: &mut Ledger, entries: &mut Vec<Entry>) {
+        match stmt {
+            StmtKind::Let(var, e) => self.ledger_let(*var, e, ledger, entries),
+            StmtKind::Destructure(pattern, e) => {
+                let deps = self.deps(e, ledger, entries);
+                self.spread(pattern, &deps, ledger);
+            }
+            StmtKind::Expr(e) => {
+                self.deps(e, ledger, entries);
+            }
+            StmtKind::Require(_) => {}
+        }
+    }
+
+    fn ledger_let(&self, var: VarId, e: &Expr, ledger: &mut Ledger, entries: &mut Vec<Entry>) {
+        let deps = self.deps(e, ledger, entries);
+        if !deps.indices.is_empty() || !deps.marked.is_empty() {
+            ledger.vars.insert(var, deps);
+        }
+    }
+
+    fn spread(&self, pattern: &Pattern, deps: &Deps, ledger: &mut Ledger) {
+        let mut vars = Vec::new();
+        super::pattern_vars(pattern, &mut vars);
+        if !deps.indices.is_empty() {
+            for var in vars {
+                ledger.vars.insert(var, deps.clone());
+            }
+        }
+    }
+
+    /// What an expression depends on; notes the broadcasts inside it.
+    fn deps(&self, e: &Expr, ledger: &mut Ledger, entries: &mut Vec<Entry>) -> Deps {
+        match &*e.kind {
+            ExprKind::Var(var) => self.var_deps_of(*var, e, ledger),
+            ExprKind::Size(size) => self.size_deps(size, ledger),
+            ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                let operands =
+                    [(a, self.deps(a, ledger, entries)), (b, self.deps(b, ledger, entries))];
+                compare(&operands, entries);
+                operands.into_iter().fold(Deps::default(), |all, (_, deps)| all.join(deps))
+            }
+            ExprKind::Call { closure, args, .. } => {
+                let mut all = Deps::default();
+                if let Some(closure) = closure {
+                    all = self.deps(closure, ledger, entries);
+                }
+                let operands: Vec<(&Expr, Deps)> =
+                    args.iter().map(|arg| (arg, self.deps(arg, ledger, entries))).collect();
+                compare(&operands, entries);
+                operands.into_iter().fold(all, |all, (_, deps)| all.join(deps))
+            }
+            ExprKind::Tensor(tensor) => self.tensor_deps(tensor, ledger, entries),
+            ExprKind::Reduce(reduce) => self.reduce_deps(reduce, ledger, entries),
+            ExprKind::Block { stmts, value } => {
+                for stmt in stmts {
+                    self.ledger_stmt(&stmt.kind, ledger, entries);
+                }
+                self.deps(value, ledger, entries)
+            }
+            ExprKind::Index { base, indices } => {
+                let mut all = self.deps(base, ledger, entries);
+                if !all.marked.is_empty() {
+                    all.at = Some(e.span);
+                }
+                for index in indices {
+                    let deps = self.deps(&index.value, ledger, entries);
+                    // What chooses the element is not in it.
+                    all = all.join(Deps { marked: Vec::new(), ..deps });
+                }
+                all
+            }
+            _ => {
+                let mut all = Deps::default();
+                each_child(e, &mut |child| {
+                    let deps = self.deps(child, ledger, entries);
+                    all = std::mem::take(&mut all).join(deps);
+                });
+                all
+            }
+        }
+    }
+
+    fn var_deps_of(&self, var: VarId, e: &Expr, ledger: &Ledger) -> Deps {
+        if ledger.bound.contains(&var) {
+            return Deps { indices: vec![var], ..Deps::default() };
+        }
+        if let Some(deps) = ledger.vars.get(&var) {
+            return deps.clone();
+        }
+        let marked = self.no_broadcast.contains(&var);
+        Deps {
+            indices: Vec::new(),
+            name: self.show_name(e),
+            marked: if marked { vec![var] } else { Vec::new() },
+            at: marked.then_some(e.span),
+        }
+    }
+
+    fn size_deps(&self, size: &size::Expr, ledger: &Ledger) -> Deps {
+        let mut indices: Vec<VarId> = size
+            .atoms()
+            .into_iter()
+            .filter_map(|atom| Some(self.indices[*self.index_atoms.get(&atom)?].var))
+            .filter(|var| ledger.bound.contains(var))
+            .collect();
+        indices.sort_unstable();
+        Deps { indices, ..Deps::default() }
+    }
+
+    fn bind_in(&self, binder: &Binder, ledger: &mut Ledger, entries: &mut Vec<Entry>) {
+        self.deps(&binder.lo, ledger, entries);
+        self.deps(&binder.hi, ledger, entries);
+        ledger.bound.insert(binder.var);
+    }
+
+    fn item_deps(&self, items: &[Item], ledger: &mut Ledger, entries: &mut Vec<Entry>) {
+        for item in items {
+            match item {
+                Item::Let(var, e) => self.ledger_let(*var, e, ledger, entries),
+                Item::Guard(e) => {
+                    self.deps(e, ledger, entries);
+                }
+            }
+        }
+    }
+
+    fn tensor_deps(&self, tensor: &Tensor, ledger: &mut Ledger, entries: &mut Vec<Entry>) -> Deps {
+        let mut all = Deps::default();
+        for clause in &tensor.clauses {
+            let mut own = Vec::new();
+            for slot in &clause.slots {
+                if let ClauseSlot::Loop(binder) = slot {
+                    self.bind_in(binder, ledger, entries);
+                    own.push(binder.var);
+                }
+            }
+            self.item_deps(&clause.items, ledger, entries);
+            let mut deps = self.deps(&clause.value, ledger, entries);
+            if let Some(otherwise) = &clause.otherwise {
+                deps = deps.join(self.deps(otherwise, ledger, entries));
+            }
+            all = all.join(deps.without(&own));
+            own.iter().for_each(|var| {
+                ledger.bound.remove(var);
+            });
+        }
+        all
+    }
+
+    fn reduce_deps(&self, reduce: &Reduce, ledger: &mut Ledger, entries: &mut Vec<Entry>) -> Deps {
+        let mut own = Vec::new();
+        for binder in &reduce.binders {
+            self.bind_in(binder, ledger, entries);
+            own.push(binder.var);
+        }
+        self.item_deps(&reduce.items, ledger, entries);
+        let deps = self.deps(&reduce.value, ledger, entries);
+        own.iter().for_each(|var| {
+            ledger.bound.remove(var);
+        });
+        // The result is no longer the parameter.
+        Deps { marked: Vec::new(), at: None, ..deps.without(&own) }
+    }
+}
+
+/// A broadcast that was seen.
+struct Entry {
+    deps: Deps,
+    span: Span,
+    missing: Vec<VarId>,
+}
+
+/// Notes the operands that lack an index of another one.
+fn compare(operands: &[(&Expr, Deps)], entries: &mut Vec<Entry>) {
+    let named = operands.iter().filter(|(_, deps)| deps.name.is_some());
+    let mut all: Vec<VarId> = named.flat_map(|(_, deps)| deps.indices.iter().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    for (operand, deps) in operands {
+        let missing: Vec<VarId> =
+            all.iter().copied().filter(|var| !deps.indices.contains(var)).collect();
+        if deps.name.is_some() && !missing.is_empty() {
+            entries.push(Entry { deps: deps.clone(), span: operand.span, missing });
+        }
+    }
+}
+
+impl Deps {
+    fn join(mut self, other: Deps) -> Deps {
+        self.indices.extend(other.indices);
+        self.indices.sort_unstable();
+        self.indices.dedup();
+        self.name = self.name.or(other.name);
+        for var in other.marked {
+            if !self.marked.contains(&var) {
+                self.marked.push(var);
+            }
+        }
+        self.at = self.at.or(other.at);
+        self
+    }
+
+    fn without(mut self, vars: &[VarId]) -> Deps {
+        self.indices.retain(|var| !vars.contains(var));
+        self
+    }
+}

@@ -1,0 +1,118 @@
+//! Literals take the type that their context asks for.
+
+use super::{Cx, error};
+use crate::hir::{self, ExprId, ExprKind as H};
+use ein_base::{Code, Span, Symbol};
+use ein_ir::tensor::{Expr, ExprKind, Type};
+use ein_scalar::{Scalar, ScalarType, parse_float};
+
+/// What a literal without a suffix can become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    /// Digits without a point.
+    Int,
+    /// Digits with a point or exponent.
+    Float,
+}
+
+impl Cx<'_> {
+    /// Whether an expression is made of literals only, so that its type is still open.
+    pub(super) fn literal_class(&self, id: ExprId) -> Option<Class> {
+        match &self.hir.exprs[id].kind {
+            H::Int(_, None) => Some(Class::Int),
+            H::Float(_, None) => Some(Class::Float),
+            H::Unary(hir::UnaryOp::Neg, inner) => self.literal_class(*inner),
+            H::Binary(op, a, b) => {
+                use hir::BinaryOp as B;
+                match op {
+                    B::Add | B::Sub | B::Mul | B::Div | B::Rem | B::Pow => {
+                        Some(self.literal_class(*a)?.max(self.literal_class(*b)?))
+                    }
+                    B::Or | B::And | B::Eq | B::Ne | B::Lt | B::Gt | B::Le | B::Ge | B::In => None,
+                }
+            }
+            H::Array(items) => {
+                let mut class = None;
+                for item in items {
+                    class = class.max(Some(self.literal_class(*item)?));
+                }
+                class
+            }
+            H::If { then, otherwise: Some(otherwise), .. } => {
+                Some(self.literal_class(*then)?.max(self.literal_class(*otherwise)?))
+            }
+            H::Match { arms, .. } => {
+                let mut class = None;
+                for arm in arms {
+                    class = class.max(Some(self.literal_class(arm.body)?));
+                }
+                class
+            }
+            H::Block { stmts, tail: Some(tail) } if stmts.is_empty() => self.literal_class(*tail),
+            _ => None,
+        }
+    }
+
+    /// The scalar type that open literals take where `want` is asked for.
+    pub(super) fn literal_type(&self, class: Class, want: Option<&Type>) -> ScalarType {
+        match (class, want.and_then(Type::scalar)) {
+            (Class::Int, Some(ty)) if ty.is_int() || ty.is_float() => ty,
+            (Class::Float, Some(ty)) if ty.is_float() => ty,
+            (Class::Int, _) => ScalarType::I32,
+            (Class::Float, _) => ScalarType::F32,
+        }
+    }
+
+    pub(super) fn int_literal(
+        &mut self,
+        value: u64,
+        suffix: Option<ScalarType>,
+        want: Option<&Type>,
+        negative: bool,
+        span: Span,
+    ) -> Expr {
+        let ty = suffix.unwrap_or_else(|| self.literal_type(Class::Int, want));
+        let signed = if negative { -i128::from(value) } else { i128::from(value) };
+        let scalar = if ty.is_float() {
+            parse_float(&signed.to_string(), ty)
+        } else {
+            Scalar::from_i128(signed, ty)
+        };
+        match scalar {
+            Some(scalar) => Expr::new(ExprKind::Const(scalar), Type::Scalar(ty), span),
+            None => {
+                let (lo, hi) = ty.int_range().unwrap_or((0, 0));
+                let wider = [ScalarType::I64, ScalarType::U64]
+                    .into_iter()
+                    .find(|wide| Scalar::from_i128(signed, *wide).is_some());
+                let mut d = error(
+                    Code::E0515,
+                    span,
+                    format!("`{signed}` does not fit in `{}`", ty.name()),
+                )
+                .here(format!("`{}` holds {lo} to {hi}", ty.name()));
+                if let (Some(wide), None) = (wider, suffix) {
+                    d = d.help(format!("give it a wider type: `{signed}{}`", wide.name()));
+                }
+                self.fail(d)
+            }
+        }
+    }
+
+    pub(super) fn float_literal(
+        &mut self,
+        text: Symbol,
+        suffix: Option<ScalarType>,
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
+        let ty = suffix.unwrap_or_else(|| self.literal_type(Class::Float, want));
+        match parse_float(text.as_str(), ty) {
+            Some(scalar) => Expr::new(ExprKind::Const(scalar), Type::Scalar(ty), span),
+            None => self.fail(
+                error(Code::E0515, span, format!("`{text}` is not a number of type `{}`", ty.name()))
+                    .here("this literal"),
+            ),
+        }
+    }
+}

@@ -1,0 +1,783 @@
+//! A call against a signature: coordinates, packs, sizes and types are found by matching.
+
+use super::symbolic::SizeRelation;
+use super::{Cx, error};
+use crate::hir::{self, Dim, DimKind, ExprId, ExprKind as H, Function, LocalId, TypeKind};
+use ein_base::{Code, Name, Span, Symbol};
+use ein_ir::size::{self, Atom};
+use ein_ir::tensor::{AtomDef, Axis, Coord, Expr, FnType, Type};
+use rustc_hash::FxHashMap;
+
+/// What matching found.
+#[derive(Default)]
+pub(super) struct Match {
+    pub function: Option<Symbol>,
+    pub sizes: FxHashMap<LocalId, size::Expr>,
+    pub coord_sizes: FxHashMap<Symbol, size::Expr>,
+    pub coords: FxHashMap<Symbol, Coord>,
+    /// Coordinates named in the call's bracket, with where.
+    pub bracket: FxHashMap<Symbol, Span>,
+    /// Coordinate parameters of the function.
+    pub params: Vec<Symbol>,
+    pub packs: FxHashMap<LocalId, Vec<Axis>>,
+    pub types: FxHashMap<LocalId, Type>,
+    placeholders: FxHashMap<LocalId, Atom>,
+    equations: Vec<Equation>,
+}
+
+impl Match {
+    /// Nothing found yet, for a call of a function.
+    pub fn of(function: Symbol) -> Self {
+        Match { function: Some(function), ..Match::default() }
+    }
+}
+
+/// `pattern == actual`, to be solved for the sizes in the pattern.
+struct Equation {
+    pattern: size::Expr,
+    actual: size::Expr,
+    argument: Option<Symbol>,
+    axis: usize,
+    span: Span,
+}
+
+/// How an argument splits into the frame of the call and the cell of the parameter.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cell {
+    /// Axes of the argument that belong to the frame, in order.
+    pub frame: Vec<usize>,
+    /// Axes of the cell, in the order of the parameter.
+    pub cell: Vec<usize>,
+}
+
+impl Cx<'_> {
+    /// Matches one argument with the type of its parameter.
+    pub(super) fn match_param(
+        &mut self,
+        m: &mut Match,
+        ty: &hir::Type,
+        arg: &Expr,
+        param: Symbol,
+    ) -> Option<Cell> {
+        let rank = arg.ty.rank();
+        match &ty.kind {
+            TypeKind::Array { elem, dims, .. } => {
+                if !self.match_elem(m, elem, arg, param) {
+                    return None;
+                }
+                let cell = self.align(m, dims, arg, param)?;
+                self.bind_axes(m, dims, arg, &cell, param)?;
+                Some(cell)
+            }
+            TypeKind::Scalar(_) | TypeKind::Str | TypeKind::Data(..) | TypeKind::Param(_) => {
+                if !self.match_elem(m, ty, arg, param) {
+                    return None;
+                }
+                Some(Cell { frame: (0..rank).collect(), cell: Vec::new() })
+            }
+            TypeKind::AnyRank(_)
+            | TypeKind::Jagged(..)
+            | TypeKind::Tuple(_)
+            | TypeKind::Function(..)
+            | TypeKind::Some(..)
+            | TypeKind::Error => Some(Cell { frame: Vec::new(), cell: (0..rank).collect() }),
+        }
+    }
+
+    /// The element type of an argument against that of its parameter.
+    fn match_elem(&mut self, m: &mut Match, elem: &hir::Type, arg: &Expr, param: Symbol) -> bool {
+        if let TypeKind::Param(local) = &elem.kind {
+            let have = arg.ty.elem().clone();
+            match m.types.get(local) {
+                None => {
+                    m.types.insert(*local, have);
+                    return true;
+                }
+                Some(known) if self.same_kind(known, &have) => return true,
+                Some(known) => {
+                    let known = known.clone();
+                    let d = self.mismatch(arg, &known, &format!("parameter `{param}`"));
+                    self.report_at(d);
+                    return false;
+                }
+            }
+        }
+        let want = self.lower_quietly(elem, m);
+        if self.same_kind(arg.ty.elem(), &want) || want.has_error() {
+            return true;
+        }
+        let function = m.function.map_or("the function".to_string(), |name| format!("`{name}`"));
+        let have = self.show(arg.ty.elem());
+        let wanted = self.show(&want);
+        let mut d = error(
+            Code::E0501,
+            arg.span,
+            format!("parameter `{param}` of {function} takes `{wanted}`, but the argument is `{have}`"),
+        )
+        .here(format!("this is `{}`", self.show(&arg.ty)))
+        .label(elem.span, format!("declared as `{wanted}`"));
+        if let (Some(a), Some(b)) = (arg.ty.scalar(), want.scalar())
+            && super::is_numeric(a)
+            && super::is_numeric(b)
+        {
+            d = d.fix(format!("convert it: `… as {wanted}`"), arg.span.end(), format!(" as {wanted}"));
+        } else {
+            d = d.help(format!("pass a value of type `{wanted}`"));
+        }
+        self.report_at(d);
+        false
+    }
+
+    /// A type of the signature, in the caller's terms as far as it goes.
+    pub(super) fn lower_quietly(&mut self, ty: &hir::Type, m: &Match) -> Type {
+        let saved = std::mem::replace(&mut self.f.type_params, m.types.clone());
+        let sizes = std::mem::replace(&mut self.f.sizes, m.sizes.clone());
+        let lowered = self.lower_type(ty);
+        self.f.type_params = saved;
+        self.f.sizes = sizes;
+        lowered
+    }
+
+    /// The name that a coordinate of the signature has in the caller, if that is settled.
+    fn wanted(&self, m: &Match, declared: Symbol) -> Option<Symbol> {
+        match m.coords.get(&declared) {
+            Some(coord) => Some(coord.name),
+            None if m.params.contains(&declared) => None,
+            None => Some(declared),
+        }
+    }
+
+    /// Which axes of an argument are the cell, and which the frame.
+    fn align(&mut self, m: &mut Match, dims: &[Dim], arg: &Expr, param: Symbol) -> Option<Cell> {
+        let rank = arg.ty.rank();
+        let packs: Vec<LocalId> = dims
+            .iter()
+            .filter_map(|dim| match &dim.kind {
+                DimKind::Pack(local) => Some(*local),
+                _ => None,
+            })
+            .collect();
+        if !packs.is_empty() {
+            return self.align_packs(m, dims, &packs, arg, param);
+        }
+        if rank < dims.len() {
+            let function = m.function.map_or("the function".into(), |name| format!("`{name}`"));
+            let d = error(
+                Code::E0405,
+                arg.span,
+                format!(
+                    "parameter `{param}` of {function} takes rank {}, but the argument has rank {rank}",
+                    dims.len()
+                ),
+            )
+            .here(format!("this is `{}`", self.show(&arg.ty)))
+            .help("pass an array with more axes");
+            self.report_at(d);
+            return None;
+        }
+        if let Some(cell) = self.align_by_name(m, dims, arg) {
+            return Some(cell);
+        }
+        let first = rank - dims.len();
+        Some(Cell { frame: (0..first).collect(), cell: (first..rank).collect() })
+    }
+
+    /// Named cells are found by name, wherever they stand.
+    fn align_by_name(&mut self, m: &Match, dims: &[Dim], arg: &Expr) -> Option<Cell> {
+        let axes = arg.ty.axes();
+        let mut cell = Vec::new();
+        let mut named = false;
+        for dim in dims {
+            let DimKind::Coord { name, .. } = &dim.kind else {
+                cell.push(None);
+                continue;
+            };
+            let wanted = self.wanted(m, name.sym)?;
+            let at = axes.iter().enumerate().position(|(at, axis)| {
+                !cell.contains(&Some(at))
+                    && axis.coord.is_some_and(|c| c.name == wanted || c.root() == wanted)
+            })?;
+            named = true;
+            cell.push(Some(at));
+        }
+        if !named {
+            return None;
+        }
+        let mut free: Vec<usize> = (0..axes.len()).filter(|at| !cell.contains(&Some(*at))).collect();
+        let mut result = Vec::new();
+        for at in cell.into_iter().rev() {
+            match at {
+                Some(at) => result.push(at),
+                None => result.push(free.pop()?),
+            }
+        }
+        result.reverse();
+        // The declared relative order is part of the contract; `bind_axes` reports a swap.
+        if result.windows(2).any(|pair| pair[0] > pair[1]) {
+            return None;
+        }
+        Some(Cell { frame: free, cell: result })
+    }
+
+    fn align_packs(
+        &mut self,
+        m: &mut Match,
+        dims: &[Dim],
+        packs: &[LocalId],
+        arg: &Expr,
+        param: Symbol,
+    ) -> Option<Cell> {
+        let rank = arg.ty.rank();
+        let fixed = dims.len() - packs.len();
+        let known: usize = packs.iter().filter_map(|p| m.packs.get(p).map(Vec::len)).sum();
+        let open: Vec<LocalId> =
+            packs.iter().copied().filter(|pack| !m.packs.contains_key(pack)).collect();
+        let function = m.function.map_or("the function".to_string(), |name| format!("`{name}`"));
+        if rank < fixed + known || (open.is_empty() && rank != fixed + known) {
+            let d = error(
+                Code::E0405,
+                arg.span,
+                format!(
+                    "parameter `{param}` of {function} takes {} axes, but the argument has {rank}",
+                    fixed + known
+                ),
+            )
+            .here(format!("this is `{}`", self.show(&arg.ty)))
+            .help("packs of one name stand for the same axes in every argument");
+            self.report_at(d);
+            return None;
+        }
+        let rest = rank - fixed - known;
+        let mut lengths: FxHashMap<LocalId, usize> = FxHashMap::default();
+        match open.as_slice() {
+            [] => {}
+            [one] => {
+                lengths.insert(*one, rest);
+            }
+            [first, ..] => {
+                let Some(before) = self.length_by_name(m, dims, *first, arg) else {
+                    let d = error(
+                        Code::E0315,
+                        arg.span,
+                        format!("{function} can split the axes of this argument in more than one way"),
+                    )
+                    .here(format!("this is `{}`", self.show(&arg.ty)))
+                    .help("name the coordinate in the call's bracket, and give the argument that coordinate");
+                    self.report_at(d);
+                    return None;
+                };
+                lengths.insert(*first, before);
+                let mut left = rest.saturating_sub(before);
+                for pack in &open[1..open.len() - 1] {
+                    lengths.insert(*pack, 0);
+                }
+                if let Some(last) = open.last() {
+                    lengths.insert(*last, std::mem::take(&mut left));
+                }
+            }
+        }
+        let mut at = 0;
+        for dim in dims {
+            match &dim.kind {
+                DimKind::Pack(local) => {
+                    let count = match lengths.get(local) {
+                        Some(count) => *count,
+                        None => m.packs.get(local).map_or(0, Vec::len),
+                    };
+                    let axes = arg.ty.axes().get(at..at + count)?.to_vec();
+                    self.bind_pack(m, *local, axes, arg, at)?;
+                    at += count;
+                }
+                _ => at += 1,
+            }
+        }
+        Some(Cell { frame: Vec::new(), cell: (0..rank).collect() })
+    }
+
+    /// How many axes stand before the named coordinate that follows a pack.
+    fn length_by_name(&self, m: &Match, dims: &[Dim], pack: LocalId, arg: &Expr) -> Option<usize> {
+        let start = dims.iter().position(|dim| matches!(dim.kind, DimKind::Pack(p) if p == pack))?;
+        let next = dims[start + 1..].iter().position(|dim| matches!(dim.kind, DimKind::Coord { .. }))?;
+        let DimKind::Coord { name, .. } = &dims[start + 1 + next].kind else { return None };
+        let wanted = self.wanted(m, name.sym)?;
+        let at = arg.ty.axes().iter().position(|axis| {
+            axis.coord.is_some_and(|coord| coord.name == wanted || coord.root() == wanted)
+        })?;
+        at.checked_sub(start + next)
+    }
+
+    /// The axes of a pack: the same in every argument.
+    fn bind_pack(
+        &mut self,
+        m: &mut Match,
+        pack: LocalId,
+        axes: Vec<Axis>,
+        arg: &Expr,
+        at: usize,
+    ) -> Option<()> {
+        let Some(known) = m.packs.get(&pack).cloned() else {
+            m.packs.insert(pack, axes);
+            return Some(());
+        };
+        for (position, (known, axis)) in known.iter().zip(&axes).enumerate() {
+            if let (Some(a), Some(b)) = (known.coord, axis.coord)
+                && a.contract
+                && b.contract
+                && a.root() != b.root()
+            {
+                let d = error(
+                    Code::E0307,
+                    arg.span,
+                    format!("`..{}` is `{}` in one argument and `{}` in another", self.local_name(pack), a.name, b.name),
+                )
+                .here(format!("has `{}`", b.name))
+                .help("pass arguments with the same coordinates");
+                self.report_at(d);
+                return None;
+            }
+            m.equations.push(Equation {
+                pattern: known.size.clone(),
+                actual: axis.size.clone(),
+                argument: self.show_name(arg),
+                axis: at + position,
+                span: arg.span,
+            });
+            if known.coord.is_none()
+                && let Some(bound) = m.packs.get_mut(&pack)
+            {
+                bound[position].coord = axis.coord;
+            }
+        }
+        Some(())
+    }
+
+    /// Binds the coordinates and sizes of the cell.
+    fn bind_axes(
+        &mut self,
+        m: &mut Match,
+        dims: &[Dim],
+        arg: &Expr,
+        cell: &Cell,
+        param: Symbol,
+    ) -> Option<()> {
+        let mut cursor = cell.cell.iter();
+        for dim in dims {
+            let (name, extent) = match &dim.kind {
+                DimKind::Pack(local) => {
+                    for _ in 0..m.packs.get(local).map_or(0, Vec::len) {
+                        cursor.next();
+                    }
+                    continue;
+                }
+                DimKind::Unknown => (None, None),
+                DimKind::Size(e) => (None, Some(*e)),
+                DimKind::Coord { name, extent, .. } => (Some(*name), *extent),
+            };
+            let at = *cursor.next()?;
+            let axis = arg.ty.axes().get(at)?.clone();
+            if let Some(name) = name {
+                self.bind_coord(m, name, axis.coord, arg, at, param)?;
+                if extent.is_none() {
+                    match m.coord_sizes.get(&name.sym) {
+                        Some(known) => m.equations.push(Equation {
+                            pattern: known.clone(),
+                            actual: axis.size.clone(),
+                            argument: self.show_name(arg),
+                            axis: at,
+                            span: arg.span,
+                        }),
+                        None => {
+                            m.coord_sizes.insert(name.sym, axis.size.clone());
+                        }
+                    }
+                }
+            }
+            if let Some(e) = extent {
+                let pattern = self.pattern_size(m, e);
+                m.equations.push(Equation {
+                    pattern,
+                    actual: axis.size.clone(),
+                    argument: self.show_name(arg),
+                    axis: at,
+                    span: arg.span,
+                });
+            }
+        }
+        Some(())
+    }
+
+    /// A coordinate of the signature meets one of the caller.
+    fn bind_coord(
+        &mut self,
+        m: &mut Match,
+        declared: Name,
+        have: Option<Coord>,
+        arg: &Expr,
+        at: usize,
+        param: Symbol,
+    ) -> Option<()> {
+        let bound = m.coords.get(&declared.sym).copied();
+        let is_param = m.params.contains(&declared.sym);
+        match (bound, have) {
+            (Some(bound), Some(have)) => {
+                let same = bound.name == have.name
+                    || bound.root() == have.root()
+                    || bound.root() == have.name
+                    || have.root() == bound.name;
+                let renamed = !have.contract && !self.carries(arg, bound.name);
+                if same || renamed {
+                    if !bound.contract && have.contract {
+                        m.coords.insert(declared.sym, have);
+                    }
+                    return Some(());
+                }
+                self.wrong_coord(m, declared, bound, have, arg, at, param);
+                None
+            }
+            (Some(_), None) => Some(()),
+            (None, Some(have)) if is_param => {
+                m.coords.insert(declared.sym, have);
+                Some(())
+            }
+            (None, Some(have)) => {
+                let same = have.name == declared.sym || have.root() == declared.sym;
+                let fixed = super::types::contract(declared.sym, None);
+                if same {
+                    m.coords.insert(declared.sym, Coord { contract: true, ..have });
+                    return Some(());
+                }
+                if !have.contract && !self.carries(arg, declared.sym) {
+                    m.coords.insert(declared.sym, fixed);
+                    return Some(());
+                }
+                self.wrong_coord(m, declared, fixed, have, arg, at, param);
+                None
+            }
+            (None, None) => {
+                m.coords.insert(declared.sym, super::types::contract(declared.sym, None));
+                Some(())
+            }
+        }
+    }
+
+    fn carries(&self, arg: &Expr, name: Symbol) -> bool {
+        arg.ty.axes().iter().any(|axis| axis.coord.is_some_and(|coord| coord.name == name))
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "all of it goes into one message")]
+    fn wrong_coord(
+        &mut self,
+        m: &Match,
+        declared: Name,
+        wanted: Coord,
+        have: Coord,
+        arg: &Expr,
+        at: usize,
+        param: Symbol,
+    ) {
+        let function = m.function.map_or("the function".to_string(), |name| format!("`{name}`"));
+        let tensor = self.quote(arg);
+        let layout = self.show_coords(arg.ty.axes());
+        let there = self.carries(arg, wanted.name);
+        let d = match m.bracket.get(&declared.sym) {
+            Some(bracket) if !there => error(
+                Code::E0302,
+                *bracket,
+                format!("{tensor} has no coordinate `{}`", wanted.name),
+            )
+            .here(format!("given for `{declared}` of {function}"))
+            .label(arg.span, format!("has the coordinates {layout}"))
+            .help(format!("did you mean `{}`?", have.name)),
+            _ if there => error(
+                Code::E0311,
+                arg.span,
+                format!(
+                    "{tensor} has the layout {layout}, but parameter `{param}` of {function} wants `{}` at axis {at}",
+                    wanted.name
+                ),
+            )
+            .here(format!("axis {at} is `{}`", have.name))
+            .label(declared.span, format!("`{declared}` is declared here"))
+            .help(format!("pass the axes in the declared order, by name: `{}[…]`", tensor.trim_matches('`'))),
+            _ => error(
+                Code::E0309,
+                arg.span,
+                format!(
+                    "{tensor} has no coordinate `{}`: parameter `{param}` of {function} wants it, and {tensor} has {layout}",
+                    wanted.name
+                ),
+            )
+            .here(format!("axis {at} is `{}`", have.name))
+            .label(declared.span, format!("`{declared}` is declared here"))
+            .help(format!("pass a value that has `{}`", wanted.name)),
+        };
+        let d = self.with_declaration(d, arg);
+        self.report_at(d);
+    }
+
+    // ---------------------------------------------------------------- sizes
+
+    /// An extent of the signature with placeholders for the sizes that are not known yet.
+    fn pattern_size(&mut self, m: &mut Match, id: ExprId) -> size::Expr {
+        let hir = self.hir;
+        match &hir.exprs[id].kind {
+            H::Size(local) => {
+                if let Some(size) = m.sizes.get(local) {
+                    return size.clone();
+                }
+                let atom = match m.placeholders.get(local) {
+                    Some(atom) => *atom,
+                    None => {
+                        let name = self.local_name(*local);
+                        let atom = self.new_atom(name, AtomDef::Unknown, false);
+                        m.placeholders.insert(*local, atom);
+                        atom
+                    }
+                };
+                size::Expr::atom(atom)
+            }
+            H::Binary(op, a, b) => {
+                let (a, b) = (self.pattern_size(m, *a), self.pattern_size(m, *b));
+                match op {
+                    hir::BinaryOp::Add => a.add(&b),
+                    hir::BinaryOp::Sub => a.sub(&b),
+                    hir::BinaryOp::Mul => a.mul(&b),
+                    hir::BinaryOp::Div => a.div_trunc(&b),
+                    _ => self.size_value(id),
+                }
+            }
+            _ => self.size_value(id),
+        }
+    }
+
+    /// Gives sizes their explicit values: `f[n = 3](…)`.
+    pub(super) fn explicit_size(&mut self, m: &mut Match, function: &Function, name: Name, value: ExprId) -> bool {
+        let Some(local) = function.sizes.iter().find(|local| self.local_name(**local) == name.sym) else {
+            let d = error(
+                Code::E0410,
+                name.span,
+                format!("{} has no size `?{name}`", m.function.map_or("the function".into(), |f| format!("`{f}`"))),
+            )
+            .here("no such size")
+            .help("name a size of the signature");
+            self.report_at(d);
+            return false;
+        };
+        let size = self.size_value(value);
+        m.sizes.insert(*local, size);
+        true
+    }
+
+    /// Solves the equations between the extents of the signature and of the arguments.
+    pub(super) fn solve_sizes(&mut self, m: &mut Match, function: &Function, span: Span) -> Option<()> {
+        let mut open = std::mem::take(&mut m.equations);
+        loop {
+            let before = open.len();
+            let mut waiting = Vec::new();
+            for equation in open {
+                if !self.solve_equation(m, &equation, span)? {
+                    waiting.push(equation);
+                }
+            }
+            if waiting.is_empty() {
+                break;
+            }
+            if waiting.len() == before {
+                break;
+            }
+            open = waiting;
+        }
+        for local in &function.sizes {
+            if !m.sizes.contains_key(local) && m.placeholders.contains_key(local) {
+                let (name, size) = (m.function?, self.local_name(*local));
+                let d = error(
+                    Code::E0410,
+                    span,
+                    format!("size `?{size}` of `{name}` cannot be inferred from this call"),
+                )
+                .here("the arguments allow more than one answer")
+                .label(function.header, "the signature")
+                .help(format!("give it: `{name}[{size} = 3](…)`"));
+                self.report_at(d);
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Whether an equation is settled; `None` after an error.
+    fn solve_equation(&mut self, m: &mut Match, equation: &Equation, span: Span) -> Option<bool> {
+        let known = |m: &Match, atom: Atom| {
+            m.placeholders
+                .iter()
+                .find(|(_, placeholder)| **placeholder == atom)
+                .and_then(|(local, _)| m.sizes.get(local).cloned())
+        };
+        let pattern = equation.pattern.substitute(&|atom| known(m, atom));
+        let open: Vec<(LocalId, Atom)> = m
+            .placeholders
+            .iter()
+            .filter(|(_, atom)| pattern.mentions(**atom))
+            .map(|(local, atom)| (*local, *atom))
+            .collect();
+        match open.as_slice() {
+            [] => match self.compare_sizes(&pattern, &equation.actual) {
+                SizeRelation::Equal => Some(true),
+                SizeRelation::AtRunTime => {
+                    let what = format!(
+                        "axis {} of {} in the call of {}",
+                        equation.axis,
+                        super::ranges::quote(equation.argument),
+                        super::ranges::quote(m.function)
+                    );
+                    self.require(equation.actual.clone(), pattern, what, equation.span);
+                    Some(true)
+                }
+                SizeRelation::Different => {
+                    self.unequal(m, &pattern, equation, span);
+                    None
+                }
+            },
+            [(local, atom)] => {
+                let Some((coefficient, rest)) = pattern.affine_in(*atom) else { return Some(false) };
+                let difference = equation.actual.sub(&rest);
+                let value = if coefficient == 1 {
+                    difference
+                } else {
+                    let factor = size::Expr::constant(coefficient);
+                    let quotient = difference.div_floor(&factor);
+                    if self.compare_sizes(&quotient.scale(coefficient), &difference)
+                        == SizeRelation::Different
+                    {
+                        self.unequal(m, &pattern, equation, span);
+                        return None;
+                    }
+                    quotient
+                };
+                let outside = value.atoms().iter().any(|atom| self.out.atoms[*atom].external);
+                if !self.non_negative(&value) && !outside {
+                    self.unequal(m, &pattern, equation, span);
+                    return None;
+                }
+                m.sizes.insert(*local, value);
+                Some(true)
+            }
+            _ => Some(false),
+        }
+    }
+
+    fn unequal(&mut self, m: &Match, pattern: &size::Expr, equation: &Equation, span: Span) {
+        let function = super::ranges::quote(m.function);
+        let (have, want) = (self.show_size(&equation.actual), self.show_size(pattern));
+        let d = error(
+            Code::E0411,
+            span,
+            format!(
+                "{function} wants extent {want} at axis {} of {}, but it is {have}",
+                equation.axis,
+                match equation.argument {
+                    Some(name) => format!("`{name}`"),
+                    None => "this argument".into(),
+                }
+            ),
+        )
+        .label(equation.span, format!("extent {have}"))
+        .help("sizes of one name in a signature are equal in every call");
+        self.report_at(d);
+    }
+
+    // ---------------------------------------------------------------- result
+
+    /// The declared result in the caller's terms.
+    pub(super) fn result_type(&mut self, m: &Match, ty: &hir::Type) -> Type {
+        match &ty.kind {
+            TypeKind::Array { elem, dims, .. } => {
+                if let TypeKind::Some(_, row) = &elem.kind {
+                    let row = self.result_type(m, row);
+                    return Type::Jagged(Box::new(row.elem().clone()), 2);
+                }
+                let elem = self.result_type(m, elem);
+                let mut axes = Vec::new();
+                for dim in dims {
+                    match &dim.kind {
+                        DimKind::Unknown => {
+                            let size = self.unknown_size(true);
+                            axes.push(super::anonymous(size));
+                        }
+                        DimKind::Size(e) => {
+                            let size = self.result_size(m, *e);
+                            axes.push(super::anonymous(size));
+                        }
+                        DimKind::Coord { name, extent, over } => {
+                            let size = match extent {
+                                Some(e) => self.result_size(m, *e),
+                                None => match m.coord_sizes.get(&name.sym) {
+                                    Some(size) => size.clone(),
+                                    None => self.unknown_size(true),
+                                },
+                            };
+                            let coord = match m.coords.get(&name.sym) {
+                                Some(coord) => *coord,
+                                None => {
+                                    let over = over.map(|over| {
+                                        m.coords.get(&over.sym).map_or(over.sym, |c| c.name)
+                                    });
+                                    super::types::contract(name.sym, over)
+                                }
+                            };
+                            axes.push(Axis { coord: Some(coord), size });
+                        }
+                        DimKind::Pack(local) => {
+                            axes.extend(m.packs.get(local).cloned().unwrap_or_default());
+                        }
+                    }
+                }
+                Type::array(elem, axes)
+            }
+            TypeKind::Some(hidden, body) => {
+                let mut inner = Match {
+                    sizes: m.sizes.clone(),
+                    coord_sizes: m.coord_sizes.clone(),
+                    coords: m.coords.clone(),
+                    packs: m.packs.clone(),
+                    types: m.types.clone(),
+                    ..Match::default()
+                };
+                for local in hidden {
+                    let name = self.local_name(*local);
+                    let atom = self.new_atom(name, AtomDef::Unknown, false);
+                    inner.sizes.insert(*local, size::Expr::atom(atom));
+                }
+                self.result_type(&inner, body)
+            }
+            TypeKind::Tuple(items) if items.is_empty() => Type::Unit,
+            TypeKind::Tuple(items) => {
+                Type::Tuple(items.iter().map(|item| self.result_type(m, item)).collect())
+            }
+            TypeKind::Function(params, ret) => Type::Fn(FnType::Signature(
+                params.iter().map(|param| self.result_type(m, param)).collect(),
+                Box::new(self.result_type(m, ret)),
+            )),
+            TypeKind::Data(def, args) => {
+                let args = args.iter().map(|arg| self.result_type(m, arg)).collect();
+                self.data_type(*def, args, ty.span)
+            }
+            TypeKind::Param(local) => m.types.get(local).cloned().unwrap_or(Type::Error),
+            TypeKind::Scalar(_)
+            | TypeKind::Str
+            | TypeKind::AnyRank(_)
+            | TypeKind::Jagged(..)
+            | TypeKind::Error => self.lower_quietly(ty, m),
+        }
+    }
+
+    fn result_size(&mut self, m: &Match, e: ExprId) -> size::Expr {
+        let saved = std::mem::take(&mut self.f.sizes);
+        let mut sizes = saved.clone();
+        sizes.extend(m.sizes.iter().map(|(local, size)| (*local, size.clone())));
+        self.f.sizes = sizes;
+        let size = self.size_value(e);
+        self.f.sizes = saved;
+        size
+    }
+}

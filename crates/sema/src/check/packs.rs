@@ -1,0 +1,179 @@
+//! Packs: how many axes `..b` stands for, and the index variables it becomes.
+//!
+//! A pack is solved from a use that fixes its length: a read `x[..b, i]` of an array whose rank is
+//! known. Packs of a signature have their length from the instance.
+
+use super::{Binding, Cx, Declared, IndexId, error};
+use crate::hir::{ExprId, ExprKind as H, LocalId, Slot};
+use ein_base::{Code, Name, Symbol};
+use ein_ir::tensor::Type;
+use rustc_hash::FxHashMap;
+
+impl Cx<'_> {
+    /// The index variables of a pack in scope. A pack that nothing bound is free: it is closed over
+    /// like a free coordinate.
+    pub(super) fn pack_members(&mut self, local: LocalId) -> Vec<IndexId> {
+        if let Some(members) = self.f.packs.get(&local) {
+            return members.clone();
+        }
+        let name = self.hir.locals[local].name;
+        let count = match self.f.signature_packs.get(&local) {
+            Some(axes) => axes.len(),
+            None => match self.f.pack_lengths.get(&local) {
+                Some(count) => *count,
+                None => return Vec::new(),
+            },
+        };
+        let members = self.new_members(local, name, count);
+        if let Some(Some(open)) = self.f.opens.last_mut() {
+            open.extend(members.iter().copied());
+        }
+        self.f.packs.insert(local, members.clone());
+        members
+    }
+
+    fn new_members(&mut self, local: LocalId, name: Name, count: usize) -> Vec<IndexId> {
+        let axes = self.f.signature_packs.get(&local).cloned();
+        (0..count)
+            .map(|position| {
+                let sym = match axes.as_ref().and_then(|axes| axes[position].coord) {
+                    Some(coord) => coord.name,
+                    None => Symbol::intern(&format!("{}.{position}", name.sym)),
+                };
+                self.new_index(Name { sym, span: name.span }, Declared::Any)
+            })
+            .collect()
+    }
+
+    /// Finds the lengths of packs that a definition or reduction introduces, and makes their index
+    /// variables.
+    pub(super) fn solve_packs(
+        &mut self,
+        packs: impl Iterator<Item = (LocalId, Name)>,
+        bodies: &[ExprId],
+    ) {
+        let open: Vec<(LocalId, Name)> =
+            packs.filter(|(local, _)| !self.f.signature_packs.contains_key(local)).collect();
+        if open.is_empty() {
+            return;
+        }
+        let mut uses = Vec::new();
+        bodies.iter().for_each(|body| self.pack_uses(*body, &mut uses));
+        let mut lengths: FxHashMap<LocalId, usize> = FxHashMap::default();
+        loop {
+            let before = lengths.len();
+            for (rank, fixed, packs) in &uses {
+                let mut rest = rank.saturating_sub(*fixed);
+                let mut unknown = Vec::new();
+                for pack in packs {
+                    match self.pack_length(*pack, &lengths) {
+                        Some(length) => rest = rest.saturating_sub(length),
+                        None => unknown.push(*pack),
+                    }
+                }
+                if let [pack] = unknown.as_slice() {
+                    lengths.insert(*pack, rest);
+                }
+            }
+            if lengths.len() == before {
+                break;
+            }
+        }
+        let unsolved: Vec<&(LocalId, Name)> =
+            open.iter().filter(|(local, _)| !lengths.contains_key(local)).collect();
+        if let [first, rest @ ..] = unsolved.as_slice() {
+            self.ambiguous_packs(first.1, rest.iter().map(|pack| pack.1).collect());
+        }
+        for (local, name) in open {
+            let count = lengths.get(&local).copied().unwrap_or(0);
+            let members = self.new_members(local, name, count);
+            self.f.packs.insert(local, members);
+        }
+    }
+
+    /// The lengths of packs that are free in an expression.
+    pub(super) fn solve_free_packs(&mut self, body: ExprId) {
+        let mut uses = Vec::new();
+        self.pack_uses(body, &mut uses);
+        for (rank, fixed, packs) in uses {
+            let lengths = self.f.pack_lengths.clone();
+            let mut rest = rank.saturating_sub(fixed);
+            let mut unknown = Vec::new();
+            for pack in packs {
+                match self.pack_length(pack, &lengths) {
+                    Some(length) => rest = rest.saturating_sub(length),
+                    None => unknown.push(pack),
+                }
+            }
+            if let [pack] = unknown.as_slice() {
+                self.f.pack_lengths.insert(*pack, rest);
+            }
+        }
+    }
+
+    fn pack_length(&self, pack: LocalId, solved: &FxHashMap<LocalId, usize>) -> Option<usize> {
+        solved
+            .get(&pack)
+            .copied()
+            .or_else(|| self.f.packs.get(&pack).map(Vec::len))
+            .or_else(|| self.f.signature_packs.get(&pack).map(Vec::len))
+    }
+
+    fn ambiguous_packs(&mut self, first: Name, rest: Vec<Name>) {
+        let mut d = match rest.first() {
+            Some(second) => error(
+                Code::E0406,
+                first.span,
+                format!("nothing says where `..{first}` ends and `..{second}` begins"),
+            ),
+            None => error(
+                Code::E0406,
+                first.span,
+                format!("nothing says how many axes `..{first}` stands for"),
+            ),
+        }
+        .here("could be any number of axes");
+        for other in rest {
+            d = d.label(other.span, format!("`..{other}` takes the rest"));
+        }
+        d = d.help(format!(
+            "use one pack, or read an array that has only `..{first}` and named axes"
+        ));
+        self.report_at(d);
+    }
+
+    /// Reads with packs: the rank of what is read, the number of single indices, and the packs.
+    fn pack_uses(&self, id: ExprId, found: &mut Vec<(usize, usize, Vec<LocalId>)>) {
+        let node = &self.hir.exprs[id];
+        if let H::Index { base, slots } = &node.kind {
+            let packs: Vec<LocalId> = slots
+                .iter()
+                .filter_map(|slot| match slot {
+                    Slot::Pack(local, _) => Some(*local),
+                    Slot::Expr(_) => None,
+                })
+                .collect();
+            if !packs.is_empty()
+                && let Some(rank) = self.known_rank(*base)
+            {
+                found.push((rank, slots.len() - packs.len(), packs));
+            }
+        }
+        crate::visit::each_child(self.hir, id, &mut |child| self.pack_uses(child, found));
+    }
+
+    /// The rank of an expression that needs no checking to know.
+    fn known_rank(&self, id: ExprId) -> Option<usize> {
+        let H::Local(local) = &self.hir.exprs[id].kind else { return None };
+        let var = match self.f.env.get(local) {
+            Some(Binding::Var(var)) => *var,
+            Some(Binding::Index(_)) => return None,
+            None => *self.globals.get(local)?,
+        };
+        match &self.out.vars[var].ty {
+            Type::Array(array) => Some(array.axes.len()),
+            Type::Scalar(_) => Some(0),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! What is known on the way to an expression.
+//!
+//! A walk over tensor IR that carries the facts of its path: domains of index variables, guards,
+//! conditions of `if`, `match`, `&&` and `||`, assertions, and sizes that were compared before.
+//! `causality` and `bounds` look at reads through it.
+//!
+//! Integers that the symbolic algebra cannot speak about (`parent[n]`, a call, a choice) become
+//! opaque atoms, one for each different expression on the path, so that `if parent[n] < n` says
+//! something about the index `parent[n]`.
+
+use super::Cx;
+use ein_base::{Span, Symbol};
+use ein_ir::size::{self, Atom, Facts};
+use ein_ir::tensor::{AtomDef, Expr, ExprKind, IndexArg, Tensor, Type, VarId};
+use ein_scalar::{BinaryOp, UnaryOp};
+
+mod patterns;
+mod text;
+mod walk;
+
+/// The domain of an index variable on the path.
+#[derive(Clone, Debug)]
+pub(super) struct Domain {
+    pub atom: Atom,
+    pub lo: size::Expr,
+    pub hi: size::Expr,
+    /// Where the variable was introduced.
+    pub span: Span,
+}
+
+/// What is known on the way to an expression.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    pub facts: Facts,
+    /// Whether the facts say everything that decides whether the expression is reached.
+    pub exact: bool,
+    pub domains: Vec<Domain>,
+    /// Expressions that the algebra cannot speak about, and the atoms that stand for them.
+    opaque: Vec<(Expr, Atom)>,
+    /// Conditions that have a name.
+    truths: Vec<(VarId, Expr)>,
+}
+
+/// A place on a path to go back to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    facts: usize,
+    exact: bool,
+    domains: usize,
+    opaque: usize,
+    truths: usize,
+}
+
+/// What looks at the reads of a program.
+pub(super) trait Visit {
+    /// A read; its indices have been walked.
+    fn read(
+        &mut self,
+        cx: &mut Cx<'_>,
+        base: &Expr,
+        indices: &mut [IndexArg],
+        span: Span,
+        path: &mut Path,
+    );
+    /// A variable that is not the base of a read.
+    fn var(&mut self, _cx: &mut Cx<'_>, _var: VarId, _span: Span, _path: &mut Path) {}
+    /// A definition, before its clauses.
+    fn tensor(&mut self, _cx: &mut Cx<'_>, _tensor: &Tensor) {}
+    /// A binding, after its value.
+    fn bound(&mut self, _cx: &mut Cx<'_>, _var: VarId, _value: &Expr) {}
+}
+
+impl Path {
+    pub(super) fn new(facts: Facts) -> Self {
+        Path { facts, exact: true, domains: Vec::new(), opaque: Vec::new(), truths: Vec::new() }
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            facts: self.facts.len(),
+            exact: self.exact,
+            domains: self.domains.len(),
+            opaque: self.opaque.len(),
+            truths: self.truths.len(),
+        }
+    }
+
+    pub(super) fn reset(&mut self, mark: Mark) {
+        self.facts.truncate(mark.facts);
+        self.exact = mark.exact;
+        self.domains.truncate(mark.domains);
+        self.opaque.truncate(mark.opaque);
+        self.truths.truncate(mark.truths);
+    }
+
+    /// The expression that an opaque atom stands for.
+    pub(super) fn opaque(&self, atom: Atom) -> Option<&Expr> {
+        self.opaque.iter().find(|(_, own)| *own == atom).map(|(e, _)| e)
+    }
+
+    /// An atom in a size that a choice decides.
+    pub(super) fn choice(&self, size: &size::Expr) -> Option<(Atom, Expr)> {
+        let (e, atom) = self
+            .opaque
+            .iter()
+            .find(|(e, atom)| matches!(&*e.kind, ExprKind::If { .. }) && size.mentions(*atom))?;
+        Some((*atom, e.clone()))
+    }
+
+    fn truth(&self, var: VarId) -> Option<Expr> {
+        self.truths.iter().rev().find(|(own, _)| *own == var).map(|(_, e)| e.clone())
+    }
+}
+
+impl Cx<'_> {
+    // ---------------------------------------------------------------- questions
+
+    /// The facts that have to do with some expressions, and that extents are not negative.
+    pub(super) fn relevant_facts(&self, path: &Path, goals: &[&size::Expr]) -> Facts {
+        let mut atoms: Vec<Atom> = goals.iter().flat_map(|goal| goal.atoms()).collect();
+        atoms.sort_unstable();
+        atoms.dedup();
+        loop {
+            let before = atoms.len();
+            for fact in path.facts.iter() {
+                let own = fact.atoms();
+                if own.iter().any(|atom| atoms.contains(atom)) {
+                    for atom in own {
+                        if !atoms.contains(&atom) {
+                            atoms.push(atom);
+                        }
+                    }
+                }
+            }
+            if atoms.len() == before {
+                break;
+            }
+        }
+        let mut facts = path.facts.clone();
+        facts.retain(&|fact| {
+            let own = fact.atoms();
+            own.is_empty() || own.iter().any(|atom| atoms.contains(atom))
+        });
+        for atom in atoms {
+            let extent = match self.out.atoms[atom].def {
+                AtomDef::Extent(..) | AtomDef::Length(_) => true,
+                AtomDef::Unknown => path.opaque(atom).is_none(),
+                AtomDef::Var(_) => false,
+            };
+            if extent {
+                facts.ge0(size::Expr::atom(atom));
+            }
+        }
+        facts
+    }
+
+    /// Whether a size is zero or more on the path; choices in it are followed both ways.
+    pub(super) fn holds_ge0(&mut self, goal: &size::Expr, path: &mut Path, splits: u32) -> bool {
+        if let Some(value) = goal.as_constant()
+            && value >= 0
+        {
+            return true;
+        }
+        let facts = self.relevant_facts(path, &[goal]);
+        if size::prove_ge0(&facts, goal).is_proved() {
+            return true;
+        }
+        if splits == 0 {
+            return false;
+        }
+        let Some((atom, choice)) = path.choice(goal) else { return false };
+        let ExprKind::If { cond, then, otherwise } = &*choice.kind else { return false };
+        [(then, true), (otherwise, false)].into_iter().all(|(value, holds)| {
+            let mark = path.mark();
+            self.assume_on(cond, holds, path);
+            let value = self.size_on(value, path);
+            path.facts.eq(&size::Expr::atom(atom), &value);
+            let goal = goal.substitute(&|own| (own == atom).then(|| value.clone()));
+            let held = self.holds_ge0(&goal, path, splits - 1);
+            path.reset(mark);
+            held
+        })
+    }
+
+    // ---------------------------------------------------------------- translation
+
+    /// The value of an integer expression, with opaque atoms where the algebra has no words.
+    pub(super) fn size_on(&mut self, e: &Expr, path: &mut Path) -> size::Expr {
+        match &*e.kind {
+            ExprKind::Const(value) => {
+                if let Some(value) = value.as_i64() {
+                    return size::Expr::constant(value);
+                }
+            }
+            ExprKind::Size(size) => return size.clone(),
+            ExprKind::Var(var) => {
+                if let Some(size) = self.var_sizes.get(var) {
+                    return size.clone();
+                }
+            }
+            ExprKind::Unary(UnaryOp::Neg, a) => return self.size_on(a, path).neg(),
+            ExprKind::Binary(op, a, b) => {
+                let combine: Option<fn(&size::Expr, &size::Expr) -> size::Expr> = match op {
+                    BinaryOp::Add => Some(size::Expr::add),
+                    BinaryOp::Sub => Some(size::Expr::sub),
+                    BinaryOp::Mul => Some(size::Expr::mul),
+                    BinaryOp::Div => Some(size::Expr::div_trunc),
+                    BinaryOp::Rem => Some(size::Expr::rem),
+                    BinaryOp::FloorDiv => Some(size::Expr::div_floor),
+                    BinaryOp::FloorMod => Some(size::Expr::mod_floor),
+                    BinaryOp::Min => Some(size::Expr::min),
+                    BinaryOp::Max => Some(size::Expr::max),
+                    _ => None,
+                };
+                if let Some(combine) = combine {
+                    let (a, b) = (self.size_on(a, path), self.size_on(b, path));
+                    return combine(&a, &b);
+                }
+            }
+            ExprKind::Cast(inner) => {
+                if is_integer(&inner.ty)
+                    && let Some(size) = self.to_size(e)
+                {
+                    return size;
+                }
+            }
+            ExprKind::Block { stmts, value } if stmts.is_empty() => {
+                return self.size_on(value, path);
+            }
+            _ => {}
+        }
+        self.opaque_on(e, path)
+    }
+
+    /// The atom of an expression that the algebra has no words for.
+    fn opaque_on(&mut self, e: &Expr, path: &mut Path) -> size::Expr {
+        if let Some((_, atom)) = path.opaque.iter().find(|(own, _)| same(own, e)) {
+            return size::Expr::atom(*atom);
+        }
+        let name = Symbol::intern(&self.show_expr(e));
+        let atom = self.new_atom(name, AtomDef::Unknown, false);
+        let size = size::Expr::atom(atom);
+        if let Type::Scalar(ty) = &e.ty
+            && ty.int_range().is_some_and(|(lo, _)| lo == 0)
+        {
+            path.facts.ge0(size.clone());
+        }
+        path.opaque.push((e.clone(), atom));
+        size
+    }
+
+    /// Adds what a condition says when it holds (or when it does not). Returns whether it said
+    /// everything, in terms of sizes and index variables.
+    pub(super) fn assume_on(&mut self, cond: &Expr, holds: bool, path: &mut Path) -> bool {
+        match &*cond.kind {
+            ExprKind::Const(value) => match value.as_bool() {
+                Some(value) if value == holds => true,
+                Some(_) => {
+                    path.facts.ge0(size::Expr::constant(-1));
+                    true
+                }
+                None => false,
+            },
+            ExprKind::And(a, b) if holds => {
+                let left = self.assume_on(a, true, path);
+                self.assume_on(b, true, path) && left
+            }
+            ExprKind::Or(a, b) if !holds => {
+                let left = self.assume_on(a, false, path);
+                self.assume_on(b, false, path) && left
+            }
+            ExprKind::Unary(UnaryOp::Not, a) => self.assume_on(a, !holds, path),
+            ExprKind::Block { stmts, value } if stmts.is_empty() => {
+                self.assume_on(value, holds, path)
+            }
+            ExprKind::Var(var) => match path.truth(*var) {
+                Some(cond) => self.assume_on(&cond, holds, path),
+                None => false,
+            },
+            ExprKind::Binary(op, a, b) if is_integer(&a.ty) && is_integer(&b.ty) => {
+                let (a, b) = (self.size_on(a, path), self.size_on(b, path));
+                match (op, holds) {
+                    (BinaryOp::Lt, true) | (BinaryOp::Ge, false) => path.facts.lt(&a, &b),
+                    (BinaryOp::Le, true) | (BinaryOp::Gt, false) => path.facts.le(&a, &b),
+                    (BinaryOp::Gt, true) | (BinaryOp::Le, false) => path.facts.lt(&b, &a),
+                    (BinaryOp::Ge, true) | (BinaryOp::Lt, false) => path.facts.le(&b, &a),
+                    (BinaryOp::Eq, true) | (BinaryOp::Ne, false) => path.facts.eq(&a, &b),
+                    (BinaryOp::Ne, true) | (BinaryOp::Eq, false) => path.facts.ne0(a.sub(&b)),
+                    _ => return false,
+                }
+                !self.is_opaque(&a, path) && !self.is_opaque(&b, path)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a size depends on something opaque.
+    pub(super) fn is_opaque(&self, size: &size::Expr, path: &Path) -> bool {
+        size.atoms().into_iter().any(|atom| path.opaque(atom).is_some())
+    }
+
+    fn enter(&mut self, cond: &Expr, holds: bool, path: &mut Path) {
+        let complete = self.assume_on(cond, holds, path);
+        path.exact &= complete;
+    }
+}
+
+fn is_integer(ty: &Type) -> bool {
+    matches!(ty, Type::Scalar(ty) if ty.is_int())
+}
+
+/// The value of blocks without statements.
+fn peel(e: &Expr) -> &Expr {
+    match &*e.kind {
+        ExprKind::Block { stmts, value } if stmts.is_empty() => peel(value),
+        _ => e,
+    }
+}
+
+/// Whether two expressions compute the same for sure.
+pub(super) fn same(a: &Expr, b: &Expr) -> bool {
+    let all =
+        |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b));
+    let (a, b) = (peel(a), peel(b));
+    match (&*a.kind, &*b.kind) {
+        (ExprKind::Const(a), ExprKind::Const(b)) => a == b,
+        (ExprKind::Var(a), ExprKind::Var(b)) => a == b,
+        (ExprKind::Size(a), ExprKind::Size(b)) => a == b,
+        (ExprKind::Unary(p, a), ExprKind::Unary(q, b)) => p == q && same(a, b),
+        (ExprKind::Binary(p, a, c), ExprKind::Binary(q, b, d)) => {
+            p == q && same(a, b) && same(c, d)
+        }
+        (ExprKind::And(a, c), ExprKind::And(b, d)) | (ExprKind::Or(a, c), ExprKind::Or(b, d)) => {
+            same(a, b) && same(c, d)
+        }
+        (ExprKind::Cast(x), ExprKind::Cast(y)) => a.ty == b.ty && same(x, y),
+        (
+            ExprKind::If { cond: a, then: b, otherwise: c },
+            ExprKind::If { cond: x, then: y, otherwise: z },
+        ) => same(a, x) && same(b, y) && same(c, z),
+        (ExprKind::Index { base: a, indices: p }, ExprKind::Index { base: b, indices: q }) => {
+            same(a, b)
+                && p.len() == q.len()
+                && p.iter().zip(q).all(|(p, q)| same(&p.value, &q.value))
+        }
+        (ExprKind::TupleGet(a, i), ExprKind::TupleGet(b, j))
+        | (ExprKind::FieldGet(a, i), ExprKind::FieldGet(b, j)) => i == j && same(a, b),
+        (
+            ExprKind::Call { func: f, sizes: p, closure: None, args: a },
+            ExprKind::Call { func: g, sizes: q, closure: None, args: b },
+        ) => f == g && p == q && all(a, b),
+        _ => false,
+    }
+}

@@ -1,0 +1,491 @@
+//! Fills in the domains of index variables.
+//!
+//! Before:  `c[i: ?, j: ?] = sum(k: ?) a[i, k] * b[k, j]`
+//! After:   `c[i: 0..n, j: 0..m] = sum(k: 0..l) a[i, k] * b[k, j]`
+//!
+//! Each variable without a domain collects candidates with the place they came from: bare reads
+//! give `0..extent`, arithmetic reads are inverted. A variable that is used bare has one range
+//! everywhere; arithmetic reads of it alone narrow that range; a variable that is only used in
+//! arithmetic gets what is legal for all values of the other variables.
+//!
+//! Needs: a clause whose body has been elaborated. Refuses (E0401): variables that no read anchors.
+
+use super::symbolic::SizeRelation;
+use super::{Cx, error};
+use ein_base::{Code, Span, Symbol};
+use ein_ir::size::{self, Atom};
+use ein_ir::tensor::walk::{each_child, each_child_mut, each_in_clause_mut, each_in_stmt_mut};
+use ein_ir::tensor::{
+    Binder, Clause, ClauseSlot, Expr, ExprKind, Item, Require, Stmt, StmtKind, VarId,
+};
+use rustc_hash::FxHashMap;
+
+/// A read at one axis.
+#[derive(Clone, Debug)]
+pub(super) struct Read {
+    /// The index.
+    pub index: size::Expr,
+    /// The extent of the axis.
+    pub extent: size::Expr,
+    /// What is read.
+    pub tensor: Option<Symbol>,
+    /// Where that was declared.
+    pub declared: Option<Span>,
+    /// Where the index stands.
+    pub span: Span,
+    /// Whether it happens only under a condition.
+    pub conditional: bool,
+}
+
+/// What a walk found.
+#[derive(Default)]
+struct Found {
+    unsolved: Vec<VarId>,
+    reads: Vec<Read>,
+}
+
+impl Cx<'_> {
+    /// A binder whose domain is not known yet.
+    pub(super) fn unsolved_binder(&self, var: VarId, span: Span) -> Binder {
+        Binder { var, lo: Expr::error(span), hi: Expr::error(span) }
+    }
+
+    /// Fills in the domains of the reductions in a value that is not a definition.
+    pub(super) fn solve_expr(&mut self, stmts: &mut [Stmt], value: &mut Expr) {
+        let mut found = Found::default();
+        for stmt in stmts.iter() {
+            self.collect_stmt(stmt, false, &mut found);
+        }
+        self.collect(value, false, &mut found);
+        if found.unsolved.is_empty() {
+            return;
+        }
+        let (ranges, requires) = self.solve(found, &[]);
+        for stmt in stmts.iter_mut() {
+            each_in_stmt_mut(stmt, &mut |e| fill(e, &ranges));
+        }
+        fill(value, &ranges);
+        for require in requires {
+            let span = require.span;
+            self.emit(Stmt { kind: StmtKind::Require(require), span });
+        }
+    }
+
+    /// Fills in the domains of a clause and of the reductions in it. Returns what must be compared
+    /// at run time. `self_var` is the tensor being defined, whose extents are not known yet.
+    pub(super) fn solve_clause(
+        &mut self,
+        clause: &mut Clause,
+        self_var: Option<VarId>,
+    ) -> Vec<Require> {
+        let mut found = Found::default();
+        let mut left = Vec::new();
+        for slot in &clause.slots {
+            if let ClauseSlot::Loop(binder) = slot {
+                if is_unsolved(binder) {
+                    found.unsolved.push(binder.var);
+                    left.push(binder.var);
+                } else {
+                    self.note_range(binder);
+                }
+            }
+        }
+        let guarded = self.collect_items(&clause.items, false, &mut found);
+        self.collect(&clause.value, guarded, &mut found);
+        if let Some(otherwise) = &clause.otherwise {
+            self.collect(otherwise, true, &mut found);
+        }
+        if let Some(self_var) = self_var {
+            self.drop_self_reads(&mut found, self_var);
+        }
+        if found.unsolved.is_empty() {
+            return Vec::new();
+        }
+        let (ranges, requires) = self.solve(found, &left);
+        for slot in &mut clause.slots {
+            if let ClauseSlot::Loop(binder) = slot {
+                fill_binder(binder, &ranges);
+            }
+        }
+        each_in_clause_mut(clause, &mut |e| fill(e, &ranges));
+        requires
+    }
+
+    /// Reads of axes whose extent is still open say nothing about ranges.
+    fn drop_self_reads(&self, found: &mut Found, _self_var: VarId) {
+        found.reads.retain(|read| self.unsettled(&read.extent).is_none());
+    }
+
+    fn note_range(&mut self, binder: &Binder) {
+        let (lo, hi) = (self.to_size(&binder.lo), self.to_size(&binder.hi));
+        let atom = self.var_sizes.get(&binder.var).and_then(size::Expr::as_atom);
+        if let (Some(lo), Some(hi), Some(atom)) = (lo, hi, atom) {
+            self.ranges.insert(atom, (lo, hi));
+        }
+    }
+
+    // ---------------------------------------------------------------- collecting
+
+    fn collect_stmt(&mut self, stmt: &Stmt, conditional: bool, found: &mut Found) {
+        match &stmt.kind {
+            StmtKind::Let(_, e) | StmtKind::Destructure(_, e) | StmtKind::Expr(e) => {
+                self.collect(e, conditional, found);
+            }
+            StmtKind::Require(_) => {}
+        }
+    }
+
+    /// Returns whether what follows is guarded.
+    fn collect_items(&mut self, items: &[Item], conditional: bool, found: &mut Found) -> bool {
+        let mut conditional = conditional;
+        for item in items {
+            match item {
+                Item::Let(_, e) => self.collect(e, conditional, found),
+                Item::Guard(e) => {
+                    self.collect(e, conditional, found);
+                    conditional = true;
+                }
+            }
+        }
+        conditional
+    }
+
+    fn collect(&mut self, e: &Expr, conditional: bool, found: &mut Found) {
+        match &*e.kind {
+            ExprKind::Index { base, indices } => {
+                for (position, index) in indices.iter().enumerate() {
+                    if let (Some(size), Some(axis)) =
+                        (self.to_size(&index.value), base.ty.axes().get(position))
+                    {
+                        found.reads.push(Read {
+                            index: size,
+                            extent: axis.size.clone(),
+                            tensor: self.show_name(base),
+                            declared: self.declared_at(base),
+                            span: index.value.span,
+                            conditional,
+                        });
+                    }
+                    self.collect(&index.value, conditional, found);
+                }
+                self.collect(base, conditional, found);
+            }
+            ExprKind::If { cond, then, otherwise } => {
+                self.collect(cond, conditional, found);
+                self.collect(then, true, found);
+                self.collect(otherwise, true, found);
+            }
+            ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                self.collect(a, conditional, found);
+                self.collect(b, true, found);
+            }
+            ExprKind::Match { value, arms } => {
+                self.collect(value, conditional, found);
+                for arm in arms {
+                    arm.guard.iter().for_each(|guard| self.collect(guard, true, found));
+                    self.collect(&arm.value, true, found);
+                }
+            }
+            ExprKind::Reduce(reduce) => {
+                for binder in &reduce.binders {
+                    if is_unsolved(binder) {
+                        found.unsolved.push(binder.var);
+                    } else {
+                        self.note_range(binder);
+                        self.collect(&binder.lo, conditional, found);
+                        self.collect(&binder.hi, conditional, found);
+                    }
+                }
+                let guarded = self.collect_items(&reduce.items, conditional, found);
+                self.collect(&reduce.value, guarded, found);
+            }
+            ExprKind::Tensor(tensor) => {
+                for clause in &tensor.clauses {
+                    for slot in &clause.slots {
+                        if let ClauseSlot::Loop(binder) = slot {
+                            self.note_range(binder);
+                        }
+                    }
+                    let guarded = self.collect_items(&clause.items, conditional, found);
+                    self.collect(&clause.value, guarded, found);
+                }
+            }
+            _ => each_child(e, &mut |child| self.collect(child, conditional, found)),
+        }
+    }
+
+    // ---------------------------------------------------------------- solving
+
+    fn solve(&mut self, found: Found, left: &[VarId]) -> (Solved, Vec<Require>) {
+        let mut requires = Vec::new();
+        let mut open: Vec<(VarId, Atom)> = found
+            .unsolved
+            .iter()
+            .filter_map(|var| Some((*var, self.var_sizes.get(var)?.as_atom()?)))
+            .collect();
+        let unknown: Vec<Atom> = open.iter().map(|(_, atom)| *atom).collect();
+        let mut solved = Solved::default();
+        // Bare uses fix a range; arithmetic in the variable alone narrows it.
+        open.retain(|(var, atom)| {
+            match self.direct_range(*var, *atom, &found.reads, &mut requires) {
+                Some(range) => {
+                    let range = self.narrow(*atom, range, &found.reads);
+                    self.ranges.insert(*atom, range.clone());
+                    solved.insert(*var, range);
+                    false
+                }
+                None => true,
+            }
+        });
+        // The others take what is legal for all values of the variables known by now.
+        loop {
+            let before = open.len();
+            open.retain(|(var, atom)| match self.arithmetic_range(*atom, &found.reads, &unknown) {
+                Some(range) => {
+                    self.ranges.insert(*atom, range.clone());
+                    solved.insert(*var, range);
+                    false
+                }
+                None => true,
+            });
+            if open.is_empty() || open.len() == before {
+                break;
+            }
+        }
+        for (var, atom) in open {
+            let range = self.domain_in_scope(var, left.contains(&var), &found.reads);
+            let range = range.unwrap_or_else(|| {
+                self.cannot_infer(var, atom, left.contains(&var), &found.reads);
+                (size::Expr::zero(), size::Expr::zero())
+            });
+            self.ranges.insert(atom, range.clone());
+            solved.insert(var, range);
+        }
+        (solved, requires)
+    }
+
+    /// The range that bare reads give.
+    fn direct_range(
+        &mut self,
+        var: VarId,
+        atom: Atom,
+        reads: &[Read],
+        requires: &mut Vec<Require>,
+    ) -> Option<(size::Expr, size::Expr)> {
+        let mut direct = reads.iter().filter(|read| read.index.as_atom() == Some(atom));
+        let first = direct.next()?;
+        let mut hi = first.extent.clone();
+        for other in direct {
+            match self.compare_sizes(&hi, &other.extent) {
+                SizeRelation::Equal => {}
+                SizeRelation::AtRunTime => {
+                    let name = self.out.vars[var].name;
+                    let what = format!(
+                        "index `{name}` over {} and {}",
+                        quote(first.tensor),
+                        quote(other.tensor)
+                    );
+                    self.f.facts.eq(&hi, &other.extent);
+                    requires.push(Require {
+                        left: hi.clone(),
+                        right: other.extent.clone(),
+                        what,
+                        span: other.span,
+                    });
+                    // A constant says more than an unknown.
+                    if other.extent.as_constant().is_some() {
+                        hi = other.extent.clone();
+                    }
+                }
+                SizeRelation::Different => {
+                    self.two_extents(var, first, other);
+                    return Some((size::Expr::zero(), hi));
+                }
+            }
+        }
+        Some((size::Expr::zero(), hi))
+    }
+
+    fn two_extents(&mut self, var: VarId, first: &Read, other: &Read) {
+        let name = self.out.vars[var].name;
+        let (p, q) = (self.show_size(&first.extent), self.show_size(&other.extent));
+        let (a, b) = (quote(first.tensor), quote(other.tensor));
+        let mut d = error(
+            Code::E0402,
+            other.span,
+            format!("index `{name}` runs over {p} positions in {a}, but over {q} in {b}"),
+        )
+        .here(format!("the axis of {b} has extent {q}"))
+        .label(first.span, format!("the axis of {a} has extent {p}"))
+        .help(format!("make the extents equal, or give the index a domain: `{name} in 0..…`"));
+        if let Some(at) = first.declared {
+            d = d.label(at, format!("{a} is declared here"));
+        }
+        if let Some(at) = other.declared
+            && first.declared != Some(at)
+        {
+            d = d.label(at, format!("{b} is declared here"));
+        }
+        self.report_at(d);
+    }
+
+    /// Narrows a range by arithmetic reads of the variable alone.
+    fn narrow(
+        &mut self,
+        atom: Atom,
+        range: (size::Expr, size::Expr),
+        reads: &[Read],
+    ) -> (size::Expr, size::Expr) {
+        let (mut lo, mut hi) = range;
+        for read in reads {
+            let alone = !read.conditional
+                && read.index.as_atom() != Some(atom)
+                && read.index.mentions(atom)
+                && read.index.atoms().iter().all(|a| *a == atom || !self.is_index(*a));
+            if !alone {
+                continue;
+            }
+            if let Some((l, h)) = size::solve_range(&read.index, atom, &read.extent, &|_| None) {
+                lo = self.greater(&lo, &l);
+                hi = self.smaller(&hi, &h);
+            }
+        }
+        (lo, hi)
+    }
+
+    /// The range that all arithmetic reads allow, once the other variables in them are known.
+    fn arithmetic_range(
+        &mut self,
+        atom: Atom,
+        reads: &[Read],
+        unknown: &[Atom],
+    ) -> Option<(size::Expr, size::Expr)> {
+        let mut result: Option<(size::Expr, size::Expr)> = None;
+        let unconditional = reads.iter().any(|read| {
+            !read.conditional && read.index.mentions(atom)
+        });
+        for read in reads {
+            if !read.index.mentions(atom) || (read.conditional && unconditional) {
+                continue;
+            }
+            let waiting = read.index.atoms().into_iter().any(|other| {
+                other != atom && unknown.contains(&other) && !self.ranges.contains_key(&other)
+            });
+            if waiting {
+                continue;
+            }
+            let range = {
+                let ranges = &self.ranges;
+                size::solve_range(&read.index, atom, &read.extent, &|a| ranges.get(&a).cloned())
+            };
+            let Some((l, h)) = range else { continue };
+            let l = self.greater(&size::Expr::zero(), &l);
+            result = Some(match result {
+                None => (l, h),
+                Some((lo, hi)) => (self.greater(&lo, &l), self.smaller(&hi, &h)),
+            });
+        }
+        result
+    }
+
+    fn is_index(&self, atom: Atom) -> bool {
+        self.index_atoms.contains_key(&atom)
+    }
+
+    /// `let ones[batch] = 1.0;`: the domain of the one coordinate of that name in scope.
+    fn domain_in_scope(
+        &mut self,
+        var: VarId,
+        left: bool,
+        reads: &[Read],
+    ) -> Option<(size::Expr, size::Expr)> {
+        let name = self.out.vars[var].name;
+        let indexed = reads.iter().any(|read| read.index.as_constant().is_none());
+        if !left || indexed {
+            return None;
+        }
+        let size = self.coord_extent(name)?;
+        Some((size::Expr::zero(), size))
+    }
+
+    fn cannot_infer(&mut self, var: VarId, atom: Atom, left: bool, reads: &[Read]) {
+        let info = &self.out.vars[var];
+        let (name, span) = (info.name, info.span);
+        let known = self.f.extents.iter().any(|extent| extent.name == name && extent.contract);
+        if left && known {
+            let d = error(
+                Code::E0309,
+                span,
+                format!("coordinate `{name}` is missing: the value does not depend on it"),
+            )
+            .here(format!("declared on the left, but nothing on the right carries `{name}`"))
+            .help(format!("leave `{name}` out, or repeat the value on purpose: `{name} in 0..extent({name})`"));
+            self.report_at(d);
+            return;
+        }
+        let mut d = error(Code::E0401, span, format!("the range of `{name}` cannot be inferred"))
+            .here("which values does it take?");
+        let mut seen = 0;
+        for read in reads.iter().filter(|read| read.index.mentions(atom)) {
+            d = d.label(read.span, format!("this read of {} does not tell", quote(read.tensor)));
+            seen += 1;
+        }
+        if seen == 0 {
+            d = d.note(format!("no array is indexed by `{name}`"));
+        }
+        d = d.help(format!("write its domain: `{name} in 0..N`"));
+        self.report_at(d);
+    }
+
+    /// The extent of a coordinate, if all values in scope that carry it agree.
+    pub(super) fn coord_extent(&self, name: Symbol) -> Option<size::Expr> {
+        let mut found: Option<&size::Expr> = None;
+        let own = self.f.extents.iter().any(|extent| extent.name == name);
+        for extent in &self.f.extents {
+            let fits = if own { extent.name == name } else { extent.over == Some(name) };
+            if !fits {
+                continue;
+            }
+            match found {
+                Some(size) if self.compare_sizes(size, &extent.size) != SizeRelation::Equal => {
+                    return None;
+                }
+                Some(_) => {}
+                None => found = Some(&extent.size),
+            }
+        }
+        found.cloned()
+    }
+}
+
+type Solved = FxHashMap<VarId, (size::Expr, size::Expr)>;
+
+/// Whether a binder still waits for its domain.
+pub(super) fn is_unsolved(binder: &Binder) -> bool {
+    matches!(&*binder.hi.kind, ExprKind::Error)
+}
+
+fn fill_binder(binder: &mut Binder, ranges: &Solved) {
+    if is_unsolved(binder)
+        && let Some((lo, hi)) = ranges.get(&binder.var)
+    {
+        let span = binder.lo.span;
+        binder.lo = Expr::size(lo.clone(), span);
+        binder.hi = Expr::size(hi.clone(), span);
+    }
+}
+
+fn fill(e: &mut Expr, ranges: &Solved) {
+    if let ExprKind::Reduce(reduce) = &mut *e.kind {
+        reduce.binders.iter_mut().for_each(|binder| fill_binder(binder, ranges));
+    }
+    each_child_mut(e, &mut |child| fill(child, ranges));
+}
+
+/// The name of a tensor in backquotes.
+pub(super) fn quote(name: Option<Symbol>) -> String {
+    match name {
+        Some(name) => format!("`{name}`"),
+        None => "an array".into(),
+    }
+}

@@ -1,0 +1,564 @@
+//! Reductions, domains, and `where`.
+
+use super::{Binding, Cx, Declared, IndexId, error};
+use crate::hir::{self, Domain, ExprId, ExprKind as H, WhereItem};
+use ein_base::{Code, Span, Symbol};
+use ein_ir::size;
+use ein_ir::tensor::{
+    Axis, Binder, Bounds, Expr, ExprKind, Item, Reduce, ReduceOp, Type,
+};
+use ein_scalar::{Scalar, ScalarType};
+
+/// An index of a reduction or a slot on the left, after its domain was checked.
+pub(super) struct Bound {
+    pub index: IndexId,
+    /// The domain, if one is written.
+    pub domain: Option<(Expr, Expr)>,
+    pub span: Span,
+}
+
+impl Cx<'_> {
+    pub(super) fn reduce(
+        &mut self,
+        op: hir::ReduceOp,
+        op_span: Span,
+        binders: &[hir::Binder],
+        body: ExprId,
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
+        let saved = self.f.packs.clone();
+        self.solve_packs(binders.iter().filter(|b| b.pack).map(|b| (b.local, b.name)), &[body]);
+        let mut bounds = Vec::new();
+        for binder in binders {
+            bounds.extend(self.bind_indices(binder));
+        }
+        let op = reduce_op(op);
+        let want = match op {
+            ReduceOp::Any | ReduceOp::All | ReduceOp::Count => Some(Type::BOOL),
+            ReduceOp::Argmax | ReduceOp::Argmin => None,
+            _ => want.map(|want| want.elem().clone()),
+        };
+        self.f.pending.push(Vec::new());
+        self.f.loops += 1;
+        let facts = self.f.facts.len();
+        let (items, value) = self.guarded_body(body, want.as_ref());
+        self.f.facts.truncate(facts);
+        self.f.loops -= 1;
+        let stmts = self.f.pending.pop().unwrap_or_default();
+        self.f.packs = saved;
+        if value.ty.has_error() {
+            return Expr::error(span);
+        }
+        if value.ty.is_array() {
+            for stmt in stmts {
+                self.emit(stmt);
+            }
+            return self.reduce_array(op, op_span, bounds, items, value, span);
+        }
+        let value = self.block(stmts, value);
+        self.check_consumed(op, &bounds, &items, &value);
+        self.reduction(op, op_span, bounds, items, value, span)
+    }
+
+    /// A body with the bindings and guards of its `where`.
+    fn guarded_body(&mut self, body: ExprId, want: Option<&Type>) -> (Vec<Item>, Expr) {
+        let hir = self.hir;
+        match &hir.exprs[body].kind {
+            H::Where { body, items, otherwise: None } => {
+                let items = self.where_items(items);
+                let (more, value) = self.guarded_body(*body, want);
+                let mut items = items;
+                items.extend(more);
+                (items, value)
+            }
+            _ => (Vec::new(), self.expr(body, want)),
+        }
+    }
+
+    /// A reduction to a scalar.
+    fn reduction(
+        &mut self,
+        op: ReduceOp,
+        op_span: Span,
+        bounds: Vec<Bound>,
+        items: Vec<Item>,
+        value: Expr,
+        span: Span,
+    ) -> Expr {
+        let Some(ty) = self.reduction_type(op, op_span, &bounds, &value) else {
+            return Expr::error(span);
+        };
+        let binders = bounds.into_iter().map(|bound| self.binder(bound)).collect();
+        let reduce = Reduce { op, binders, items, value, requires: Vec::new() };
+        Expr::new(ExprKind::Reduce(reduce), ty, span)
+    }
+
+    pub(super) fn binder(&mut self, bound: Bound) -> Binder {
+        let var = self.indices[bound.index].var;
+        match bound.domain {
+            Some((lo, hi)) => Binder { var, lo, hi },
+            None => self.unsolved_binder(var, bound.span),
+        }
+    }
+
+    fn reduction_type(
+        &mut self,
+        op: ReduceOp,
+        op_span: Span,
+        bounds: &[Bound],
+        value: &Expr,
+    ) -> Option<Type> {
+        let scalar = value.ty.scalar();
+        let name = op.as_str();
+        match op {
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min => {
+                if scalar.is_some_and(super::is_numeric) {
+                    return Some(value.ty.clone());
+                }
+            }
+            ReduceOp::Mean => {
+                if scalar.is_some_and(ScalarType::is_float) {
+                    return Some(value.ty.clone());
+                }
+                if scalar.is_some_and(ScalarType::is_int) {
+                    let d = error(Code::E0502, value.span, "`mean` needs floats")
+                        .here(format!("this is `{}`", self.show(&value.ty)))
+                        .fix("convert the elements: `… as f32`", value.span.end(), " as f32");
+                    self.report_at(d);
+                    return None;
+                }
+            }
+            ReduceOp::Any | ReduceOp::All | ReduceOp::Count => {
+                if scalar == Some(ScalarType::Bool) {
+                    return Some(if op == ReduceOp::Count { Type::I32 } else { Type::BOOL });
+                }
+                let what = format!("the body of `{name}`");
+                self.expect_bool(value.clone(), &what);
+                return None;
+            }
+            ReduceOp::Argmax | ReduceOp::Argmin => {
+                if bounds.len() != 1 {
+                    let d = error(Code::E0502, op_span, format!("`{name}` takes one index"))
+                        .here(format!("{} indices", bounds.len()))
+                        .help("find the positions one index at a time");
+                    self.report_at(d);
+                    return None;
+                }
+                if scalar.is_some_and(super::is_numeric) {
+                    return Some(Type::I32);
+                }
+            }
+        }
+        let d = error(
+            Code::E0502,
+            value.span,
+            format!("`{name}` is not defined for `{}`", self.show(&value.ty)),
+        )
+        .here("not a number")
+        .help(format!("`{name}` reduces numbers"));
+        self.report_at(d);
+        None
+    }
+
+    /// Rule 2: a reduced index without a domain occurs in the body.
+    fn check_consumed(&mut self, op: ReduceOp, bounds: &[Bound], items: &[Item], value: &Expr) {
+        let mut used = self.index_deps(value);
+        for item in items {
+            match item {
+                Item::Let(_, e) | Item::Guard(e) => used.extend(self.index_deps(e)),
+            }
+        }
+        for bound in bounds {
+            if bound.domain.is_some() || used.contains(&bound.index) {
+                continue;
+            }
+            let info = &self.indices[bound.index];
+            if info.broken {
+                continue;
+            }
+            let name = info.name;
+            let d = error(
+                Code::E0306,
+                info.span,
+                format!("`{}` reduces over `{name}`, but the body does not mention it", op.as_str()),
+            )
+            .here("nothing to reduce along")
+            .label(value.span, format!("constant along `{name}`"))
+            .help(format!(
+                "take `{name}` out of the bracket, or say how often to repeat: `{}[{name} in 0..N](…)`",
+                op.as_str()
+            ));
+            self.indices[bound.index].broken = true;
+            self.report_at(d);
+        }
+    }
+
+    /// `sum[c](x)` with a whole array: reduces the axes that carry the names, keeps the others.
+    fn reduce_array(
+        &mut self,
+        op: ReduceOp,
+        op_span: Span,
+        bounds: Vec<Bound>,
+        items: Vec<Item>,
+        value: Expr,
+        span: Span,
+    ) -> Expr {
+        let used = self.index_deps(&value);
+        let bare = bounds.iter().all(|bound| !used.contains(&bound.index));
+        let value = if bare { self.atomise(value) } else { value };
+        let mut reduced: Vec<Option<usize>> = Vec::new();
+        for bound in &bounds {
+            let name = self.indices[bound.index].name;
+            if used.contains(&bound.index) {
+                reduced.push(None);
+                continue;
+            }
+            let axis = value.ty.axes().iter().position(|axis| {
+                axis.coord.is_some_and(|coord| coord.name == name || coord.root() == name)
+            });
+            match axis {
+                Some(axis) => reduced.push(Some(axis)),
+                None => {
+                    let tensor = self.quote(&value);
+                    let layout = self.show_coords(value.ty.axes());
+                    let d = error(
+                        Code::E0301,
+                        self.indices[bound.index].span,
+                        format!("{tensor} has no coordinate `{name}`"),
+                    )
+                    .here(format!("not a coordinate of {tensor}"))
+                    .note(format!("{tensor} has the coordinates {layout}"))
+                    .help("index the array to say which axis is meant");
+                    let d = self.with_declaration(d, &value);
+                    return self.fail(d);
+                }
+            }
+        }
+        let kept: Vec<usize> =
+            (0..value.ty.rank()).filter(|axis| !reduced.contains(&Some(*axis))).collect();
+        let axes: Vec<Axis> = kept.iter().map(|axis| value.ty.axes()[*axis].clone()).collect();
+        let rank = value.ty.rank();
+        if axes.is_empty() {
+            return self.reduce_point(op, op_span, bounds, items, value, &reduced, &[], rank, span);
+        }
+        self.tabulate(axes, span, |cx, outer| {
+            cx.reduce_point(op, op_span, bounds, items, value, &reduced, outer, rank, span)
+        })
+    }
+
+    /// One element of a reduced array.
+    #[allow(clippy::too_many_arguments, reason = "a private step of `reduce_array`")]
+    fn reduce_point(
+        &mut self,
+        op: ReduceOp,
+        op_span: Span,
+        mut bounds: Vec<Bound>,
+        items: Vec<Item>,
+        value: Expr,
+        reduced: &[Option<usize>],
+        outer: &[Expr],
+        rank: usize,
+        span: Span,
+    ) -> Expr {
+        let mut outer = outer.iter();
+        let mut indices = Vec::new();
+        for axis in 0..rank {
+            let inner = reduced.iter().position(|at| *at == Some(axis));
+            match inner {
+                Some(position) => {
+                    let index = bounds[position].index;
+                    if bounds[position].domain.is_none() {
+                        let size = value.ty.axes()[axis].size.clone();
+                        bounds[position].domain =
+                            Some((Expr::int(0, span), Expr::size(size, span)));
+                    }
+                    let at = self.index_expr(index, span);
+                    self.check_coordinate(&value, axis, &at);
+                    indices.push(at);
+                }
+                None => match outer.next() {
+                    Some(index) => indices.push(index.clone()),
+                    None => return Expr::error(span),
+                },
+            }
+        }
+        let point = self.read(value, indices, Bounds::Checked, span);
+        self.reduction(op, op_span, bounds, items, point, span)
+    }
+
+    // ---------------------------------------------------------------- index variables
+
+    /// Introduces the index variables of a binder: one, or the members of a pack.
+    pub(super) fn bind_indices(&mut self, binder: &hir::Binder) -> Vec<Bound> {
+        let span = binder.name.span;
+        if binder.pack {
+            return self
+                .pack_members(binder.local)
+                .into_iter()
+                .map(|index| Bound { index, domain: None, span })
+                .collect();
+        }
+        let (declared, domain) = match &binder.domain {
+            Some(domain) => self.domain(domain, binder.name.sym),
+            None => (Declared::Name, None),
+        };
+        let index = self.new_index(binder.name, declared);
+        self.f.env.insert(binder.local, Binding::Index(index));
+        if let (Some((lo, hi)), atom) = (&domain, self.indices[index].atom)
+            && let (Some(lo), Some(hi)) = (self.to_size(lo), self.to_size(hi))
+        {
+            self.ranges.insert(atom, (lo, hi));
+        }
+        vec![Bound { index, domain, span }]
+    }
+
+    /// A domain as written.
+    fn domain(&mut self, domain: &Domain, name: Symbol) -> (Declared, Option<(Expr, Expr)>) {
+        let broken = |cx: &mut Self, span| {
+            (Declared::Range, Some((cx.zero(span), cx.zero(span))))
+        };
+        match domain {
+            Domain::Range { lo, hi, inclusive, span } => {
+                let lo = self.scoped(|cx| cx.integer(*lo, "the start of a domain"));
+                let hi = self.scoped(|cx| {
+                    let hi = cx.integer(*hi, "the end of a domain");
+                    if *inclusive { cx.plus_one(hi) } else { hi }
+                });
+                if lo.ty.has_error() || hi.ty.has_error() {
+                    return broken(self, *span);
+                }
+                if self.to_size(&lo).and_then(|lo| lo.as_constant()).is_some_and(|lo| lo < 0) {
+                    let d = error(
+                        Code::E0418,
+                        lo.span,
+                        format!("the domain of `{name}` starts below 0"),
+                    )
+                    .here("positions count from 0")
+                    .help("shift the index in the body instead: `0..n` and `i - 1`");
+                    self.report_at(d);
+                    return broken(self, *span);
+                }
+                (Declared::Range, Some((lo, hi)))
+            }
+            Domain::Coord(coord) => {
+                let span = coord.name.span;
+                match self.coord_size(coord, None, span) {
+                    Some(size) => (
+                        Declared::Over(self.coord_root(coord.name.sym)),
+                        Some((self.zero(span), Expr::size(size, span))),
+                    ),
+                    None => broken(self, span),
+                }
+            }
+            Domain::Other(id) => {
+                let span = self.hir.exprs[*id].span;
+                if !matches!(self.hir.exprs[*id].kind, H::Error) {
+                    let d = error(Code::E0418, span, format!("the domain of `{name}` is not a range"))
+                        .here("not a range and not a coordinate")
+                        .help(format!("write `{name} in 0..n`, or `{name} in c` with a coordinate `c`"));
+                    self.report_at(d);
+                }
+                broken(self, span)
+            }
+        }
+    }
+
+    fn zero(&self, span: Span) -> Expr {
+        Expr::int(0, span)
+    }
+
+    /// The coordinate that a name means as a domain: roles stand for themselves.
+    fn coord_root(&self, name: Symbol) -> Symbol {
+        name
+    }
+
+    /// `extent(c)`, `extent(x, c)`
+    pub(super) fn extent(&mut self, of: Option<ExprId>, coord: hir::CoordRef, span: Span) -> Expr {
+        let of = match of {
+            Some(of) => Some(self.expr(of, None)),
+            None => None,
+        };
+        if of.as_ref().is_some_and(|of| of.ty.has_error()) {
+            return Expr::new(ExprKind::Error, Type::I32, span);
+        }
+        let of = of.map(|of| self.settle_expr(of));
+        match self.coord_size(&coord, of.as_ref(), span) {
+            Some(size) => Expr::size(size, span),
+            None => Expr::new(ExprKind::Error, Type::I32, span),
+        }
+    }
+
+    /// The extent of a coordinate: of one tensor, or of all values in scope if they agree.
+    fn coord_size(
+        &mut self,
+        coord: &hir::CoordRef,
+        of: Option<&Expr>,
+        span: Span,
+    ) -> Option<size::Expr> {
+        let name = coord.name.sym;
+        if let Some(of) = of {
+            let axis = of.ty.axes().iter().find(|axis| {
+                axis.coord.is_some_and(|coord| coord.name == name || coord.root() == name)
+            });
+            if let Some(axis) = axis {
+                return Some(axis.size.clone());
+            }
+            let tensor = self.quote(of);
+            let layout = self.show_coords(of.ty.axes());
+            let d = error(Code::E0301, coord.name.span, format!("{tensor} has no coordinate `{name}`"))
+                .here(format!("not a coordinate of {tensor}"))
+                .note(format!("{tensor} has the coordinates {layout}"))
+                .help("name one of its coordinates");
+            let d = self.with_declaration(d, of);
+            self.report_at(d);
+            return None;
+        }
+        if let Some(size) = self.coord_extent(name) {
+            return Some(size);
+        }
+        let owners: Vec<_> = self
+            .f
+            .extents
+            .iter()
+            .filter(|extent| extent.name == name || extent.over == Some(name))
+            .cloned()
+            .collect();
+        let d = if owners.is_empty() {
+            let mut known: Vec<Symbol> = self.f.extents.iter().map(|extent| extent.name).collect();
+            known.dedup();
+            let nearest = crate::suggest::nearest(name, known.iter().copied());
+            let d = error(Code::E0301, span, format!("no value in scope has a coordinate `{name}`"))
+                .here("unknown coordinate");
+            match nearest {
+                Some(nearest) => d.fix(format!("did you mean `{nearest}`?"), coord.name.span, nearest.as_str()),
+                None => d.help(format!("declare it in a type: `[f32; {name}]`, or write a range: `0..n`")),
+            }
+        } else {
+            let mut d = error(
+                Code::E0314,
+                span,
+                format!("the values in scope disagree about the extent of `{name}`"),
+            )
+            .here("which one is meant?");
+            for owner in owners.iter().take(3) {
+                d = d.label(
+                    owner.span,
+                    format!("`{}` has {} along `{name}`", owner.owner, self.show_size(&owner.size)),
+                );
+            }
+            let owner = owners[0].owner;
+            d.help(format!("name the value: `extent({owner}, {name})`"))
+        };
+        self.report_at(d);
+        None
+    }
+
+    // ---------------------------------------------------------------- where
+
+    /// Bindings and guards, in order; what a guard says is known from there on.
+    pub(super) fn where_items(&mut self, items: &[WhereItem]) -> Vec<Item> {
+        let mut checked = Vec::new();
+        for item in items {
+            match item {
+                WhereItem::Binding(local, id) => {
+                    let value = self.scoped(|cx| cx.expr(*id, None));
+                    let name = self.hir.locals[*local].name;
+                    let var = self.new_var(name.sym, name.span, value.ty.clone());
+                    self.settle_type(var, value.ty.clone());
+                    self.size_variable(var, Some(&value), false);
+                    let deps = self.index_deps(&value);
+                    self.var_deps.insert(var, deps);
+                    self.note_address(var, &value);
+                    self.f.env.insert(*local, Binding::Var(var));
+                    checked.push(Item::Let(var, value));
+                }
+                WhereItem::Guard(id) => {
+                    let cond = self.scoped(|cx| cx.condition(*id, "a guard"));
+                    let mut facts = std::mem::take(&mut self.f.facts);
+                    self.assume(&cond, true, &mut facts);
+                    self.f.facts = facts;
+                    checked.push(Item::Guard(cond));
+                }
+            }
+        }
+        checked
+    }
+
+    /// `e where …` outside definitions and reductions: bindings, then a choice.
+    pub(super) fn where_expr(
+        &mut self,
+        body: ExprId,
+        items: &[WhereItem],
+        otherwise: Option<ExprId>,
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
+        self.scoped(|cx| {
+            let items = cx.where_items(items);
+            let value = cx.scoped(|cx| cx.expr(body, want));
+            let otherwise = otherwise.map(|e| {
+                let hint = value.ty.clone();
+                cx.scoped(|cx| cx.expr(e, Some(&hint)))
+            });
+            let otherwise = match otherwise {
+                Some(otherwise) => otherwise,
+                None => cx.zero_value(&value.ty, span),
+            };
+            let mut result = value;
+            for item in items.into_iter().rev() {
+                match item {
+                    Item::Let(var, bound) => {
+                        let at = bound.span;
+                        let stmt = ein_ir::tensor::Stmt {
+                            kind: ein_ir::tensor::StmtKind::Let(var, bound),
+                            span: at,
+                        };
+                        result = cx.block(vec![stmt], result);
+                    }
+                    Item::Guard(cond) => {
+                        let ty = result.ty.clone();
+                        let kind = ExprKind::If { cond, then: result, otherwise: otherwise.clone() };
+                        result = Expr::new(kind, ty, span);
+                    }
+                }
+            }
+            result
+        })
+    }
+
+    /// What stands where nothing is defined.
+    pub(super) fn zero_value(&mut self, ty: &Type, span: Span) -> Expr {
+        match ty {
+            Type::Scalar(scalar) => {
+                Expr::new(ExprKind::Const(Scalar::zero(*scalar)), ty.clone(), span)
+            }
+            Type::Str => Expr::new(ExprKind::Str(Symbol::intern("")), Type::Str, span),
+            Type::Array(array) => {
+                let elem = array.elem.clone();
+                self.tabulate(array.axes.clone(), span, |cx, _| cx.zero_value(&elem, span))
+            }
+            Type::Tuple(items) => {
+                let items = items.iter().map(|item| self.zero_value(item, span)).collect();
+                Expr::new(ExprKind::Tuple(items), ty.clone(), span)
+            }
+            _ => Expr::error(span),
+        }
+    }
+}
+
+/// The operation in tensor IR.
+pub(super) fn reduce_op(op: hir::ReduceOp) -> ReduceOp {
+    match op {
+        hir::ReduceOp::Sum => ReduceOp::Sum,
+        hir::ReduceOp::Prod => ReduceOp::Prod,
+        hir::ReduceOp::Max => ReduceOp::Max,
+        hir::ReduceOp::Min => ReduceOp::Min,
+        hir::ReduceOp::Mean => ReduceOp::Mean,
+        hir::ReduceOp::Any => ReduceOp::Any,
+        hir::ReduceOp::All => ReduceOp::All,
+        hir::ReduceOp::Argmax => ReduceOp::Argmax,
+        hir::ReduceOp::Argmin => ReduceOp::Argmin,
+        hir::ReduceOp::Count => ReduceOp::Count,
+    }
+}

@@ -1,0 +1,129 @@
+//! Compares the regions of the clauses of one definition.
+//!
+//! Before:  `y[i in 0..3] = …`, `y[i in 2..4] = …`
+//! After:   the same, with the warning W0201: the later clause replaces `y[2]`
+//!
+//! A literal point, or a base that a recurrence leaves room for, is meant to replace what is
+//! there, so nothing is said of those.
+//!
+//! Needs: clauses whose domains are solved. Warns (W0201): regions that overlap for all sizes.
+
+use super::{Cx, error};
+use ein_base::{Code, Symbol};
+use ein_ir::size::{self, Atom, Overlap};
+use ein_ir::tensor::walk::{any, each_in_clause};
+use ein_ir::tensor::{Clause, ClauseSlot, ExprKind, Tensor, VarId};
+
+/// A box, half-open along each axis.
+pub(super) type Sides = Vec<(size::Expr, size::Expr)>;
+
+impl Cx<'_> {
+    /// Warns of clauses that replace a part of an earlier one.
+    pub(super) fn check_regions(&mut self, tensor: &Tensor, name: Symbol) {
+        if tensor.clauses.len() < 2 {
+            return;
+        }
+        let axes: Vec<Atom> = (0..tensor.shape.len())
+            .map(|axis| {
+                let name = Symbol::intern(&format!("#{axis}"));
+                self.new_atom(name, ein_ir::tensor::AtomDef::Unknown, false)
+            })
+            .collect();
+        let regions: Vec<Option<Sides>> =
+            tensor.clauses.iter().map(|clause| self.region(clause, &axes)).collect();
+        for (number, later) in tensor.clauses.iter().enumerate() {
+            if later.slots.iter().any(|slot| matches!(slot, ClauseSlot::Point(_))) {
+                continue;
+            }
+            for (earlier, other) in tensor.clauses.iter().zip(&regions).take(number) {
+                let base = reads(earlier, tensor.self_var) && !reads(later, tensor.self_var);
+                let (Some(a), Some(b), false) = (other, &regions[number], base) else { continue };
+                let Overlap::Shared(shared) = size::overlap_along(&axes, a, b, &self.f.facts)
+                else {
+                    continue;
+                };
+                let region = self.show_region(name, &shared);
+                let d = error(
+                    Code::W0201,
+                    later.span,
+                    format!(
+                        "this clause of `{name}` overlaps an earlier one: both define `{region}`"
+                    ),
+                )
+                .here("this one counts there")
+                .label(earlier.span, format!("replaced at `{region}`"))
+                .help("make the domains disjoint");
+                self.report_at(d);
+                break;
+            }
+        }
+    }
+
+    /// The region of a clause in terms of common atoms for its axes.
+    fn region(&self, clause: &Clause, axes: &[Atom]) -> Option<Sides> {
+        let own: Vec<Option<Atom>> = clause
+            .slots
+            .iter()
+            .map(|slot| match slot {
+                ClauseSlot::Loop(binder) => self.var_sizes.get(&binder.var)?.as_atom(),
+                ClauseSlot::Point(_) => None,
+            })
+            .collect();
+        let common = |e: size::Expr| {
+            e.substitute(&|atom| {
+                let axis = own.iter().position(|own| *own == Some(atom))?;
+                axes.get(axis).map(|axis| size::Expr::atom(*axis))
+            })
+        };
+        clause
+            .slots
+            .iter()
+            .map(|slot| match slot {
+                ClauseSlot::Point(at) => {
+                    Some((size::Expr::constant(*at), size::Expr::constant(at + 1)))
+                }
+                ClauseSlot::Loop(binder) => {
+                    Some((common(self.to_size(&binder.lo)?), common(self.to_size(&binder.hi)?)))
+                }
+            })
+            .collect()
+    }
+
+    /// The regions of all clauses, if none depends on index variables or on data.
+    pub(super) fn plain_regions(&self, tensor: &Tensor) -> Option<Vec<Sides>> {
+        let regions: Option<Vec<Sides>> =
+            tensor.clauses.iter().map(|clause| self.region(clause, &[])).collect();
+        let regions = regions?;
+        let plain = regions.iter().flatten().all(|(lo, hi)| {
+            [lo, hi]
+                .into_iter()
+                .all(|side| side.atoms().iter().all(|atom| !self.index_atoms.contains_key(atom)))
+        });
+        plain.then_some(regions)
+    }
+
+    /// A region as text: `y[2, 0..4]`.
+    pub(super) fn show_region(&self, name: Symbol, sides: &[(size::Expr, size::Expr)]) -> String {
+        let sides: Vec<String> = sides
+            .iter()
+            .map(|(lo, hi)| {
+                if hi.sub(lo).as_constant() == Some(1) {
+                    self.show_size(lo)
+                } else {
+                    format!("{}..{}", self.show_size(lo), self.show_size(hi))
+                }
+            })
+            .collect();
+        format!("{name}[{}]", sides.join(", "))
+    }
+}
+
+/// Whether a clause reads a variable.
+fn reads(clause: &Clause, var: Option<VarId>) -> bool {
+    let Some(var) = var else { return false };
+    let mut found = false;
+    each_in_clause(clause, &mut |e| {
+        found = found || any(e, &mut |e| matches!(&*e.kind, ExprKind::Var(other) if *other == var));
+    });
+    found
+}

@@ -1,0 +1,113 @@
+//! The whole program: what is checked, and in which order.
+
+use super::{Cx, FnState};
+use crate::hir::{DefId, DefKind, ModuleId};
+use ein_base::Idx;
+use ein_ir::tensor::Type;
+
+impl Cx<'_> {
+    pub(super) fn program(&mut self) {
+        let hir = self.hir;
+        for module in &hir.init_order {
+            self.top_level(*module);
+        }
+        self.uncalled_functions();
+        if let Some(main) = hir.main
+            && let Some(function) = self.function(main)
+        {
+            if function.params.is_empty() {
+                let name = hir.defs[main].name;
+                let at = self.instance_of(
+                    main,
+                    Vec::new(),
+                    vec![0; function.packs.len()],
+                    Vec::new(),
+                    (name.sym, name.span),
+                    false,
+                );
+                self.out.main = at.map(|at| self.instances.items[at].func);
+            } else {
+                let name = hir.defs[main].name;
+                let d = super::error(
+                    ein_base::Code::E0508,
+                    name.span,
+                    "`main` is called without arguments, so it takes no parameters",
+                )
+                .here("has parameters")
+                .help("give it another name, or read values with `input()`");
+                self.report_at(d);
+            }
+        }
+        self.check_tests();
+        let mut top = std::mem::take(&mut self.const_stmts);
+        top.append(&mut self.out.top);
+        self.out.top = top;
+        self.check_bounds();
+        self.check_broadcasts();
+    }
+
+    fn top_level(&mut self, module: ModuleId) {
+        let hir = self.hir;
+        self.f = FnState { top: true, pending: vec![Vec::new()], ..FnState::default() };
+        self.root_module = module.index() == 0;
+        for stmt in &hir.modules[module].stmts {
+            self.stmt(stmt);
+            let stmts = match self.f.pending.first_mut() {
+                Some(stmts) => std::mem::take(stmts),
+                None => Vec::new(),
+            };
+            self.out.top.extend(stmts);
+        }
+        self.out.top_slots = self.out.top_slots.max(self.f.slots);
+    }
+
+    /// Functions of the program's own modules that no call has reached, and constants.
+    fn uncalled_functions(&mut self) {
+        let hir = self.hir;
+        for (def, item) in hir.defs.iter_enumerated() {
+            if hir.modules[item.module].library {
+                continue;
+            }
+            self.uncalled(def, &item.kind);
+        }
+    }
+
+    fn uncalled(&mut self, def: DefId, kind: &DefKind) {
+        match kind {
+            DefKind::Fn(_) => {
+                self.check_result_sizes(def);
+                self.check_uncalled(def);
+            }
+            DefKind::Const(_) => {
+                self.const_value(def, self.hir.defs[def].name.span);
+            }
+            DefKind::Struct(_) | DefKind::Enum(_) | DefKind::Error => {}
+        }
+    }
+
+    fn check_tests(&mut self) {
+        let hir = self.hir;
+        for module in hir.modules.iter() {
+            if module.library && !self.check_library {
+                continue;
+            }
+            for test in &module.tests {
+                let key = super::instance::Key {
+                    source: super::instance::Source::Closure(test.body),
+                    captures: Vec::new(),
+                    params: Vec::new(),
+                    packs: Vec::new(),
+                    types: Vec::new(),
+                };
+                let name = ein_base::Name { sym: test.name, span: test.span };
+                let at = self.new_instance(key, name);
+                self.fill_instance(at, |cx| {
+                    let value = cx.open_value(test.body, None, None);
+                    if value.ty == Type::Unit { value } else { cx.discard(value) }
+                });
+                let func = self.instances.items[at].func;
+                self.out.tests.push((test.name, test.span, func));
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! From IR to the symbolic algebra: the value of an integer expression as a size, and what a
+//! condition says about sizes.
+
+use super::Cx;
+use ein_ir::size::{self, Facts};
+use ein_ir::tensor::{AtomDef, Expr, ExprKind, Type, VarId};
+use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
+
+impl Cx<'_> {
+    /// The value of an integer expression in the symbolic algebra, where it has one. Arithmetic of
+    /// the language traps on overflow, so a value that exists equals the mathematical one.
+    pub(super) fn to_size(&self, e: &Expr) -> Option<size::Expr> {
+        match e.ty {
+            Type::Scalar(ty) if ty.is_int() => {}
+            _ => return None,
+        }
+        match &*e.kind {
+            ExprKind::Const(value) => Some(size::Expr::constant(value.as_i64()?)),
+            ExprKind::Size(size) => Some(size.clone()),
+            ExprKind::Var(var) => self.var_sizes.get(var).cloned(),
+            ExprKind::Unary(UnaryOp::Neg, a) => Some(self.to_size(a)?.neg()),
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.to_size(a)?, self.to_size(b)?);
+                match op {
+                    BinaryOp::Add => Some(a.add(&b)),
+                    BinaryOp::Sub => Some(a.sub(&b)),
+                    BinaryOp::Mul => Some(a.mul(&b)),
+                    BinaryOp::Div => Some(a.div_trunc(&b)),
+                    BinaryOp::Rem => Some(a.rem(&b)),
+                    BinaryOp::FloorDiv => Some(a.div_floor(&b)),
+                    BinaryOp::FloorMod => Some(a.mod_floor(&b)),
+                    BinaryOp::Min => Some(a.min(&b)),
+                    BinaryOp::Max => Some(a.max(&b)),
+                    _ => None,
+                }
+            }
+            ExprKind::Cast(inner) => match (&inner.ty, &e.ty) {
+                (Type::Scalar(from), Type::Scalar(to)) if widens(*from, *to) => self.to_size(inner),
+                _ => None,
+            },
+            ExprKind::Block { stmts, value } if stmts.is_empty() => self.to_size(value),
+            _ => None,
+        }
+    }
+
+    /// Gives an integer variable a symbolic value: the one of what it is bound to, or an unknown
+    /// of its own.
+    pub(super) fn size_variable(&mut self, var: VarId, value: Option<&Expr>, external: bool) {
+        let info = &self.out.vars[var];
+        match info.ty {
+            Type::Scalar(ty) if ty.is_int() => {}
+            _ => return,
+        }
+        let name = info.name;
+        let size = match value.and_then(|value| self.to_size(value)) {
+            Some(size) => size,
+            None => size::Expr::atom(self.new_atom(name, AtomDef::Var(var), external)),
+        };
+        self.var_sizes.insert(var, size);
+    }
+
+    /// Adds what a condition says when it holds (or when it does not). Returns whether it said
+    /// everything.
+    pub(super) fn assume(&self, cond: &Expr, holds: bool, facts: &mut Facts) -> bool {
+        match &*cond.kind {
+            ExprKind::Const(value) => value.as_bool() == Some(holds),
+            ExprKind::And(a, b) if holds => {
+                let left = self.assume(a, true, facts);
+                self.assume(b, true, facts) && left
+            }
+            ExprKind::Or(a, b) if !holds => {
+                let left = self.assume(a, false, facts);
+                self.assume(b, false, facts) && left
+            }
+            ExprKind::Unary(UnaryOp::Not, a) => self.assume(a, !holds, facts),
+            ExprKind::Block { stmts, value } if stmts.is_empty() => {
+                self.assume(value, holds, facts)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (Some(a), Some(b)) = (self.to_size(a), self.to_size(b)) else { return false };
+                match (op, holds) {
+                    (BinaryOp::Lt, true) | (BinaryOp::Ge, false) => facts.lt(&a, &b),
+                    (BinaryOp::Le, true) | (BinaryOp::Gt, false) => facts.le(&a, &b),
+                    (BinaryOp::Gt, true) | (BinaryOp::Le, false) => facts.lt(&b, &a),
+                    (BinaryOp::Ge, true) | (BinaryOp::Lt, false) => facts.le(&b, &a),
+                    (BinaryOp::Eq, true) | (BinaryOp::Ne, false) => facts.eq(&a, &b),
+                    (BinaryOp::Ne, true) | (BinaryOp::Eq, false) => facts.ne0(a.sub(&b)),
+                    _ => return false,
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a size is known to be zero or more on the path to here.
+    pub(super) fn non_negative(&self, size: &size::Expr) -> bool {
+        match size.as_constant() {
+            Some(value) => value >= 0,
+            None => size::prove_ge0(&self.f.facts, size).is_proved(),
+        }
+    }
+
+    /// Compares two sizes that must be equal.
+    pub(super) fn compare_sizes(&self, a: &size::Expr, b: &size::Expr) -> SizeRelation {
+        let difference = a.sub(b);
+        if let Some(value) = difference.as_constant() {
+            return if value == 0 { SizeRelation::Equal } else { SizeRelation::Different };
+        }
+        if size::prove_eq(&self.f.facts, a, b).is_proved() {
+            return SizeRelation::Equal;
+        }
+        if size::prove_ne(&self.f.facts, a, b).is_proved() {
+            return SizeRelation::Different;
+        }
+        let external = difference.atoms().into_iter().any(|atom| self.out.atoms[atom].external);
+        if external { SizeRelation::AtRunTime } else { SizeRelation::Different }
+    }
+
+    /// The smaller of two sizes, decided where it can be.
+    pub(super) fn smaller(&self, a: &size::Expr, b: &size::Expr) -> size::Expr {
+        if size::prove_le(&self.f.facts, a, b).is_proved() {
+            a.clone()
+        } else if size::prove_le(&self.f.facts, b, a).is_proved() {
+            b.clone()
+        } else {
+            a.min(b)
+        }
+    }
+
+    /// The greater of two sizes, decided where it can be.
+    pub(super) fn greater(&self, a: &size::Expr, b: &size::Expr) -> size::Expr {
+        if size::prove_le(&self.f.facts, a, b).is_proved() {
+            b.clone()
+        } else if size::prove_le(&self.f.facts, b, a).is_proved() {
+            a.clone()
+        } else {
+            a.max(b)
+        }
+    }
+}
+
+/// How two sizes that must be equal relate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SizeRelation {
+    /// Equal for all values of what they mention.
+    Equal,
+    /// Different, or equal only by chance.
+    Different,
+    /// They come from outside: compared once, at run time.
+    AtRunTime,
+}
+
+/// Whether every value of one integer type is a value of the other.
+fn widens(from: ScalarType, to: ScalarType) -> bool {
+    match (from.int_range(), to.int_range()) {
+        (Some((a, b)), Some((c, d))) => c <= a && b <= d,
+        _ => false,
+    }
+}

@@ -1,0 +1,425 @@
+//! Function values. A function or closure without fixed types is a *template*: its code is chosen
+//! where it is called, or where a signature asks for it.
+
+use super::instance::{Key, Source};
+use super::{Binding, Cx, error};
+use crate::hir::{self, Arg, Builtin, DefId, ExprId, ExprKind as H, LocalId, Param};
+use ein_base::{Code, Name, Span, Symbol};
+use ein_ir::tensor::{Expr, ExprKind, FnType, Type};
+
+/// What a function value stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Template {
+    Fn(DefId),
+    Builtin(Builtin),
+    Closure(ExprId),
+    /// The same function with other cell ranks.
+    Rerank(u32, Vec<usize>),
+}
+
+impl Cx<'_> {
+    fn template(&mut self, template: Template) -> u32 {
+        match self.templates.iter().position(|known| *known == template) {
+            Some(at) => at as u32,
+            None => {
+                self.templates.push(template);
+                self.templates.len() as u32 - 1
+            }
+        }
+    }
+
+    fn template_value(&mut self, template: Template, captures: Vec<Expr>, span: Span) -> Expr {
+        let id = self.template(template);
+        let types = captures.iter().map(|capture| capture.ty.clone()).collect();
+        let ty = Type::Fn(FnType::Template(id, types));
+        Expr::new(ExprKind::Closure { func: None, captures }, ty, span)
+    }
+
+    pub(super) fn fn_value(&mut self, def: DefId, span: Span) -> Expr {
+        self.template_value(Template::Fn(def), Vec::new(), span)
+    }
+
+    pub(super) fn builtin_value(&mut self, builtin: Builtin, span: Span) -> Expr {
+        self.template_value(Template::Builtin(builtin), Vec::new(), span)
+    }
+
+    pub(super) fn closure_value(
+        &mut self,
+        id: ExprId,
+        _params: &[Param],
+        captures: &[LocalId],
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
+        let values = captures.iter().map(|local| self.capture(*local, span)).collect();
+        let value = self.template_value(Template::Closure(id), values, span);
+        match want {
+            Some(Type::Fn(FnType::Signature(params, ret))) => {
+                self.specialise_value(value, params.clone(), (**ret).clone())
+            }
+            _ => value,
+        }
+    }
+
+    fn capture(&mut self, local: LocalId, span: Span) -> Expr {
+        match self.hir.locals[local].kind {
+            hir::LocalKind::Size => {
+                let size = self.named_size(local);
+                Expr::size(size, span)
+            }
+            _ => self.local(local, span),
+        }
+    }
+
+    /// `rerank(f, r1, …)`
+    pub(super) fn rerank(&mut self, args: &[Arg], span: Span) -> Expr {
+        let Some((first, ranks)) = args.split_first() else {
+            return self.fail(
+                error(Code::E0508, span, "`rerank` takes a function and its cell ranks")
+                    .here("no arguments")
+                    .help("write `rerank(f, 1, 1)`"),
+            );
+        };
+        let value = self.expr(first.value, None);
+        let Type::Fn(FnType::Template(inner, _)) = value.ty else {
+            if value.ty.has_error() {
+                return value;
+            }
+            let d = error(Code::E0510, value.span, "`rerank` takes a function")
+                .here(format!("this is `{}`", self.show(&value.ty)))
+                .help("pass a function by name");
+            return self.fail(d);
+        };
+        let mut cells = Vec::new();
+        for rank in ranks {
+            match self.hir.exprs[rank.value].kind {
+                H::Int(rank, _) => cells.push(usize::try_from(rank).unwrap_or(usize::MAX)),
+                _ => {
+                    let at = self.hir.exprs[rank.value].span;
+                    return self.fail(
+                        error(Code::E0409, at, "a cell rank must be a literal")
+                            .here("known only when the program runs")
+                            .help("write a number: `rerank(f, 1, 1)`"),
+                    );
+                }
+            }
+        }
+        let (captures, span) = match *value.kind {
+            ExprKind::Closure { captures, .. } => (captures, value.span),
+            _ => (Vec::new(), value.span),
+        };
+        self.template_value(Template::Rerank(inner, cells), captures, span)
+    }
+
+    /// A call of a template.
+    pub(super) fn call_template(
+        &mut self,
+        id: u32,
+        callee: Expr,
+        args: &[Arg],
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
+        let Some(template) = self.templates.get(id as usize).cloned() else {
+            return Expr::error(span);
+        };
+        match template {
+            Template::Fn(def) => self.call_fn(def, &[], args, span),
+            Template::Builtin(builtin) => self.builtin_call(builtin, &[], args, want, span),
+            Template::Closure(closure) => {
+                let Some(args) = self.closure_args(closure, args, span) else {
+                    return Expr::error(span);
+                };
+                self.call_closure(closure, callee, args, span)
+            }
+            Template::Rerank(inner, ranks) => {
+                let args: Vec<Expr> = args.iter().map(|arg| self.expr(arg.value, None)).collect();
+                self.call_reranked(inner, callee, &ranks, args, span)
+            }
+        }
+    }
+
+    fn closure_args(&mut self, closure: ExprId, args: &[Arg], span: Span) -> Option<Vec<Expr>> {
+        let hir = self.hir;
+        let H::Closure { params, .. } = &hir.exprs[closure].kind else { return None };
+        if args.len() != params.len() {
+            let d = error(
+                Code::E0508,
+                span,
+                format!("this closure takes {} arguments, but gets {}", params.len(), args.len()),
+            )
+            .here(format!("{} arguments", args.len()))
+            .label(hir.exprs[closure].span, "the closure")
+            .help("pass one argument for each parameter");
+            self.report_at(d);
+            return None;
+        }
+        Some(
+            args.iter()
+                .zip(params)
+                .map(|(arg, param)| {
+                    let want = param.ty.as_ref().map(|ty| self.lower_type(ty));
+                    self.expr(arg.value, want.as_ref())
+                })
+                .collect(),
+        )
+    }
+
+    /// Applies a template to checked arguments.
+    pub(super) fn apply_template(
+        &mut self,
+        id: u32,
+        callee: Expr,
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        let Some(template) = self.templates.get(id as usize).cloned() else {
+            return Expr::error(span);
+        };
+        match template {
+            Template::Fn(def) => match self.function(def) {
+                Some(function) if function.params.len() == args.len() => {
+                    self.apply(def, function, &[], args, span)
+                }
+                Some(function) => {
+                    let name = self.hir.defs[def].name;
+                    let d = error(
+                        Code::E0508,
+                        span,
+                        format!("`{name}` takes {} arguments, but gets {}", function.params.len(), args.len()),
+                    )
+                    .here(format!("{} arguments", args.len()))
+                    .label(function.header, "declared here")
+                    .help("pass a function with that many parameters");
+                    self.fail(d)
+                }
+                None => Expr::error(span),
+            },
+            Template::Builtin(builtin) => self.apply_builtin(builtin, args, span),
+            Template::Closure(closure) => {
+                let hir = self.hir;
+                let H::Closure { params, .. } = &hir.exprs[closure].kind else {
+                    return Expr::error(span);
+                };
+                if params.len() != args.len() {
+                    let d = error(
+                        Code::E0508,
+                        hir.exprs[closure].span,
+                        format!("this closure takes {} arguments, but is given {}", params.len(), args.len()),
+                    )
+                    .here("the closure")
+                    .label(span, "called here")
+                    .help("give the closure that many parameters");
+                    return self.fail(d);
+                }
+                self.call_closure(closure, callee, args, span)
+            }
+            Template::Rerank(inner, ranks) => self.call_reranked(inner, callee, &ranks, args, span),
+        }
+    }
+
+    /// A call of a closure on checked arguments.
+    fn call_closure(
+        &mut self,
+        closure: ExprId,
+        callee: Expr,
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        if args.iter().any(|arg| arg.ty.has_error()) {
+            return Expr::error(span);
+        }
+        let args: Vec<Expr> = args.into_iter().map(|arg| self.settle_expr(arg)).collect();
+        let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();
+        let captures = match &callee.ty {
+            Type::Fn(FnType::Template(_, captures)) => captures.clone(),
+            _ => Vec::new(),
+        };
+        let Some(at) = self.closure_instance(closure, captures, types, span) else {
+            return Expr::error(span);
+        };
+        let instance = self.instances.items[at].clone();
+        let ty = match &instance.ret {
+            Some(ret) => self.map_result(ret.clone(), &instance, &args),
+            None => Type::Error,
+        };
+        let kind =
+            ExprKind::Call { func: instance.func, sizes: Vec::new(), closure: Some(callee), args };
+        Expr::new(kind, ty, span)
+    }
+
+    fn closure_instance(
+        &mut self,
+        closure: ExprId,
+        captures: Vec<Type>,
+        types: Vec<Type>,
+        span: Span,
+    ) -> Option<usize> {
+        let hir = self.hir;
+        let node = &hir.exprs[closure];
+        let H::Closure { params, body, captures: locals } = &node.kind else { return None };
+        let erase = super::function::erase;
+        let key = Key {
+            source: Source::Closure(closure),
+            captures: captures.iter().cloned().map(erase).collect(),
+            params: types.iter().cloned().map(|ty| Some(erase(ty))).collect(),
+            packs: Vec::new(),
+            types: Vec::new(),
+        };
+        if let Some(at) = self.instances.table.get(&key) {
+            return Some(*at);
+        }
+        let name = Name { sym: Symbol::intern("closure"), span: node.span };
+        if !self.count_instance(key.source, (name.sym, span)) {
+            return None;
+        }
+        let at = self.new_instance(key, name);
+        self.fill_instance(at, |cx| {
+            let mut vars = Vec::new();
+            for (local, ty) in locals.iter().zip(&captures) {
+                let name = cx.hir.locals[*local].name;
+                let ty = cx.map_sizes(ty.clone(), &mut |cx, size| {
+                    if size.as_constant().is_some() { size } else { cx.unknown_size(true) }
+                });
+                let var = cx.new_var(name.sym, name.span, ty.clone());
+                let ty = cx.settle_type(var, ty);
+                cx.size_variable(var, None, true);
+                if cx.hir.locals[*local].kind == hir::LocalKind::Size
+                    && let Some(size) = cx.var_sizes.get(&var).cloned()
+                {
+                    cx.f.sizes.insert(*local, size);
+                }
+                cx.f.env.insert(*local, Binding::Var(var));
+                cx.declare_extents(name.sym, name.span, &ty);
+                vars.push(var);
+            }
+            cx.instances.items[at].captures = vars;
+            let vars = params
+                .iter()
+                .zip(&types)
+                .map(|(param, ty)| cx.enter_parameter(param, Some(ty)))
+                .collect();
+            cx.instances.items[at].params = vars;
+            cx.open_value(*body, None, None)
+        });
+        Some(at)
+    }
+
+    /// A call with other cell ranks: lifted over what each argument has beyond them.
+    fn call_reranked(
+        &mut self,
+        inner: u32,
+        callee: Expr,
+        ranks: &[usize],
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        if args.iter().any(|arg| arg.ty.has_error()) {
+            return Expr::error(span);
+        }
+        if ranks.len() != args.len() {
+            let d = error(
+                Code::E0508,
+                span,
+                format!("`rerank` gave {} cell ranks, but there are {} arguments", ranks.len(), args.len()),
+            )
+            .here(format!("{} arguments", args.len()))
+            .help("give one rank for each argument");
+            return self.fail(d);
+        }
+        let mut cells = Vec::new();
+        for (arg, cell) in args.iter().zip(ranks) {
+            let rank = arg.ty.rank();
+            let split = rank.saturating_sub(*cell);
+            cells.push(super::matching::Cell {
+                frame: (0..split).collect(),
+                cell: (split..rank).collect(),
+            });
+        }
+        let name = match self.templates.get(inner as usize) {
+            Some(Template::Fn(def)) => self.hir.defs[*def].name.sym,
+            _ => Symbol::intern("the function"),
+        };
+        self.lift(name, args, &cells, span, |cx, args| cx.apply_template(inner, callee, args, span))
+    }
+
+    /// A template as a value of a fixed signature.
+    pub(super) fn specialise_value(&mut self, value: Expr, params: Vec<Type>, ret: Type) -> Expr {
+        let span = value.span;
+        let Type::Fn(FnType::Template(id, captures)) = value.ty.clone() else { return value };
+        let at = match self.templates.get(id as usize).cloned() {
+            Some(Template::Closure(closure)) => {
+                let count = match &self.hir.exprs[closure].kind {
+                    H::Closure { params, .. } => params.len(),
+                    _ => 0,
+                };
+                if count != params.len() {
+                    let d = error(
+                        Code::E0508,
+                        span,
+                        format!("a function of {} arguments is wanted, this closure takes {count}", params.len()),
+                    )
+                    .here("the closure")
+                    .help("give the closure that many parameters");
+                    return self.fail(d);
+                }
+                self.closure_instance(closure, captures, params.clone(), span)
+            }
+            Some(_) => self.adapter(id, &params, span),
+            None => None,
+        };
+        let Some(at) = at else { return Expr::error(span) };
+        let instance = self.instances.items[at].clone();
+        let have = instance.ret.clone().unwrap_or(Type::Error);
+        if !self.same_kind(&have, &ret) && !ret.has_error() {
+            let (have, want) = (self.show(&have), self.show(&ret));
+            let d = error(
+                Code::E0501,
+                span,
+                format!("a function that gives `{want}` is wanted, but this one gives `{have}`"),
+            )
+            .here(format!("gives `{have}`"))
+            .help(format!("pass a function whose result is `{want}`"));
+            return self.fail(d);
+        }
+        let ty = Type::Fn(FnType::Signature(params, Box::new(ret)));
+        Expr::new(ExprKind::Specialise { value, func: instance.func }, ty, span)
+    }
+
+    /// A function of fixed parameter types that calls a template.
+    fn adapter(&mut self, id: u32, params: &[Type], span: Span) -> Option<usize> {
+        let erase = super::function::erase;
+        let key = Key {
+            source: Source::Adapter(id),
+            captures: Vec::new(),
+            params: params.iter().cloned().map(|ty| Some(erase(ty))).collect(),
+            packs: Vec::new(),
+            types: Vec::new(),
+        };
+        if let Some(at) = self.instances.table.get(&key) {
+            return Some(*at);
+        }
+        let name = match self.templates.get(id as usize) {
+            Some(Template::Fn(def)) => self.hir.defs[*def].name.sym,
+            _ => Symbol::intern("function"),
+        };
+        let at = self.new_instance(key, Name { sym: name, span });
+        self.fill_instance(at, |cx| {
+            let vars: Vec<_> = params
+                .iter()
+                .map(|ty| {
+                    let ty = cx.map_sizes(ty.clone(), &mut |cx, _| cx.unknown_size(true));
+                    let var = cx.new_var(Symbol::intern("argument"), span, ty.clone());
+                    cx.settle_type(var, ty);
+                    cx.size_variable(var, None, true);
+                    var
+                })
+                .collect();
+            cx.instances.items[at].params = vars.clone();
+            let args = vars.into_iter().map(|var| cx.var_expr(var, span)).collect();
+            let callee = Expr::new(ExprKind::Unit, Type::Unit, span);
+            cx.apply_template(id, callee, args, span)
+        });
+        Some(at)
+    }
+}

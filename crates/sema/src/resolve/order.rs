@@ -1,0 +1,308 @@
+//! What must come before what: constants that depend on themselves, modules that import each
+//! other, functions that are called before what they read is bound.
+
+use super::{Resolver, listed};
+use crate::hir::{DefId, DefKind, LocalId, ModuleId};
+use ein_base::{Code, Diagnostic, Idx, IndexVec, Span};
+use rustc_hash::FxHashSet;
+
+/// What was noted while names were resolved.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// An item and an item it mentions.
+    pub(super) needs: Vec<(DefId, DefId)>,
+    /// An item and a top-level binding it reads.
+    pub(super) globals: Vec<(DefId, LocalId)>,
+    /// The items that statements of modules mention.
+    pub(super) statement_calls: Vec<StatementCall>,
+    /// The number of the statement that binds a local of the top level.
+    pub(super) bound_at: IndexVec<LocalId, u32>,
+}
+
+/// An item mentioned by a statement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StatementCall {
+    pub(super) module: ModuleId,
+    pub(super) stmt: u32,
+    pub(super) def: DefId,
+    pub(super) span: Span,
+}
+
+/// When something is bound: the module's place in the order of running, then the statement.
+type Time = (usize, u32);
+
+impl Resolver<'_> {
+    /// Checks all orders, and decides in which one modules run.
+    pub(super) fn check_order(&mut self) {
+        self.check_import_cycles();
+        self.order_modules();
+        let graph = Graph::new(self.program.defs.len(), &self.facts.needs);
+        let components = graph.components();
+        self.check_constants(&graph, &components);
+        self.check_calls(&graph, &components);
+    }
+
+    /// What a module uses runs before it; the root runs last.
+    fn order_modules(&mut self) {
+        let mut seen = FxHashSet::default();
+        let mut order = Vec::new();
+        let mut stack = vec![(self.root(), 0)];
+        seen.insert(self.root());
+        while let Some((module, next)) = stack.pop() {
+            match self.modules[module].uses.get(next) {
+                Some(&used) => {
+                    stack.push((module, next + 1));
+                    if seen.insert(used) {
+                        stack.push((used, 0));
+                    }
+                }
+                None => order.push(module),
+            }
+        }
+        let root = self.root();
+        order.retain(|m| *m == root || !self.program.modules[*m].stmts.is_empty());
+        self.program.init_order = order;
+    }
+
+    /// Two files that import each other, neither of which contains the other.
+    fn check_import_cycles(&mut self) {
+        let mut edges: Vec<(ModuleId, ModuleId)> = Vec::new();
+        let mut spans: Vec<Span> = Vec::new();
+        for module in self.modules.ids() {
+            if self.program.modules[module].library {
+                continue;
+            }
+            for &(target, span) in &self.modules[module].imported {
+                let (from, to) = (self.file_module(module), self.file_module(target));
+                if !self.sees(from, to) && !self.sees(to, from) {
+                    edges.push((from, to));
+                    spans.push(span);
+                }
+            }
+        }
+        let graph = Graph::new(self.modules.len(), &edges);
+        for component in graph.components() {
+            if component.len() > 1 {
+                self.import_cycle(&component, &edges, &spans);
+            }
+        }
+    }
+
+    /// The module whose file a module stands in.
+    fn file_module(&self, module: ModuleId) -> ModuleId {
+        let mut at = module;
+        while let Some(parent) = self.program.modules[at].parent {
+            if self.program.modules[parent].file != self.program.modules[at].file {
+                break;
+            }
+            at = parent;
+        }
+        at
+    }
+
+    fn import_cycle(
+        &mut self,
+        component: &[usize],
+        edges: &[(ModuleId, ModuleId)],
+        spans: &[Span],
+    ) {
+        let inside: FxHashSet<usize> = component.iter().copied().collect();
+        let Some(&start) = component.iter().min() else { return };
+        // Follow the first import that stays in the component until a module comes again.
+        let mut path: Vec<(usize, Span)> = Vec::new();
+        let mut at = start;
+        let cycle = loop {
+            if let Some(first) = path.iter().position(|(module, _)| *module == at) {
+                break path.split_off(first);
+            }
+            let next = edges
+                .iter()
+                .zip(spans)
+                .find(|((from, to), _)| from.index() == at && inside.contains(&to.index()));
+            let Some(((_, to), span)) = next else { return };
+            path.push((at, *span));
+            at = to.index();
+        };
+        let names: Vec<String> =
+            cycle.iter().map(|(m, _)| self.module_path(ModuleId::from_usize(*m))).collect();
+        let Some(((_, first), rest)) = cycle.split_first() else { return };
+        let mut diagnostic = Diagnostic::new(
+            Code::E0209,
+            *first,
+            format!("the modules {} import each other", listed(&names)),
+        )
+        .here(format!("`{}` imports `{}` here", names[0], names[1 % names.len()]));
+        for (i, (_, span)) in rest.iter().enumerate() {
+            let target = &names[(i + 2) % names.len()];
+            let text = format!("`{}` imports `{target}` here", names[i + 1]);
+            diagnostic = diagnostic.label(*span, text);
+        }
+        self.report(diagnostic.help("move what both need into a third module"));
+    }
+
+    fn check_constants(&mut self, graph: &Graph, components: &[Vec<usize>]) {
+        for component in components {
+            let cyclic = match component[..] {
+                [one] => graph.edges(one).contains(&one),
+                _ => true,
+            };
+            if !cyclic {
+                continue;
+            }
+            let mut constants: Vec<DefId> = component
+                .iter()
+                .map(|d| DefId::from_usize(*d))
+                .filter(|d| matches!(self.program.defs[*d].kind, DefKind::Const(_)))
+                .collect();
+            constants.sort();
+            let Some((&first, rest)) = constants.split_first() else { continue };
+            let name = self.program.defs[first].name;
+            let text = if rest.is_empty() {
+                format!("the constant `{name}` depends on itself")
+            } else {
+                let names: Vec<_> = constants.iter().map(|d| self.program.defs[*d].name).collect();
+                format!("the constants {} depend on each other", listed(&names))
+            };
+            let mut diagnostic = Diagnostic::new(Code::E0211, name.span, text);
+            for other in rest {
+                let name = self.program.defs[*other].name;
+                diagnostic = diagnostic.label(name.span, format!("`{name}` is part of the cycle"));
+            }
+            self.report(diagnostic.help("give one of them a value that needs no other"));
+        }
+    }
+
+    /// A statement that mentions a function above a binding which the function reads.
+    fn check_calls(&mut self, graph: &Graph, components: &[Vec<usize>]) {
+        let mut ranks: IndexVec<ModuleId, usize> =
+            IndexVec::filled(usize::MAX, self.program.modules.len());
+        for (rank, module) in self.program.init_order.iter().enumerate() {
+            ranks[*module] = rank;
+        }
+        // The last binding that each item needs, directly or through others.
+        let mut last: Vec<Option<(Time, LocalId)>> = vec![None; self.program.defs.len()];
+        for &(def, local) in &self.facts.globals {
+            let time = (ranks[self.program.defs[def].module], self.facts.bound_at[local]);
+            let entry = &mut last[def.index()];
+            *entry = (*entry).max(Some((time, local)));
+        }
+        for component in components {
+            let direct = component.iter().map(|d| last[*d]).max().flatten();
+            let through = component.iter().flat_map(|d| graph.edges(*d)).map(|d| last[*d]);
+            let latest = through.max().flatten().max(direct);
+            for def in component {
+                last[*def] = latest;
+            }
+        }
+        for i in 0..self.facts.statement_calls.len() {
+            let call = self.facts.statement_calls[i];
+            let Some((time, local)) = last[call.def.index()] else { continue };
+            if time >= (ranks[call.module], call.stmt) {
+                self.called_too_early(call, local);
+            }
+        }
+    }
+
+    fn called_too_early(&mut self, call: StatementCall, local: LocalId) {
+        let function = self.program.defs[call.def].name;
+        let bound = self.program.locals[local].name;
+        let line = self.files.position(bound.span).0;
+        self.report(
+            Diagnostic::new(
+                Code::E0202,
+                call.span,
+                format!("`{function}` is used here before `{bound}`, which it needs, is bound"),
+            )
+            .here(format!("needs `{bound}`"))
+            .label(bound.span, format!("`{bound}` is bound here, on line {line}"))
+            .help(format!("move this statement below line {line}")),
+        );
+    }
+}
+
+/// A directed graph over small numbers.
+struct Graph {
+    starts: Vec<usize>,
+    targets: Vec<usize>,
+}
+
+impl Graph {
+    fn new<I: Idx>(nodes: usize, edges: &[(I, I)]) -> Self {
+        let mut starts = vec![0; nodes + 1];
+        for (from, _) in edges {
+            starts[from.index() + 1] += 1;
+        }
+        for i in 0..nodes {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut targets = vec![0; edges.len()];
+        for (from, to) in edges {
+            targets[next[from.index()]] = to.index();
+            next[from.index()] += 1;
+        }
+        Self { starts, targets }
+    }
+
+    fn edges(&self, node: usize) -> &[usize] {
+        &self.targets[self.starts[node]..self.starts[node + 1]]
+    }
+
+    /// The strongly connected components, each after those it leads to (Tarjan, without
+    /// recursion: chains of items may be long).
+    fn components(&self) -> Vec<Vec<usize>> {
+        const UNSEEN: usize = usize::MAX;
+        let nodes = self.starts.len() - 1;
+        let mut number = vec![UNSEEN; nodes];
+        let mut low = vec![0; nodes];
+        let mut open = vec![false; nodes];
+        let mut stack = Vec::new();
+        let mut found = Vec::new();
+        let mut count = 0;
+        for root in 0..nodes {
+            if number[root] != UNSEEN {
+                continue;
+            }
+            let mut visits = vec![(root, 0)];
+            while let Some((node, edge)) = visits.pop() {
+                if edge == 0 {
+                    number[node] = count;
+                    low[node] = count;
+                    count += 1;
+                    stack.push(node);
+                    open[node] = true;
+                } else {
+                    let child = self.edges(node)[edge - 1];
+                    if open[child] {
+                        low[node] = low[node].min(low[child]);
+                    }
+                }
+                let unseen = self.edges(node)[edge..].iter().position(|t| {
+                    if number[*t] == UNSEEN {
+                        return true;
+                    }
+                    if open[*t] {
+                        low[node] = low[node].min(number[*t]);
+                    }
+                    false
+                });
+                if let Some(skip) = unseen {
+                    let next = edge + skip;
+                    visits.push((node, next + 1));
+                    visits.push((self.edges(node)[next], 0));
+                } else if low[node] == number[node] {
+                    let mut component = Vec::new();
+                    while let Some(member) = stack.pop() {
+                        open[member] = false;
+                        component.push(member);
+                        if member == node {
+                            break;
+                        }
+                    }
+                    found.push(component);
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,352 @@
+//! Statements and blocks, and the clauses that form one definition.
+
+use super::ItemId;
+use super::lower::{Context, ContextKind, Lower, Pos};
+use super::patterns::Bindings;
+use super::scope::{Bound, Space};
+use super::tables::{Table, broken_names, declares};
+use crate::hir::{self, Binder, ExprId, ExprKind, LeftSlotKind, LocalId, LocalKind, Stmt};
+use ein_base::{Name, Span, Symbol};
+use ein_syntax::ast::{self, StmtId, StmtKind};
+use rustc_hash::FxHashMap;
+
+/// The statement number of what runs when everything else has.
+pub(super) const LAST: u32 = u32::MAX;
+
+/// A definition that further clauses may join.
+struct Group {
+    local: LocalId,
+    slots: usize,
+    /// Where its statement stands in the list.
+    at: usize,
+}
+
+/// A statement list on its way.
+struct List {
+    stmts: Vec<Stmt>,
+    /// Statements that a later one has taken up.
+    gone: Vec<usize>,
+    groups: FxHashMap<Symbol, Group>,
+    /// Whether it is the module's own.
+    top: bool,
+}
+
+impl List {
+    /// Takes the clauses of a definition out of its statement, which then is gone.
+    fn take_up(&mut self, at: usize) -> Vec<hir::Clause> {
+        self.gone.push(at);
+        match &mut self.stmts[at].kind {
+            hir::StmtKind::Define(definition) => std::mem::take(&mut definition.clauses),
+            hir::StmtKind::Let { .. } | hir::StmtKind::Expr(_) => Vec::new(),
+        }
+    }
+
+    fn finish(mut self) -> Vec<Stmt> {
+        if !self.gone.is_empty() {
+            self.gone.sort_unstable();
+            let mut gone = self.gone.iter().peekable();
+            let mut index = 0;
+            self.stmts.retain(|_| {
+                let drop = gone.next_if(|at| **at == index).is_some();
+                index += 1;
+                !drop
+            });
+        }
+        self.stmts
+    }
+}
+
+impl<'r> Lower<'r, '_> {
+    /// Resolves the statements of the module.
+    pub(super) fn module_body(&mut self, stmts: &'r [StmtId], by_stmt: &[(StmtId, ItemId)]) {
+        let lowered = self.stmt_list(stmts, by_stmt, true);
+        self.contexts.pop();
+        self.r.program.modules[self.module].stmts = lowered;
+    }
+
+    /// A block and its value.
+    pub(super) fn block(
+        &mut self,
+        stmts: &'r [StmtId],
+        tail: Option<ast::ExprId>,
+        pos: Pos,
+    ) -> ExprKind {
+        let mark = self.scopes.mark();
+        let globs = self.globs.len();
+        let table = if declares(self.ast, stmts) { Some(self.enter_table(stmts)) } else { None };
+        let by_stmt = table.as_ref().map_or(&[][..], |t| &t.by_stmt);
+        let stmts = self.stmt_list(stmts, by_stmt, false);
+        let tail = tail.map(|e| self.expr(e, pos));
+        self.contexts.pop();
+        self.leave(mark);
+        self.globs.truncate(globs);
+        ExprKind::Block { stmts, tail }
+    }
+
+    /// Brings the items, modules and imports of a block into scope.
+    fn enter_table(&mut self, stmts: &[StmtId]) -> Table {
+        let table = self.r.collect(self.tree, stmts, self.module);
+        let frame = self.frame();
+        for (_, item) in table.by_stmt.iter() {
+            self.r.items[*item].nested = true;
+            self.r.def_of(*item);
+            let name = self.r.items[*item].name.sym;
+            if table.items.get(&name) == Some(item) {
+                self.scopes.declare(Space::Value, name, Bound::Item(*item), frame, None);
+            }
+        }
+        for name in &table.mod_names {
+            let module = table.mods.get(&name.sym).and_then(|sub| sub.module);
+            let module = module.or_else(|| self.r.load_submodule(self.module, *name));
+            let module = module.unwrap_or_else(|| {
+                self.r.unknown_module(self.module, &[*name], 0);
+                self.r.broken_module(self.module, name.sym)
+            });
+            self.scopes.declare(Space::Module, name.sym, Bound::Module(module), frame, None);
+        }
+        for import in &table.import_list {
+            let name = self.r.imports[*import].name.sym;
+            for space in [Space::Value, Space::Module] {
+                self.scopes.declare(space, name, Bound::Import(*import), frame, None);
+            }
+        }
+        for stmt in stmts {
+            let stmt = &self.ast.stmt[*stmt];
+            if matches!(stmt.kind, StmtKind::Error) {
+                for sym in broken_names(self.r.files.text(stmt.span)).items {
+                    self.scopes.declare(Space::Value, sym, Bound::Error, frame, None);
+                }
+            }
+        }
+        for import in table.import_list.iter().chain(&table.globs) {
+            let path = std::rc::Rc::clone(&self.r.imports[*import].path);
+            self.r.imports[*import].start = self.start_of(&path);
+            self.r.import(*import);
+        }
+        self.globs.extend(&table.globs);
+        table
+    }
+
+    /// Resolves statements in order; leaves their context open for the final expression.
+    fn stmt_list(
+        &mut self,
+        stmts: &'r [StmtId],
+        by_stmt: &[(StmtId, ItemId)],
+        top: bool,
+    ) -> Vec<Stmt> {
+        let frame = self.frame();
+        self.contexts.push(Context {
+            kind: ContextKind::Block(stmts),
+            done: 0,
+            frame,
+            places: None,
+        });
+        let mut list = List {
+            stmts: Vec::with_capacity(stmts.len()),
+            gone: Vec::new(),
+            groups: FxHashMap::default(),
+            top,
+        };
+        let mut items = by_stmt.iter();
+        for (index, id) in stmts.iter().enumerate() {
+            if let Some(context) = self.contexts.last_mut() {
+                context.done = index;
+            }
+            if top {
+                self.stmt = index as u32;
+            }
+            let stmt = &self.ast.stmt[*id];
+            match &stmt.kind {
+                StmtKind::Let(decl) => self.let_stmt(decl, stmt.span, &mut list),
+                StmtKind::Clause(clause) => self.clause(clause, stmt.span, &mut list),
+                StmtKind::Expr(expr) => {
+                    self.open_region();
+                    let expr = self.expr(*expr, Pos::Value);
+                    self.close_region();
+                    let kind = hir::StmtKind::Expr(expr);
+                    list.stmts.push(Stmt { kind, span: stmt.span });
+                }
+                StmtKind::Fn(_) | StmtKind::Const(_) | StmtKind::Struct(_) | StmtKind::Enum(_) => {
+                    if let Some((_, item)) = items.next() {
+                        self.item(*item);
+                    }
+                }
+                StmtKind::Rule(rule) => {
+                    let named = by_stmt.iter().map(|(_, item)| *item);
+                    let item = named.into_iter().find(|i| self.r.items[*i].rule == Some(*id));
+                    self.rule(item, rule, stmt.span);
+                }
+                StmtKind::Test(test) => self.test(test, stmt.span, top),
+                StmtKind::Use(_) | StmtKind::Mod(_) => {}
+                StmtKind::Error => {
+                    for sym in broken_names(self.r.files.text(stmt.span)).bindings {
+                        self.scopes.declare(Space::Value, sym, Bound::Error, frame, None);
+                    }
+                }
+            }
+        }
+        if let Some(context) = self.contexts.last_mut() {
+            context.done = stmts.len();
+        }
+        list.finish()
+    }
+
+    fn test(&mut self, test: &'r ast::Test, span: Span, top: bool) {
+        let stmt = std::mem::replace(&mut self.stmt, LAST);
+        self.open_region();
+        let body = self.expr(test.body, Pos::Value);
+        self.close_region();
+        self.stmt = stmt;
+        if top {
+            let test = hir::Test { name: test.name, span, body };
+            self.r.program.modules[self.module].tests.push(test);
+        }
+    }
+
+    fn let_stmt(&mut self, decl: &'r ast::Let, span: Span, list: &mut List) {
+        self.open_region();
+        let ty = decl.ty.map(|ty| self.ty(ty));
+        let value = self.expr(decl.value, Pos::Value);
+        self.close_region();
+        let kind = if list.top { LocalKind::Global } else { LocalKind::Let };
+        let mut bindings = Bindings::default();
+        let pat = self.pattern(decl.pat, kind, false, &mut bindings);
+        for (name, local) in bindings.names {
+            self.bind_stmt(name, local, list.top);
+        }
+        list.stmts.push(Stmt { kind: hir::StmtKind::Let { pat, ty, value }, span });
+    }
+
+    /// Brings what a statement binds into scope.
+    fn bind_stmt(&mut self, name: Name, local: LocalId, top: bool) {
+        let frame = self.frame();
+        if top {
+            self.r.facts.bound_at[local] = self.stmt;
+        }
+        let warn = (!top).then_some(name.span);
+        self.scopes.declare(Space::Value, name.sym, Bound::Local(local), frame, warn);
+    }
+
+    /// One clause: a definition of its own, or a part of the one before it.
+    fn clause(&mut self, clause: &'r ast::Clause, span: Span, list: &mut List) {
+        let name = clause.name;
+        let joined = self.joins(clause, list);
+        let local = match joined {
+            Some((local, _)) => {
+                if list.top {
+                    self.r.facts.bound_at[local] = self.stmt;
+                }
+                local
+            }
+            None => {
+                let kind = if list.top { LocalKind::Global } else { LocalKind::Let };
+                let local = self.local(name, kind);
+                self.bind_stmt(name, local, list.top);
+                local
+            }
+        };
+        let slots = clause.slots.len();
+        let clause = self.clause_body(clause, local, span);
+        let mut clauses = joined.map(|(_, old)| list.take_up(old)).unwrap_or_default();
+        let span = clauses.first().map_or(span, |first| first.span.to(span));
+        clauses.push(clause);
+        let at = list.stmts.len();
+        let kind = hir::StmtKind::Define(hir::Definition { local, clauses });
+        list.stmts.push(Stmt { kind, span });
+        list.groups.insert(name.sym, Group { local, slots, at });
+    }
+
+    /// The definition that a clause continues, with its place in the list.
+    fn joins(&self, clause: &ast::Clause, list: &List) -> Option<(LocalId, usize)> {
+        let group = list.groups.get(&clause.name.sym)?;
+        let entry = self.scopes.entry(self.scopes.head(Space::Value, clause.name.sym))?;
+        let current = entry.bound == Bound::Local(group.local);
+        let read = self.r.program.locals[group.local].used;
+        let fits = group.slots == clause.slots.len();
+        (current && fits && !read).then_some((group.local, group.at))
+    }
+
+    fn clause_body(&mut self, clause: &'r ast::Clause, local: LocalId, span: Span) -> hir::Clause {
+        let mark = self.scopes.mark();
+        self.open_region();
+        self.defining.push(local);
+        let mut slots: Vec<hir::LeftSlot> = Vec::with_capacity(clause.slots.len());
+        for slot in &clause.slots {
+            let before = slots.iter().filter_map(|slot| match &slot.kind {
+                LeftSlotKind::Index(binder) => Some(binder.name),
+                LeftSlotKind::Literal(_) | LeftSlotKind::Error => None,
+            });
+            let kind = match &slot.kind {
+                ast::LeftSlotKind::Index { name, domain } => {
+                    self.check_new(*name, before);
+                    LeftSlotKind::Index(self.binder(*name, false, *domain))
+                }
+                ast::LeftSlotKind::Pack(name) => {
+                    self.check_new(*name, before);
+                    LeftSlotKind::Index(self.binder(*name, true, None))
+                }
+                ast::LeftSlotKind::Literal(value) => LeftSlotKind::Literal(*value),
+                ast::LeftSlotKind::Error => LeftSlotKind::Error,
+            };
+            slots.push(hir::LeftSlot { kind, span: slot.span });
+        }
+        let body = self.expr(clause.value, Pos::Value);
+        for slot in &mut slots {
+            if let LeftSlotKind::Index(binder) = &mut slot.kind {
+                self.recover_domain(binder);
+            }
+        }
+        self.defining.pop();
+        self.close_region();
+        self.leave(mark);
+        hir::Clause { name: clause.name, slots, body, span }
+    }
+
+    /// Reports a name that a bracket has already.
+    pub(super) fn check_new(&mut self, name: Name, mut before: impl Iterator<Item = Name>) {
+        if let Some(first) = before.find(|other| other.sym == name.sym) {
+            self.r.defined_twice(first, name);
+        }
+    }
+
+    /// Declares an index variable or pack; its domain sees what was declared before it.
+    pub(super) fn binder(&mut self, name: Name, pack: bool, domain: Option<ast::ExprId>) -> Binder {
+        let domain = domain.map(|domain| self.domain(domain));
+        let kind = if pack { LocalKind::Pack } else { LocalKind::Index };
+        let local = self.declare(name, kind);
+        Binder { local, name, pack, domain }
+    }
+
+    /// Takes a domain that was written in a `where` as if it stood in the bracket.
+    pub(super) fn recover_domain(&mut self, binder: &mut Binder) {
+        if binder.domain.is_none() && !self.recovered.is_empty() {
+            binder.domain = self.recovered.remove(&binder.local);
+        }
+    }
+
+    /// The domain of an index variable.
+    fn domain(&mut self, id: ast::ExprId) -> hir::Domain {
+        let expr = &self.ast.expr[id];
+        match &expr.kind {
+            ast::ExprKind::Range { lo: Some(lo), hi: Some(hi), inclusive } => hir::Domain::Range {
+                lo: self.expr(*lo, Pos::Value),
+                hi: self.expr(*hi, Pos::Value),
+                inclusive: *inclusive,
+                span: expr.span,
+            },
+            ast::ExprKind::Path(path) => match path[..] {
+                [name] if self.names_coord(name.sym) => hir::Domain::Coord(self.coord_ref(name)),
+                _ => hir::Domain::Other(self.expr(id, Pos::Value)),
+            },
+            _ => hir::Domain::Other(self.expr(id, Pos::Value)),
+        }
+    }
+
+    /// A final expression, or any other that has a region of its own.
+    pub(super) fn own_region(&mut self, id: ast::ExprId) -> ExprId {
+        self.open_region();
+        let expr = self.expr(id, Pos::Value);
+        self.close_region();
+        expr
+    }
+}

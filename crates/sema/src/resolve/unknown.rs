@@ -1,0 +1,286 @@
+//! What to say about a name that means nothing where it stands.
+
+use super::imports::ImportState;
+use super::lower::{ContextKind, FrameKind, Lower};
+use super::scope::{Bound, Space};
+use super::suggest::{Nearest, with_suggestion};
+use super::{Anchor, ItemKind, Target};
+use crate::hir::LocalId;
+use ein_base::{Code, Diagnostic, Name, Span, Symbol};
+use ein_syntax::ast::{self, Ast, PatId, PatKind, StmtKind, WhereItem};
+use rustc_hash::FxHashMap;
+
+/// The kind of name that is wanted, which decides what is suggested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Want {
+    /// A value.
+    Value,
+    /// Something to call.
+    Function,
+}
+
+impl Lower<'_, '_> {
+    /// The diagnostic for a name that means nothing here; `None` if a failed import may have
+    /// meant to bring it.
+    pub(super) fn unknown(
+        &mut self,
+        name: Name,
+        hidden: Option<LocalId>,
+        want: Want,
+    ) -> Option<Diagnostic> {
+        if self.import_failed() {
+            return None;
+        }
+        if let Some(local) = hidden {
+            return Some(self.not_captured(name, local));
+        }
+        if let Some(diagnostic) = self.bound_later(name) {
+            return Some(diagnostic);
+        }
+        if let Some(entry) = self.scopes.entry(self.scopes.head(Space::Pack, name.sym))
+            && entry.frame >= self.floor
+        {
+            let text = format!("`{name}` is a pack of axes, not a value");
+            return Some(
+                Diagnostic::new(Code::E0212, name.span, text)
+                    .help(format!("write `..{name}` in an index or a reduction")),
+            );
+        }
+        if self.is_module(name) {
+            let text = format!("`{name}` is a module, not a value");
+            return Some(
+                Diagnostic::new(Code::E0212, name.span, text)
+                    .help(format!("name something in it: `{name}::…`")),
+            );
+        }
+        let what = match want {
+            Want::Value => format!("unknown name `{name}`"),
+            Want::Function => format!("unknown function `{name}`"),
+        };
+        let suggestion = self.nearest(name.sym, want);
+        let diagnostic = Diagnostic::new(Code::E0201, name.span, what).here("not known here");
+        Some(with_suggestion(diagnostic, name, suggestion))
+    }
+
+    /// Reports it at once.
+    pub(super) fn report_unknown(&mut self, name: Name, hidden: Option<LocalId>, want: Want) {
+        if let Some(diagnostic) = self.unknown(name, hidden, want) {
+            self.report(diagnostic);
+        }
+    }
+
+    /// Whether a `*` whose module could not be had may have been meant to bring the name.
+    fn import_failed(&self) -> bool {
+        let of_module = &self.r.modules[self.module].table.globs;
+        self.globs.iter().chain(of_module).any(|id| {
+            matches!(self.r.imports[*id].state,
+                ImportState::Done(found) if found.module == Some(Anchor::Error))
+        })
+    }
+
+    fn is_module(&mut self, name: Name) -> bool {
+        if self.start_of(&[name]).is_some() {
+            return true;
+        }
+        let table = &self.r.modules[self.module].table;
+        table.mods.contains_key(&name.sym) || table.imports.contains_key(&name.sym)
+    }
+
+    /// A local of an enclosing body, in a function or constant that cannot see it.
+    fn not_captured(&mut self, name: Name, local: LocalId) -> Diagnostic {
+        let bound = self.r.program.locals[local].name.span;
+        self.r.program.locals[local].used = true;
+        if self.frames[self.floor as usize].kind == FrameKind::Const {
+            return Diagnostic::new(
+                Code::E0212,
+                name.span,
+                format!("`{name}` has its value only when the program runs"),
+            )
+            .here("constants and types are known before that")
+            .label(bound, "bound here")
+            .help(format!("write `const {name}` instead of `let {name}`"));
+        }
+        Diagnostic::new(
+            Code::E0212,
+            name.span,
+            format!("a function does not see `{name}` of the body around it"),
+        )
+        .here("not visible in a nested `fn`")
+        .label(bound, "bound here")
+        .help(format!("pass `{name}` as a parameter, or write a closure `|x| …`, which sees it"))
+    }
+
+    /// A name that this scope, or one around it, binds further down.
+    fn bound_later(&mut self, name: Name) -> Option<Diagnostic> {
+        let ast = self.ast;
+        for i in (0..self.contexts.len()).rev() {
+            let crosses = self.contexts[i].frame < self.floor;
+            if crosses && i > 0 {
+                continue;
+            }
+            let context = &mut self.contexts[i];
+            let kind = context.kind;
+            let done = context.done;
+            let places = context.places.get_or_insert_with(|| bound_names(ast, kind));
+            let later = places
+                .get(&name.sym)
+                .and_then(|list| list.get(list.partition_point(|(at, _)| *at < done)));
+            let Some(&(index, span)) = later else { continue };
+            return Some(self.used_too_early(name, span, index == done, crosses));
+        }
+        None
+    }
+
+    fn used_too_early(
+        &mut self,
+        name: Name,
+        bound: Span,
+        itself: bool,
+        in_function: bool,
+    ) -> Diagnostic {
+        let line = self.r.files.position(bound).0;
+        if in_function && self.frames[self.floor as usize].kind == FrameKind::Const {
+            return Diagnostic::new(
+                Code::E0212,
+                name.span,
+                format!("`{name}` has its value only when the program runs"),
+            )
+            .here("constants and types are known before that")
+            .label(bound, "bound here")
+            .help(format!("write `const {name}` instead of `let {name}`"));
+        }
+        let diagnostic =
+            Diagnostic::new(Code::E0202, name.span, format!("`{name}` is used before it is bound"));
+        if in_function && !itself {
+            return diagnostic
+                .here("this function stands above the binding")
+                .label(bound, format!("bound here, on line {line}"))
+                .help(format!(
+                    "a function sees the bindings above it: move it below line {line}, \
+                     or pass `{name}` as a parameter"
+                ));
+        }
+        if itself {
+            return diagnostic
+                .here("used in its own definition")
+                .label(bound, "bound by this statement");
+        }
+        diagnostic
+            .here("used here")
+            .label(bound, format!("bound only here, on line {line}"))
+            .help("move the binding above its use")
+    }
+
+    /// The nearest name of the right kind; it counts as used.
+    fn nearest(&mut self, wanted: Symbol, want: Want) -> Option<Symbol> {
+        let mut nearest = Nearest::new(wanted.as_str());
+        let mut left = self.r.budget;
+        for entry in self.scopes.entries().iter().rev().take(left) {
+            left -= 1;
+            if entry.space != Space::Value {
+                continue;
+            }
+            let right = match entry.bound {
+                Bound::Local(_) => true,
+                Bound::Coord => want == Want::Value,
+                Bound::Item(item) => self.fits(item, want),
+                Bound::Import(_) => true,
+                Bound::Module(_) | Bound::Error => continue,
+            };
+            nearest.offer(entry.sym, right);
+        }
+        let table = &self.r.modules[self.module].table;
+        for (_, item) in table.by_stmt.iter().take(left) {
+            left -= 1;
+            nearest.offer(self.r.items[*item].name.sym, self.fits(*item, want));
+        }
+        if left > 0 {
+            for import in &table.import_list {
+                let import = &self.r.imports[*import];
+                let function = match import.state {
+                    ImportState::Done(found) => match found.target {
+                        Some(Target::Item(item)) => self.fits(item, want),
+                        _ => want == Want::Function,
+                    },
+                    ImportState::Fresh | ImportState::Busy => true,
+                };
+                nearest.offer(import.name.sym, function);
+            }
+            for sym in &self.r.builtins.function_names {
+                nearest.offer(*sym, want == Want::Function);
+            }
+        }
+        self.r.budget = left;
+        let best = nearest.best()?;
+        let entry = self.scopes.entry(self.scopes.head(Space::Value, best));
+        if let Some(Bound::Local(local)) = entry.map(|e| e.bound) {
+            self.r.program.locals[local].used = true;
+        }
+        if let Some(&import) = self.r.modules[self.module].table.imports.get(&best) {
+            self.r.imports[import].used = true;
+        }
+        Some(best)
+    }
+
+    fn fits(&self, item: super::ItemId, want: Want) -> bool {
+        match self.r.items[item].kind {
+            ItemKind::Fn { .. } => want == Want::Function,
+            ItemKind::Const => want == Want::Value,
+            ItemKind::Struct | ItemKind::Enum(_) => false,
+        }
+    }
+}
+
+/// Every name that a list binds, with its place in the list and in the text.
+fn bound_names(ast: &Ast, kind: ContextKind<'_>) -> FxHashMap<Symbol, Vec<(usize, Span)>> {
+    let mut names = Vec::new();
+    let mut places: FxHashMap<Symbol, Vec<(usize, Span)>> = FxHashMap::default();
+    match kind {
+        ContextKind::Block(stmts) => {
+            for (index, stmt) in stmts.iter().enumerate() {
+                match &ast.stmt[*stmt].kind {
+                    StmtKind::Let(ast::Let { pat, .. }) => pattern_names(ast, *pat, &mut names),
+                    StmtKind::Clause(clause) => names.push(clause.name),
+                    _ => {}
+                }
+                for name in names.drain(..) {
+                    places.entry(name.sym).or_default().push((index, name.span));
+                }
+            }
+        }
+        ContextKind::Where(items) => {
+            for (index, item) in items.iter().enumerate() {
+                if let WhereItem::Binding(name, _) = item {
+                    places.entry(name.sym).or_default().push((index, name.span));
+                }
+            }
+        }
+    }
+    places
+}
+
+/// The names that a pattern binds.
+pub(super) fn pattern_names(ast: &Ast, pat: PatId, names: &mut Vec<Name>) {
+    match &ast.pat[pat].kind {
+        PatKind::Bind { name, .. } => names.push(*name),
+        PatKind::At(name, inner) => {
+            names.push(*name);
+            pattern_names(ast, *inner, names);
+        }
+        PatKind::Tuple(pats) | PatKind::Or(pats) | PatKind::Variant { args: pats, .. } => {
+            pats.iter().for_each(|p| pattern_names(ast, *p, names));
+        }
+        PatKind::Array { before, rest, after } => {
+            before.iter().chain(after).for_each(|p| pattern_names(ast, *p, names));
+            names.extend(rest.as_ref().and_then(|r| r.name));
+        }
+        PatKind::Struct { fields, .. } => {
+            fields.iter().for_each(|(_, p)| pattern_names(ast, *p, names));
+        }
+        PatKind::Wild
+        | PatKind::Literal(_)
+        | PatKind::Range { .. }
+        | PatKind::Path(_)
+        | PatKind::Error => {}
+    }
+}

@@ -1,0 +1,61 @@
+//! From text to trees: lexer, parser with recovery, and formatter.
+//!
+//! Parsing cannot fail: it always gives a tree, and diagnostics beside it.
+//!
+//! Does not know: names, types, other files.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+pub mod ast;
+mod dump;
+mod format;
+mod lexer;
+mod parser;
+mod token;
+
+use ein_base::{Diagnostic, FileId, Span};
+
+pub use dump::dump;
+pub use format::format;
+
+/// How many diagnostics one file may give; more say nothing new and cost memory.
+const MAX_DIAGNOSTICS: usize = 1000;
+
+/// What parsing a file gives.
+#[derive(Debug)]
+pub struct Parsed {
+    /// The tree; where something could not be parsed it holds `Error` nodes.
+    pub ast: ast::Ast,
+    /// All comments, in source order.
+    pub comments: Vec<Comment>,
+    /// What was wrong, in source order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A comment of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// Which kind.
+    pub kind: CommentKind,
+    /// Where it stands, markers included, the end of the line not.
+    pub span: Span,
+    /// Whether nothing but comments stands before it on its line.
+    pub own_line: bool,
+}
+
+/// The kinds of comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommentKind {
+    /// `// …`
+    Line,
+    /// `/* … */`
+    Block,
+    /// `/// …`: documentation of the statement below.
+    Doc,
+    /// `//! …`: documentation of the file.
+    FileDoc,
+}
+
+/// Parses the text of a file. A byte order mark at its start is skipped.
+pub fn parse(file: FileId, text: &str) -> Parsed {
+    parser::parse(file, text)
+}

@@ -1,0 +1,148 @@
+//! What people write where an operand should stand, and what to tell them.
+
+use super::{Parse, Parser, Reported};
+use crate::ast::{ExprId, ExprKind};
+use crate::token::TokenKind;
+use ein_base::{Code, Diagnostic, Span};
+
+impl Parser<'_> {
+    /// A word of another language where an expression should stand.
+    pub(super) fn foreign(&mut self) -> Parse<ExprId> {
+        let span = self.span_here();
+        let next = self.ahead(1);
+        let (message, help) = match self.kind() {
+            TokenKind::For if next.is_name() || matches!(next, TokenKind::LParen | TokenKind::Underscore) => (
+                "Einlang has no `for`",
+                "build an array with `[e | i in 0..n]` or `let a[i in 0..n] = e;`, and reduce one with `sum[i in 0..n](e)`",
+            ),
+            TokenKind::While if next.starts_expr() => (
+                "Einlang has no `while`",
+                "repeat by recursion, or step by step with a recurrence: `let x[t in 1..n] = f(x[t - 1]);`",
+            ),
+            TokenKind::Loop if next == TokenKind::LBrace => (
+                "Einlang has no `loop`",
+                "repeat by recursion, or step by step with a recurrence: `let x[t in 1..n] = f(x[t - 1]);`",
+            ),
+            TokenKind::Return if !self.is_taken(TokenKind::Return) => return self.return_expr(),
+            kind => {
+                if !self.is_taken(kind) {
+                    self.report_word_as_name();
+                }
+                return self.word_as_path();
+            }
+        };
+        self.report(
+            Diagnostic::new(Code::E0106, span, message)
+                .here("a word of other languages")
+                .help(help),
+        );
+        if self.skip_construct() && self.prev_kind == TokenKind::RBrace {
+            let span = self.span_from(span.lo);
+            return Ok(self.leaf(ExprKind::Error, span));
+        }
+        Err(Reported)
+    }
+
+    fn word_as_path(&mut self) -> Parse<ExprId> {
+        let name = self.take_name();
+        Ok(self.leaf(ExprKind::Path(vec![name]), name.span))
+    }
+
+    /// `return e`, read as `e`.
+    fn return_expr(&mut self) -> Parse<ExprId> {
+        let span = self.span_here();
+        self.bump();
+        let next = self.lo();
+        self.report(
+            Diagnostic::new(Code::E0106, span, "Einlang has no `return`")
+                .here("a word of other languages")
+                .fix(
+                    "the last expression of a block, without `;`, is its value",
+                    Span::new(self.file, span.lo, next),
+                    "",
+                ),
+        );
+        if self.kind().starts_expr() {
+            self.expression()
+        } else {
+            self.expr(ExprKind::Tuple(Vec::new()), span.lo)
+        }
+    }
+
+    /// A keyword that no expression starts with.
+    pub(super) fn keyword_operand(&mut self) -> Parse<ExprId> {
+        let token = self.token();
+        if self.is_taken(token.kind) {
+            return self.word_as_path();
+        }
+        let span = self.span_here();
+        if token.kind == TokenKind::Fn && !token.first {
+            return Err(self.fail(
+                Diagnostic::new(Code::E0101, span, "expected an expression, found `fn`")
+                    .here("`fn` declares a function and is not a value")
+                    .help("a function without a name is a closure: `|x| e`"),
+            ));
+        }
+        let glued = !token.first && !self.ahead(1).is_name() && !self.ahead(1).starts_expr();
+        if glued && token.kind != TokenKind::Else {
+            self.report_word_as_name();
+            return self.word_as_path();
+        }
+        Err(self.missing_operand())
+    }
+
+    /// `.5`
+    pub(super) fn float_without_zero(&mut self) -> ExprId {
+        let lo = self.lo();
+        self.bump();
+        self.bump();
+        let span = self.span_from(lo);
+        let text = self.slice(span);
+        let fixed = format!("0{text}");
+        self.report(
+            Diagnostic::new(Code::E0108, span, format!("`{text}` has no digit before its point"))
+                .here("a float needs at least one digit on each side of the point")
+                .fix(format!("write `{fixed}`"), span, fixed),
+        );
+        self.leaf(ExprKind::Error, span)
+    }
+
+    /// Reports that an expression should stand here.
+    pub(super) fn missing_operand(&mut self) -> Reported {
+        let span = self.span_here();
+        let found = self.found();
+        let prev = self.prev_kind;
+        let token = self.token();
+        if token.kind.is_closer() && !self.has_opener() {
+            return self.unexpected("an expression");
+        }
+        let operator = self.slice(self.prev_span());
+        if token.kind == TokenKind::Eq && prev.is_infix() && self.prev_end == token.start {
+            let both = self.prev_span().to(span);
+            return self.fail(
+                Diagnostic::new(Code::E0101, both, format!("there is no `{operator}=` in Einlang"))
+                    .here("bindings cannot be changed")
+                    .help("bind a new value: `let x = x + 1;` shadows the old `x`"),
+            );
+        }
+        let diagnostic = if prev.is_infix() {
+            Diagnostic::new(Code::E0101, span, format!("expected an expression after `{operator}`, found {found}"))
+                .here("expected an expression")
+                .label(self.prev_span(), "this operator needs something on its right")
+                .help(format!("write the second operand of `{operator}`, or remove the operator"))
+        } else if token.kind.is_infix() || matches!(token.kind, TokenKind::As | TokenKind::In) {
+            Diagnostic::new(Code::E0101, span, format!("expected an expression before {found}"))
+                .here("this operator needs something on its left")
+                .help(format!("write the first operand of {found}, or remove the operator"))
+        } else if prev == TokenKind::Eq {
+            Diagnostic::new(Code::E0101, span, format!("expected a value after `=`, found {found}"))
+                .here("expected an expression")
+                .help("write the value to be bound")
+        } else {
+            Diagnostic::new(Code::E0101, span, format!("expected an expression, found {found}"))
+                .here("expected an expression")
+                .help("an expression is a literal, a name, a call, an operator with its operands, or something in brackets")
+        };
+        self.fail(diagnostic)
+    }
+}

@@ -1,0 +1,48 @@
+//! Chores of the repository: `cargo xtask tidy`, `cargo xtask bless`.
+
+mod layers;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    let chore = std::env::args().nth(1);
+    match chore.as_deref() {
+        Some("tidy") => report(&tidy::check(&root())),
+        Some("bless") => bless(&root()),
+        _ => {
+            eprintln!("usage: cargo xtask tidy | bless");
+            eprintln!("  tidy    check layers, headers, file sizes and forbidden words");
+            eprintln!("  bless   accept what tests of kind `render` show now");
+            ExitCode::from(3)
+        }
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+fn report(problems: &[String]) -> ExitCode {
+    for problem in problems {
+        eprintln!("{problem}");
+    }
+    if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs the suite with golden files being written.
+fn bless(root: &Path) -> ExitCode {
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["test", "--quiet", "--package", "ein-tests", "--test", "suite"])
+        .env("EINLANG_BLESS", "1")
+        .current_dir(root)
+        .status();
+    match status {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => report(&[format!("cargo could not be started: {error}")]),
+    }
+}
