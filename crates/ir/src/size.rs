@@ -32,6 +32,7 @@ mod region;
 mod row;
 mod search;
 mod system;
+mod text;
 
 pub use corner::{Corner, always_violated};
 pub use expr::Expr;

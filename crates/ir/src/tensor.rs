@@ -13,7 +13,14 @@ use crate::size::{self, Atom};
 use ein_base::{IndexVec, Span, Symbol, id};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
+pub mod infer;
+mod lex;
+mod names;
+pub mod parse;
+pub mod print;
+pub mod spans;
 pub mod types;
+pub mod verify;
 pub mod walk;
 pub use types::{ArrayType, Axis, Coord, FnType, Type};
 
@@ -34,7 +41,7 @@ id!(
 );
 
 /// A whole checked program.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Program {
     /// All specialised functions that anything calls.
     pub funcs: IndexVec<FuncId, Func>,
@@ -60,7 +67,7 @@ pub struct Program {
 }
 
 /// A specialised function.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Func {
     /// The name in the source; closures are called `closure`.
     pub name: Symbol,

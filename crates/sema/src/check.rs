@@ -214,8 +214,6 @@ struct FnState {
     extents: Vec<CoordExtent>,
     /// The calls through which this body is being checked, outermost first.
     instantiated_at: Vec<(Symbol, Span)>,
-    /// The parameters of an `@fn` rule being checked.
-    in_rule: bool,
 }
 
 /// The extent of a coordinate on some value in scope.
@@ -282,10 +280,6 @@ impl<'a> Cx<'a> {
         let span = diagnostic.primary.span;
         self.report_at(diagnostic);
         Expr::error(span)
-    }
-
-    fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
     // ---------------------------------------------------------------- variables

@@ -1,5 +1,5 @@
 //! Development aid.
-#[path = "../tests/support/mod.rs"]
+#[path = "/work/main/crates/syntax/tests/support/mod.rs"]
 mod support;
 use ein_base::{FileId, Idx};
 use ein_syntax::{dump, format, parse};

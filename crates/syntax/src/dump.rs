@@ -74,23 +74,28 @@ impl Dump<'_> {
                 }
                 d.expr(it.value);
             }),
-            StmtKind::Const(it) => self.node(format_args!("{}const {}", public(it.public), it.name), |d| {
-                d.annotation(it.ty);
-                d.expr(it.value);
-            }),
+            StmtKind::Const(it) => {
+                self.node(format_args!("{}const {}", public(it.public), it.name), |d| {
+                    d.annotation(it.ty);
+                    d.expr(it.value);
+                })
+            }
             StmtKind::Fn(it) => self.function("fn", it),
             StmtKind::Rule(it) => self.function("rule", it),
             StmtKind::Use(it) => {
                 self.node(format_args!("{}use", public(it.public)), |d| d.use_tree(&it.tree));
             }
-            StmtKind::Mod(it) => self.node(format_args!("{}mod {}", public(it.public), it.name), |d| {
-                match &it.body {
-                    Some(body) => d.node("body", |d| d.stmts(body)),
-                    None => d.leaf("file"),
-                }
-            }),
+            StmtKind::Mod(it) => {
+                self.node(format_args!("{}mod {}", public(it.public), it.name), |d| {
+                    match &it.body {
+                        Some(body) => d.node("body", |d| d.stmts(body)),
+                        None => d.leaf("file"),
+                    }
+                })
+            }
             StmtKind::Struct(it) => {
-                let head = format!("{}struct {}{}", public(it.public), it.name, names(&it.generics));
+                let head =
+                    format!("{}struct {}{}", public(it.public), it.name, names(&it.generics));
                 self.node(head, |d| d.fields(&it.fields));
             }
             StmtKind::Enum(it) => {
@@ -128,7 +133,11 @@ impl Dump<'_> {
             if let Some(coords) = &it.coords {
                 d.node("coords", |d| {
                     for coord in coords {
-                        d.leaf(format_args!("{} {}", if coord.pack { "pack" } else { "coord" }, coord.name));
+                        d.leaf(format_args!(
+                            "{} {}",
+                            if coord.pack { "pack" } else { "coord" },
+                            coord.name
+                        ));
                     }
                 });
             }
@@ -280,7 +289,9 @@ impl Dump<'_> {
                 }
             }),
             PatKind::Path(path) => self.leaf(format_args!("path{}", names(path))),
-            PatKind::Variant { path, args } => self.pats(format_args!("variant{}", names(path)), args),
+            PatKind::Variant { path, args } => {
+                self.pats(format_args!("variant{}", names(path)), args)
+            }
             PatKind::Struct { path, fields, rest } => {
                 let rest = if *rest { " .." } else { "" };
                 self.node(format_args!("struct{}{rest}", names(path)), |d| {

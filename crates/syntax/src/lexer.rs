@@ -221,9 +221,13 @@ impl<'t> Lexer<'t> {
                 let span = self.span(start, self.pos);
                 let fixed = format!("{text}0");
                 self.report(
-                    Diagnostic::new(Code::E0108, span, format!("`{text}` has no digits after its point"))
-                        .here("a float needs at least one digit on each side of the point")
-                        .fix(format!("write `{fixed}`"), span, fixed),
+                    Diagnostic::new(
+                        Code::E0108,
+                        span,
+                        format!("`{text}` has no digits after its point"),
+                    )
+                    .here("a float needs at least one digit on each side of the point")
+                    .fix(format!("write `{fixed}`"), span, fixed),
                 );
             }
             if matches!(self.byte(0), b'e' | b'E') {
@@ -234,7 +238,8 @@ impl<'t> Lexer<'t> {
                     self.digits();
                 }
             }
-            if self.bytes[self.pos..].starts_with(b"f") || self.bytes[self.pos..].starts_with(b"bf") {
+            if self.bytes[self.pos..].starts_with(b"f") || self.bytes[self.pos..].starts_with(b"bf")
+            {
                 kind = TokenKind::Float;
             }
         }
@@ -252,11 +257,7 @@ impl<'t> Lexer<'t> {
     /// Whether the point here ends a float that lacks its digits (`1.`), rather than starting a
     /// range or a field.
     fn ends_float(&self) -> bool {
-        match self.byte(1) {
-            b'.' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => false,
-            0x80.. => false,
-            _ => true,
-        }
+        !matches!(self.byte(1), b'.' | b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80..)
     }
 
     fn line_comment(&mut self, start: usize) {
@@ -279,13 +280,20 @@ impl<'t> Lexer<'t> {
         let mut depth = 1u32;
         self.pos += 2;
         while depth > 0 {
-            let Some(found) = memchr::memchr2(b'*', b'/', self.bytes.get(self.pos..).unwrap_or(&[]))
+            let Some(found) =
+                memchr::memchr2(b'*', b'/', self.bytes.get(self.pos..).unwrap_or(&[]))
             else {
                 self.pos = self.bytes.len();
                 self.report(
-                    Diagnostic::new(Code::E0103, self.span(start, start + 2), "this comment is not closed")
-                        .here("it starts here and runs to the end of the file")
-                        .help("close it with `*/`; comments nest, so each `/*` inside needs its own `*/`"),
+                    Diagnostic::new(
+                        Code::E0103,
+                        self.span(start, start + 2),
+                        "this comment is not closed",
+                    )
+                    .here("it starts here and runs to the end of the file")
+                    .help(
+                        "close it with `*/`; comments nest, so each `/*` inside needs its own `*/`",
+                    ),
                 );
                 break;
             };
@@ -387,8 +395,10 @@ impl<'t> Lexer<'t> {
         }
         // A run of such characters is one mistake.
         while let Some(next) = self.char_here() {
-            let ascii_junk = next.is_ascii() && matches!(next, '$' | '~' | '`' | '\\' | '\0'..='\u{8}' | '\u{b}' | '\u{e}'..='\u{1f}' | '\u{7f}');
-            let unicode_junk = !next.is_ascii() && !unicode_ident::is_xid_start(next) && !is_quote(next);
+            let ascii_junk = next.is_ascii()
+                && matches!(next, '$' | '~' | '`' | '\\' | '\0'..='\u{8}' | '\u{b}' | '\u{e}'..='\u{1f}' | '\u{7f}');
+            let unicode_junk =
+                !next.is_ascii() && !unicode_ident::is_xid_start(next) && !is_quote(next);
             if self.pos >= self.bytes.len() || !(ascii_junk || unicode_junk) {
                 break;
             }
@@ -396,8 +406,9 @@ impl<'t> Lexer<'t> {
         }
         let span = self.span(start, self.pos);
         let shown = describe_char(c);
-        let mut diagnostic = Diagnostic::new(Code::E0110, span, format!("{shown} means nothing in Einlang"))
-            .here("this is not part of the language");
+        let mut diagnostic =
+            Diagnostic::new(Code::E0110, span, format!("{shown} means nothing in Einlang"))
+                .here("this is not part of the language");
         diagnostic = if c.is_whitespace() || c == '\u{feff}' || c == '\u{200b}' {
             diagnostic.fix("replace it with a plain space", span, " ")
         } else {

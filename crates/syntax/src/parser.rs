@@ -63,6 +63,7 @@ pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
         quiet_eof: false,
         taken_words: 0,
         suspect: None,
+        in_list: None,
         angles: false,
         deep: false,
     };
@@ -99,6 +100,8 @@ struct Parser<'t> {
     taken_words: u128,
     /// A pair of braces whose indentation disagrees.
     suspect: Option<(Span, Span)>,
+    /// In a list of declarations or arms: what closes it.
+    in_list: Option<TokenKind>,
     /// In the type arguments of a type, where `!>` is a `!` and the closing `>`.
     angles: bool,
     /// The depth was reported for the statement at top level that is being parsed.
@@ -125,10 +128,9 @@ impl<'t> Parser<'t> {
             }
             // `statements` stops at `}` or at the end.
             let span = self.span_here();
-            let diagnostic =
-                Diagnostic::new(Code::E0105, span, "this `}` closes nothing")
-                    .here("no `{` is open here")
-                    .fix("remove it", span, "");
+            let diagnostic = Diagnostic::new(Code::E0105, span, "this `}` closes nothing")
+                .here("no `{` is open here")
+                .fix("remove it", span, "");
             self.report(diagnostic);
             self.bump();
         }
@@ -269,9 +271,17 @@ impl<'t> Parser<'t> {
                 .here("reserved, since other languages give it a meaning")
                 .fix(format!("write `{word}_`, or choose another name"), span, format!("{word}_"))
         } else {
-            Diagnostic::new(Code::E0107, span, format!("`{word}` is a keyword and cannot be a name"))
-                .here("a keyword of Einlang")
-                .fix(format!("write `{word}_`, or choose another name"), span, format!("{word}_"))
+            Diagnostic::new(
+                Code::E0107,
+                span,
+                format!("`{word}` is a keyword and cannot be a name"),
+            )
+            .here("a keyword of Einlang")
+            .fix(
+                format!("write `{word}_`, or choose another name"),
+                span,
+                format!("{word}_"),
+            )
         };
         self.report(diagnostic);
     }
@@ -316,7 +326,11 @@ impl<'t> Parser<'t> {
             return self.fail(
                 Diagnostic::new(Code::E0105, span, format!("this {closer} closes nothing"))
                     .here(format!("expected {what}"))
-                    .fix(format!("remove the {closer}, or open the bracket it should close"), span, ""),
+                    .fix(
+                        format!("remove the {closer}, or open the bracket it should close"),
+                        span,
+                        "",
+                    ),
             );
         }
         let found = self.found();

@@ -34,16 +34,23 @@ fn check(source: &str) {
     assert!(parsed.diagnostics.is_empty(), "rejected: {:?}\n{source}", parsed.diagnostics);
     let once = format(source).expect("it has no syntax errors");
     let again = parse(file(), &once);
-    assert!(again.diagnostics.is_empty(), "broken by the formatter: {:?}\n{source}\n---\n{once}", again.diagnostics);
+    assert!(
+        again.diagnostics.is_empty(),
+        "broken by the formatter: {:?}\n{source}\n---\n{once}",
+        again.diagnostics
+    );
     assert_eq!(dump(&parsed.ast), dump(&again.ast), "another tree\n{source}\n---\n{once}");
     assert_eq!(comments(source), comments(&once), "other comments\n{source}\n---\n{once}");
     let twice = format(&once).expect("it has no syntax errors");
     assert_eq!(once, twice, "not idempotent\n{source}");
-    assert!(once.lines().all(|line| line.trim_end() == line || line.contains("*/") || once.contains("/*")));
+    assert!(
+        once.lines()
+            .all(|line| line.trim_end() == line || line.contains("*/") || once.contains("/*"))
+    );
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn programs(seed in any::<u64>()) {

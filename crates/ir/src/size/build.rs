@@ -20,6 +20,11 @@ const MAX_DEGREE: usize = 8;
 /// Numbers for what was too heavy to keep.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
+/// Keeps a number that text has brought from being given again.
+pub(super) fn reserve_lost(number: u64) {
+    LOST.fetch_max(number.saturating_add(1), Memory::Relaxed);
+}
+
 impl Expr {
     /// `self + other`.
     pub fn add(&self, other: &Expr) -> Expr {

@@ -44,8 +44,8 @@ struct SelfRead {
     exact: bool,
     /// The indices as text.
     text: String,
-    /// What in the indices only the run knows, as text, and the names in it.
-    unknown: Vec<(String, Vec<Symbol>)>,
+    /// The names of what only the run knows, and that the indices depend on.
+    unknown: Vec<Symbol>,
 }
 
 /// Collects the reads of a variable.
@@ -136,7 +136,7 @@ impl Collector<'_> {
             return;
         }
         let distance: Vec<_> = at.iter().zip(&self.point).map(|(at, own)| at.sub(own)).collect();
-        let mut unknown: Vec<(String, Vec<Symbol>)> = Vec::new();
+        let mut unknown: Vec<Symbol> = Vec::new();
         let mut seen: Vec<Atom> = at.iter().flat_map(size::Expr::atoms).collect();
         seen.sort_unstable();
         seen.dedup();
@@ -144,15 +144,14 @@ impl Collector<'_> {
             let name = cx.out.atoms[atom].name;
             match (path.opaque(atom), cx.out.atoms[atom].def) {
                 (Some(e), _) => {
-                    let mut names = Vec::new();
-                    arrays_in(cx, e, &mut names);
-                    if names.is_empty() {
-                        names.push(name);
+                    let before = unknown.len();
+                    arrays_in(cx, e, &mut unknown);
+                    if unknown.len() == before {
+                        unknown.push(name);
                     }
-                    unknown.push((cx.show_expr(e), names));
                 }
                 (None, AtomDef::Var(_)) if !cx.index_atoms.contains_key(&atom) => {
-                    unknown.push((name.to_string(), vec![name]));
+                    unknown.push(name);
                 }
                 _ => {}
             }

@@ -208,9 +208,11 @@ impl<'a> Cx<'a> {
         if declared.shape == VariantShape::Unit {
             return self.construct(def, index, &[], want, span);
         }
-        let message = format!("`{declared}` carries {}, which are not given", declared.count());
-        let d = error(Code::E0510, span, message).here("not a value by itself").help(
-            match declared.shape {
+        let message =
+            format!("`{declared}` is not a value by itself: it carries {}", declared.count());
+        let d = error(Code::E0510, span, message)
+            .here("nothing is given for what it carries")
+            .help(match declared.shape {
                 VariantShape::Unit | VariantShape::Tuple => {
                     format!(
                         "call it: `{}`, or write a closure: `|x| {declared}(x)`",
@@ -218,8 +220,7 @@ impl<'a> Cx<'a> {
                     )
                 }
                 VariantShape::Struct => format!("write its fields: `{}`", declared.written()),
-            },
-        );
+            });
         self.fail(declared.point_at(d))
     }
 

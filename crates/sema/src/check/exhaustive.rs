@@ -12,6 +12,8 @@ use ein_scalar::{Scalar, ScalarType};
 
 /// How many missing cases a message names.
 const NAMED: usize = 3;
+/// How many bytes the names of several missing cases may take.
+const WIDEST: usize = 100;
 
 impl Cx<'_> {
     /// Reports what no arm matches, and arms that nothing reaches. `at` is the start of the match.
@@ -49,8 +51,12 @@ impl Cx<'_> {
     }
 
     fn report_missing(&mut self, shown: &[String], ty: &Type, arms: &[hir::Arm], at: Span) {
-        let more = shown.len() > NAMED;
-        let shown = &shown[..shown.len().min(NAMED)];
+        let mut named = shown.len().min(NAMED);
+        while named > 1 && shown[..named].iter().map(String::len).sum::<usize>() > WIDEST {
+            named -= 1;
+        }
+        let more = shown.len() > named;
+        let shown = &shown[..named];
         let quoted: Vec<_> = shown.iter().map(|case| format!("`{case}`")).collect();
         let list = match quoted.as_slice() {
             [all @ .., last] if !all.is_empty() && !more => {
@@ -67,11 +73,11 @@ impl Cx<'_> {
         if ty.is_array() || matches!(ty, Type::Jagged(..)) {
             d = d.note("patterns of arrays need a final catch-all");
         }
-        let arm = match shown {
-            [only] if !more => only.as_str(),
-            _ => "_",
+        let help = match shown {
+            [only] if !more => format!("add an arm: `{only} => …`"),
+            _ => "add an arm for each, or one for all of them: `_ => …`".into(),
         };
-        self.report_at(d.help(format!("add an arm: `{arm} => …`")));
+        self.report_at(d.help(help));
     }
 
     fn simplify(&mut self, pattern: &Pattern, ty: &Type) -> Pat {

@@ -4,7 +4,7 @@ use super::{Cx, error};
 use crate::hir::{self, ExprId, ExprKind as H};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{
-    Bounds, Expr, ExprKind, FnType, HostOp, IndexArg, Type,
+    Bounds, Expr, ExprKind, HostOp, IndexArg, Type,
 };
 use ein_scalar::{ScalarType, UnaryOp};
 
@@ -603,10 +603,5 @@ impl Cx<'_> {
         let ty = Type::array(base.ty.elem().clone(), rest);
         let indices = indices.into_iter().map(|value| IndexArg { value, bounds }).collect();
         Expr::new(ExprKind::Index { base, indices }, ty, span)
-    }
-
-    /// Whether a value can be called.
-    pub(super) fn is_function(&self, ty: &Type) -> bool {
-        matches!(ty, Type::Fn(FnType::Template(..) | FnType::Signature(..)))
     }
 }

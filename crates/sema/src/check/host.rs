@@ -299,10 +299,10 @@ impl Cx<'_> {
                     self.fail(d)
                 }
             };
+            if row.ty == Type::Error {
+                return Expr::new(ExprKind::Error, ty, span);
+            }
             rows.push(row);
-        }
-        if rows.iter().any(|row| row.ty == Type::Error) {
-            return Expr::new(ExprKind::Error, ty, span);
         }
         Expr::new(ExprKind::Array(rows), ty, span)
     }

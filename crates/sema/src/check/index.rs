@@ -22,6 +22,10 @@ enum Part {
 impl Cx<'_> {
     pub(super) fn index(&mut self, base: ExprId, slots: &[Slot], span: Span) -> Expr {
         let base = self.expr(base, None);
+        if !base.ty.is_array() && self.reads_nothing(slots) {
+            // A definition over packs without axes is a scalar.
+            return base;
+        }
         match &base.ty {
             Type::Array(_) => {}
             Type::Str | Type::Jagged(..) => return self.element(base, slots, span),
@@ -66,6 +70,14 @@ impl Cx<'_> {
             return self.too_many(&base, parts.len(), span);
         }
         self.assemble(base, parts, span)
+    }
+
+    /// Whether all indices are packs that stand for no axis.
+    fn reads_nothing(&mut self, slots: &[Slot]) -> bool {
+        slots.iter().all(|slot| match slot {
+            Slot::Pack(local, _) => self.pack_members(*local).is_empty(),
+            Slot::Expr(_) => false,
+        })
     }
 
     fn too_many(&mut self, base: &Expr, count: usize, span: Span) -> Expr {

@@ -63,6 +63,9 @@ impl Cx<'_> {
         let axes_of = |at: usize| -> Vec<Axis> {
             cells[at].frame.iter().map(|axis| args[at].ty.axes()[*axis].clone()).collect()
         };
+        if args.is_empty() {
+            return Some(Vec::new());
+        }
         let longest = (0..args.len()).max_by_key(|at| (cells[*at].frame.len(), usize::MAX - at))?;
         let mut frame = axes_of(longest);
         for at in 0..args.len() {

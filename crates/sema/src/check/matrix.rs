@@ -151,6 +151,8 @@ impl<'c> Check<'c> {
                 }
                 Ok(None)
             }
+            Con::Int(_, _, ty) if width == 1 => Ok(first_gap(&rows, whole(ty))
+                .map(|(lo, hi)| vec![Pat::Con(Con::Int(lo, hi, ty), Vec::new())])),
             Con::Int(_, _, ty) => {
                 let (min, max) = whole(ty);
                 for (lo, hi) in segments(&rows, (min, max)) {
@@ -246,6 +248,11 @@ impl<'c> Check<'c> {
         parts: &[Pat],
     ) -> Result<bool, Overspent> {
         let cases: Vec<Con> = match con {
+            Con::Int(lo, hi, _) if row.is_empty() => {
+                self.spend(rows.len(), 1)?;
+                let all = rows.iter().any(|row| matches!(row.last(), Some(Pat::Any)));
+                return Ok(!all && first_gap(&rows, (*lo, *hi)).is_some());
+            }
             Con::Int(lo, hi, ty) => segments(&rows, (*lo, *hi))
                 .into_iter()
                 .map(|(lo, hi)| Con::Int(lo, hi, *ty))
@@ -376,6 +383,26 @@ fn longest_array(rows: &[Row<'_>]) -> usize {
         _ => 0,
     });
     lengths.max().unwrap_or(0)
+}
+
+/// The first integers of an interval that no interval in the first column covers.
+fn first_gap(rows: &[Row<'_>], (lo, hi): (i128, i128)) -> Option<(i128, i128)> {
+    let mut covered: Vec<(i128, i128)> = rows
+        .iter()
+        .filter_map(|row| match row.last() {
+            Some(Pat::Con(Con::Int(from, to, _), _)) => Some((*from, *to)),
+            _ => None,
+        })
+        .collect();
+    covered.sort_unstable();
+    let mut next = lo;
+    for (from, to) in covered {
+        if from > next {
+            return (next <= hi).then_some((next, hi.min(from - 1)));
+        }
+        next = next.max(to + 1);
+    }
+    (next <= hi).then_some((next, hi))
 }
 
 /// An interval cut at the ends of all intervals in the first column.

@@ -33,10 +33,10 @@ impl Cx<'_> {
     }
 
     fn new_members(&mut self, local: LocalId, name: Name, count: usize) -> Vec<IndexId> {
-        let axes = self.f.signature_packs.get(&local).cloned();
+        let axes = self.signature_pack(local, name).cloned();
         (0..count)
             .map(|position| {
-                let sym = match axes.as_ref().and_then(|axes| axes[position].coord) {
+                let sym = match axes.as_ref().and_then(|axes| axes.get(position)?.coord) {
                     Some(coord) => coord.name,
                     None => Symbol::intern(&format!("{}.{position}", name.sym)),
                 };
@@ -60,6 +60,12 @@ impl Cx<'_> {
         let mut uses = Vec::new();
         bodies.iter().for_each(|body| self.pack_uses(*body, &mut uses));
         let mut lengths: FxHashMap<LocalId, usize> = FxHashMap::default();
+        for (local, name) in &open {
+            // `..left` on the left of a definition is the signature's `..left` again.
+            if let Some(axes) = self.signature_pack(*local, *name) {
+                lengths.insert(*local, axes.len());
+            }
+        }
         loop {
             let before = lengths.len();
             for (rank, fixed, packs) in &uses {
@@ -117,6 +123,18 @@ impl Cx<'_> {
             .copied()
             .or_else(|| self.f.packs.get(&pack).map(Vec::len))
             .or_else(|| self.f.signature_packs.get(&pack).map(Vec::len))
+    }
+
+    /// The axes of the signature's pack of this name.
+    fn signature_pack(&self, local: LocalId, name: Name) -> Option<&Vec<ein_ir::tensor::Axis>> {
+        self.f.signature_packs.get(&local).or_else(|| {
+            let same = self
+                .f
+                .signature_packs
+                .iter()
+                .find(|(other, _)| self.local_name(**other) == name.sym);
+            same.map(|(_, axes)| axes)
+        })
     }
 
     fn ambiguous_packs(&mut self, first: Name, rest: Vec<Name>) {

@@ -411,6 +411,10 @@ impl Cx<'_> {
     fn cannot_infer(&mut self, var: VarId, atom: Atom, left: bool, reads: &[Read]) {
         let info = &self.out.vars[var];
         let (name, span) = (info.name, info.span);
+        if self.index_atoms.get(&atom).is_some_and(|index| self.indices[*index].broken) {
+            // A mistake with this index was reported already.
+            return;
+        }
         let known = self.f.extents.iter().any(|extent| extent.name == name && extent.contract);
         if left && known {
             let d = error(

@@ -65,11 +65,13 @@ impl Dump<'_> {
                     d.comp_clause(clause);
                 }
             }),
-            ExprKind::Struct { path, fields } => self.node(format_args!("struct{}", names(path)), |d| {
-                for (name, value) in fields {
-                    d.node(format_args!("field {name}"), |d| d.expr(*value));
-                }
-            }),
+            ExprKind::Struct { path, fields } => {
+                self.node(format_args!("struct{}", names(path)), |d| {
+                    for (name, value) in fields {
+                        d.node(format_args!("field {name}"), |d| d.expr(*value));
+                    }
+                })
+            }
             ExprKind::Block { stmts, tail } => self.node("block", |d| {
                 d.stmts(stmts);
                 if let Some(tail) = tail {

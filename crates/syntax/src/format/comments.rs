@@ -1,6 +1,8 @@
 //! Comments, taken in source order.
 
-use super::doc::{Doc, blank, concat, group, hard, if_broken, line, line_comment, nest, nil, soft, text};
+use super::doc::{
+    Doc, blank, concat, group, hard, if_broken, line, line_comment, nest, nil, soft, text,
+};
 use super::{Formatter, INDENT};
 use crate::token::TokenKind;
 use crate::{Comment, CommentKind};
@@ -27,7 +29,8 @@ impl Formatter<'_> {
         while let Some(comment) = self.peek_comment(pos) {
             self.odd = true;
             docs.push(self.comment(comment));
-            let breaks = comment.kind != CommentKind::Block || self.source(comment.span).contains('\n');
+            let breaks =
+                comment.kind != CommentKind::Block || self.source(comment.span).contains('\n');
             docs.push(if breaks { hard() } else { text(" ") });
         }
         if docs.is_empty() { nil() } else { concat(docs) }
@@ -94,13 +97,38 @@ impl Formatter<'_> {
             docs.push(if i == 0 { soft() } else { line() });
             docs.push(self.leading(places[i].0));
             docs.push(print(self, *item, last));
+            docs.push(self.before_comma(places[i].1, until));
             docs.push(if last { if_broken(",") } else { text(",") });
             docs.push(self.on_same_line(places[i].1, until));
         }
         self.close_list(brackets, docs, end)
     }
 
-    pub(super) fn close_list(&mut self, brackets: (&str, &str), mut docs: Vec<Doc>, end: u32) -> Doc {
+    /// The comments between an item and its comma.
+    fn before_comma(&mut self, from: u32, until: u32) -> Doc {
+        if self.peek_comment(until).is_none() {
+            return nil();
+        }
+        let comma = self.find(TokenKind::Comma, from).min(until);
+        let mut docs = Vec::new();
+        while let Some(comment) = self.peek_comment(comma) {
+            let source = self.source(comment.span);
+            if comma == until || comment.kind != CommentKind::Block || source.contains('\n') {
+                break;
+            }
+            self.odd = true;
+            docs.push(text(" "));
+            docs.push(self.comment(comment));
+        }
+        if docs.is_empty() { nil() } else { concat(docs) }
+    }
+
+    pub(super) fn close_list(
+        &mut self,
+        brackets: (&str, &str),
+        mut docs: Vec<Doc>,
+        end: u32,
+    ) -> Doc {
         let empty = docs.is_empty();
         while let Some(comment) = self.peek_comment(end) {
             self.odd = true;
@@ -116,12 +144,7 @@ impl Formatter<'_> {
             docs[0] = line();
         }
         let close = if spaced { line() } else { soft() };
-        group(concat([
-            text(brackets.0),
-            nest(INDENT, concat(docs)),
-            close,
-            text(brackets.1),
-        ]))
+        group(concat([text(brackets.0), nest(INDENT, concat(docs)), close, text(brackets.1)]))
     }
 
     /// Whether there is an empty line between two places.

@@ -97,7 +97,9 @@ impl Formatter<'_> {
             }
             ExprKind::Array(items) => self.array(items, span.hi),
             ExprKind::Tuple(items) => self.tuple(items, span.hi),
-            ExprKind::Comprehension { body, clauses } => self.comprehension(*body, clauses, span.hi),
+            ExprKind::Comprehension { body, clauses } => {
+                self.comprehension(*body, clauses, span.hi)
+            }
             ExprKind::Struct { path, fields } => self.struct_literal(path, fields, span.hi),
             ExprKind::Block { stmts, tail } => self.block(stmts, *tail, span),
             ExprKind::If { .. } => group(self.if_chain(id)),
@@ -212,7 +214,11 @@ impl Formatter<'_> {
 
     /// An expression that may not have a `where` of its own.
     pub(super) fn where_item(&mut self, id: ExprId) -> Doc {
-        if matches!(self.kind(id), ExprKind::Where { .. }) { self.parens(id) } else { self.expr(id) }
+        if matches!(self.kind(id), ExprKind::Where { .. }) {
+            self.parens(id)
+        } else {
+            self.expr(id)
+        }
     }
 
     /// What a `where` qualifies.
@@ -224,7 +230,9 @@ impl Formatter<'_> {
     fn args(&mut self, args: &[Arg], end: u32) -> Doc {
         let outer = std::mem::replace(&mut self.no_struct, false);
         let doc = match args {
-            [Arg { name: None, value }] if self.hugs(*value) && self.peek_comment(end).is_none() => {
+            [Arg { name: None, value }]
+                if self.hugs(*value) && self.peek_comment(end).is_none() =>
+            {
                 let inner = self.expr(*value);
                 concat([text("("), inner, text(")")])
             }
@@ -401,10 +409,11 @@ impl Formatter<'_> {
                     self.bind(*pat, &mut bound);
                 }
                 CompClause::Condition(e) => {
-                    let generates = self.leading_in(*e).is_some_and(|lhs| match self.single_name(lhs) {
-                        Some(name) => !bound.contains(&name),
-                        None => true,
-                    });
+                    let generates =
+                        self.leading_in(*e).is_some_and(|lhs| match self.single_name(lhs) {
+                            Some(name) => !bound.contains(&name),
+                            None => true,
+                        });
                     let doc = if generates { self.parens(*e) } else { self.where_item(*e) };
                     aligned.push(doc);
                 }
@@ -478,7 +487,7 @@ impl Formatter<'_> {
     }
 
     /// A block that breaks when what it is a part of breaks.
-    fn branch(&mut self, id: ExprId) -> Doc {
+    pub(super) fn branch(&mut self, id: ExprId) -> Doc {
         let span = self.expr_span(id);
         let before = self.leading(span.lo);
         match self.kind(id) {

@@ -16,7 +16,10 @@ impl Formatter<'_> {
     pub(super) fn level(&self, id: ExprId) -> u8 {
         match self.kind(id) {
             ExprKind::Where { .. } | ExprKind::Closure { .. } => 0,
-            ExprKind::Pipe(..) | ExprKind::OrElse(..) | ExprKind::Catch { .. } | ExprKind::Try(_) => 1,
+            ExprKind::Pipe(..)
+            | ExprKind::OrElse(..)
+            | ExprKind::Catch { .. }
+            | ExprKind::Try(_) => 1,
             ExprKind::Binary(op, ..) => op.level(),
             ExprKind::Range { .. } => 6,
             ExprKind::Cast(..) => CAST,
@@ -159,7 +162,9 @@ impl Formatter<'_> {
     /// before it.
     pub(super) fn continues(&self, id: ExprId) -> bool {
         match self.kind(self.leftmost(id)) {
-            ExprKind::Path(path) | ExprKind::Struct { path, .. } => path.first().is_some_and(is_operator),
+            ExprKind::Path(path) | ExprKind::Struct { path, .. } => {
+                path.first().is_some_and(is_operator)
+            }
             ExprKind::Range { lo: None, .. } => true,
             _ => false,
         }
@@ -175,9 +180,11 @@ impl Formatter<'_> {
             PatKind::Path(path) | PatKind::Variant { path, .. } | PatKind::Struct { path, .. } => {
                 path.first().is_some_and(is_operator)
             }
-            PatKind::Wild | PatKind::Literal(_) | PatKind::Tuple(_) | PatKind::Array { .. } | PatKind::Error => {
-                false
-            }
+            PatKind::Wild
+            | PatKind::Literal(_)
+            | PatKind::Tuple(_)
+            | PatKind::Array { .. }
+            | PatKind::Error => false,
         }
     }
 

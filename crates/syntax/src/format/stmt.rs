@@ -3,8 +3,8 @@
 use super::doc::{Doc, Printer, blank, concat, group, hard, line, nest, nil, text};
 use super::expr::joined;
 use super::{Formatter, INDENT};
-use crate::ast::*;
 use crate::CommentKind;
+use crate::ast::*;
 use crate::token::TokenKind;
 use ein_base::{Name, Span};
 
@@ -57,7 +57,10 @@ impl Formatter<'_> {
                 self.binding(concat([text("let "), pat, ty]), it.value, end)
             }
             StmtKind::Clause(it) => {
-                let slots_end = self.find(TokenKind::RBracket, it.slots.last().map_or(it.name.span, |slot| slot.span).hi);
+                let slots_end = self.find(
+                    TokenKind::RBracket,
+                    it.slots.last().map_or(it.name.span, |slot| slot.span).hi,
+                );
                 let refs: Vec<&LeftSlot> = it.slots.iter().collect();
                 let head = format!("let {}[", it.name);
                 let slots = self.list(
@@ -83,13 +86,14 @@ impl Formatter<'_> {
             }
             StmtKind::Mod(it) => self.module(it, stmt.span),
             StmtKind::Struct(it) => {
-                let head = format!("{}struct {}{} {{", public(it.public), it.name, generics(&it.generics));
+                let head =
+                    format!("{}struct {}{} {{", public(it.public), it.name, generics(&it.generics));
                 self.fields(&head, &it.fields, end.saturating_sub(1))
             }
             StmtKind::Enum(it) => self.enumeration(it, end),
             StmtKind::Test(it) => {
                 let name = self.source(it.name_span);
-                concat([text(format!("test {name} ")), self.body(it.body)])
+                concat([text(format!("test {name} ")), self.expr(it.body)])
             }
             StmtKind::Expr(e) => {
                 let blocky = matches!(
@@ -106,7 +110,12 @@ impl Formatter<'_> {
                 let doc = if inside {
                     let before = self.leading(self.first_place_of(*e));
                     let doc = self.expr(*e);
-                    concat([text("("), nest(INDENT, concat([hard(), before, doc])), hard(), text(")")])
+                    concat([
+                        text("("),
+                        nest(INDENT, concat([hard(), before, doc])),
+                        hard(),
+                        text(")"),
+                    ])
                 } else {
                     self.expr(*e)
                 };
@@ -140,7 +149,8 @@ impl Formatter<'_> {
             }
             LeftSlotKind::Pack(name) => text(format!("..{name}")),
             LeftSlotKind::Literal(value) => {
-                let sign = if *value < 0 || self.source(slot.span).starts_with('-') { "-" } else { "" };
+                let sign =
+                    if *value < 0 || self.source(slot.span).starts_with('-') { "-" } else { "" };
                 let source = self.source(slot.span);
                 let digits = source.trim_start_matches(|c: char| !c.is_ascii_digit());
                 // A comment may stand between the sign and the digits, and may hold digits.
@@ -177,12 +187,8 @@ impl Formatter<'_> {
             Some(ret) => concat([text(" -> "), self.ty(ret)]),
             None => nil(),
         };
-        concat([params, ret, text(" "), self.body(it.body)])
-    }
-
-    /// The block of a function or test.
-    fn body(&mut self, id: ExprId) -> Doc {
-        self.expr(id)
+        // One group: a body stays on the line of its head only if all of the function does.
+        group(concat([params, ret, text(" "), self.branch(it.body)]))
     }
 
     fn use_tree(&mut self, tree: &UseTree) -> Doc {
@@ -234,7 +240,10 @@ impl Formatter<'_> {
         match self.peek_comment(end) {
             Some(comment)
                 if comment.kind != CommentKind::Block
-                    && self.slice(open, comment.span.lo).bytes().all(|b| matches!(b, b' ' | b'\t' | b'{')) =>
+                    && self
+                        .slice(open, comment.span.lo)
+                        .bytes()
+                        .all(|b| matches!(b, b' ' | b'\t' | b'{')) =>
             {
                 vec![text(" "), self.comment(comment)]
             }
@@ -276,7 +285,9 @@ impl Formatter<'_> {
                 let name = variant.name.span;
                 let hi = match &variant.data {
                     VariantData::Unit => name.hi,
-                    VariantData::Tuple(types) => types.last().map_or(name.hi, |ty| f.ast.ty[*ty].span.hi),
+                    VariantData::Tuple(types) => {
+                        types.last().map_or(name.hi, |ty| f.ast.ty[*ty].span.hi)
+                    }
                     VariantData::Struct(fields) => {
                         fields.last().map_or(name.hi, |field| f.ast.ty[field.ty].span.hi)
                     }
@@ -292,7 +303,9 @@ impl Formatter<'_> {
         match &variant.data {
             VariantData::Unit => text(name.sym.as_str()),
             VariantData::Tuple(types) => {
-                let end = types.last().map_or(0, |ty| self.find(TokenKind::RParen, self.ast.ty[*ty].span.hi));
+                let end = types
+                    .last()
+                    .map_or(0, |ty| self.find(TokenKind::RParen, self.ast.ty[*ty].span.hi));
                 self.list(
                     (&format!("{name}("), ")"),
                     types,
@@ -302,8 +315,9 @@ impl Formatter<'_> {
                 )
             }
             VariantData::Struct(fields) => {
-                let end =
-                    fields.last().map_or(0, |last| self.find(TokenKind::RBrace, self.ast.ty[last.ty].span.hi));
+                let end = fields
+                    .last()
+                    .map_or(0, |last| self.find(TokenKind::RBrace, self.ast.ty[last.ty].span.hi));
                 self.fields(&format!("{name} {{"), fields, end)
             }
         }
@@ -314,7 +328,12 @@ impl Formatter<'_> {
         group(self.block_parts(stmts, tail, span))
     }
 
-    pub(super) fn block_parts(&mut self, stmts: &[StmtId], tail: Option<ExprId>, span: Span) -> Doc {
+    pub(super) fn block_parts(
+        &mut self,
+        stmts: &[StmtId],
+        tail: Option<ExprId>,
+        span: Span,
+    ) -> Doc {
         let outer = std::mem::replace(&mut self.no_struct, false);
         let doc = self.block_inner(stmts, tail, span);
         self.no_struct = outer;
@@ -340,7 +359,8 @@ impl Formatter<'_> {
             (None, None) => end,
         };
         // No blank line is kept after the opening brace.
-        let mut from = self.comments.get(self.next).map_or(first, |c| c.span.lo.min(first)).max(open);
+        let mut from =
+            self.comments.get(self.next).map_or(first, |c| c.span.lo.min(first)).max(open);
         for (i, stmt) in stmts.iter().enumerate() {
             let next = stmts.get(i + 1).copied();
             let until = tail.map_or(end, |tail| self.expr_span(tail).lo);

@@ -128,13 +128,17 @@ impl Formatter<'_> {
                 [only] => concat([text("("), self.pat(*only), text(",)")]),
                 _ => self.pats(("(", ")"), items, span.hi),
             },
-            PatKind::Array { before, rest, after } => self.array_pattern(before, rest.as_ref(), after, span.hi),
+            PatKind::Array { before, rest, after } => {
+                self.array_pattern(before, rest.as_ref(), after, span.hi)
+            }
             PatKind::Path(path) => text(joined(path)),
             PatKind::Variant { path, args } => {
                 let head = format!("{}(", joined(path));
                 self.pats((&head, ")"), args, span.hi)
             }
-            PatKind::Struct { path, fields, rest } => self.struct_pattern(path, fields, *rest, span.hi),
+            PatKind::Struct { path, fields, rest } => {
+                self.struct_pattern(path, fields, *rest, span.hi)
+            }
             PatKind::Or(items) => {
                 let mut docs = Vec::new();
                 for (i, item) in items.iter().enumerate() {
@@ -174,7 +178,13 @@ impl Formatter<'_> {
         )
     }
 
-    fn array_pattern(&mut self, before: &[PatId], rest: Option<&RestPat>, after: &[PatId], end: u32) -> Doc {
+    fn array_pattern(
+        &mut self,
+        before: &[PatId],
+        rest: Option<&RestPat>,
+        after: &[PatId],
+        end: u32,
+    ) -> Doc {
         let items: Vec<Option<PatId>> = before
             .iter()
             .map(|pat| Some(*pat))
@@ -199,7 +209,13 @@ impl Formatter<'_> {
         )
     }
 
-    fn struct_pattern(&mut self, path: &[ein_base::Name], fields: &[(ein_base::Name, PatId)], rest: bool, end: u32) -> Doc {
+    fn struct_pattern(
+        &mut self,
+        path: &[ein_base::Name],
+        fields: &[(ein_base::Name, PatId)],
+        rest: bool,
+        end: u32,
+    ) -> Doc {
         let items: Vec<Option<(ein_base::Name, PatId)>> =
             fields.iter().map(|field| Some(*field)).chain(rest.then_some(None)).collect();
         let head = format!("{} {{", joined(path));
@@ -213,7 +229,9 @@ impl Formatter<'_> {
             },
             |f, item, _| match item {
                 Some((name, pat)) => match &f.ast.pat[pat].kind {
-                    PatKind::Bind { name: bound, ty: None } if bound.sym == name.sym => text(name.sym.as_str()),
+                    PatKind::Bind { name: bound, ty: None } if bound.sym == name.sym => {
+                        text(name.sym.as_str())
+                    }
                     _ => concat([text(format!("{name}: ")), f.pat(pat)]),
                 },
                 None => text(".."),

@@ -119,7 +119,11 @@ impl Lexer<'_> {
         self.report(
             Diagnostic::new(Code::E0102, quote, "this string is not closed")
                 .here("it starts here, and its line ends without a `\"`")
-                .fix("close it; a string stays on one line (`\\n` is a line break)", self.span(end, end), "\""),
+                .fix(
+                    "close it; a string stays on one line (`\\n` is a line break)",
+                    self.span(end, end),
+                    "\"",
+                ),
         );
         let token = self.token(TokenKind::BadStr, start);
         // The report is about this string, not about what comes before it.
@@ -129,10 +133,8 @@ impl Lexer<'_> {
     /// A string in single or curly quotes: one report, and the parser sees a string.
     pub(super) fn foreign_quote(&mut self, quote: char, start: usize) -> Token {
         let rest = self.text.get(self.pos..self.bytes.len()).unwrap_or("");
-        let close = rest
-            .char_indices()
-            .take_while(|(_, c)| *c != '\n')
-            .find(|(_, c)| match quote {
+        let close =
+            rest.char_indices().take_while(|(_, c)| *c != '\n').find(|(_, c)| match quote {
                 '\'' => *c == '\'',
                 '“' | '”' => matches!(c, '“' | '”'),
                 _ => matches!(c, '‘' | '’'),
@@ -142,8 +144,9 @@ impl Lexer<'_> {
             self.pos += at + c.len_utf8();
         }
         let span = self.span(start, self.pos);
-        let mut diagnostic = Diagnostic::new(Code::E0110, span, format!("`{quote}` does not quote a string"))
-            .here("strings are written with `\"`");
+        let mut diagnostic =
+            Diagnostic::new(Code::E0110, span, format!("`{quote}` does not quote a string"))
+                .here("strings are written with `\"`");
         if close.is_some() {
             let fixed = format!("\"{inside}\"");
             diagnostic = diagnostic.fix(format!("write `{fixed}`"), span, fixed);

@@ -42,6 +42,7 @@ fn infix(kind: TokenKind) -> Option<(Infix, u8)> {
 const RANGE: u8 = 6;
 
 /// The comparison that was just parsed, in case another one follows it.
+#[derive(Clone, Copy)]
 struct Comparison {
     op: BinaryOp,
     lhs: Span,
@@ -161,7 +162,9 @@ impl Parser<'_> {
                         return Err(self.fail(
                             Diagnostic::new(Code::E0101, span, "a range has two ends, not three")
                                 .here("this would be a range of ranges")
-                                .help("put one of the ranges in parentheses if that is what is meant"),
+                                .help(
+                                    "put one of the ranges in parentheses if that is what is meant",
+                                ),
                         ));
                     }
                     lhs = self.range(Some(lhs), lo)?;
@@ -181,10 +184,16 @@ impl Parser<'_> {
                     if signed {
                         self.report_signed_power(left, right);
                     }
+                    let mut chained = false;
                     if level == 4 || level == 5 {
-                        last = self.check_chain(last, op, left, right);
+                        let first = last;
+                        last = self.check_chain(first, op, left, right);
+                        chained = last.is_none();
                     }
-                    lhs = self.expr(ExprKind::Binary(op, lhs, rhs), lo)?;
+                    // What a chain would mean is not known: nothing is said about its types.
+                    let kind =
+                        if chained { ExprKind::Error } else { ExprKind::Binary(op, lhs, rhs) };
+                    lhs = self.expr(kind, lo)?;
                 }
             }
         }
@@ -195,7 +204,10 @@ impl Parser<'_> {
         let inclusive = self.at(TokenKind::DotDotEq);
         self.bump();
         let starts = self.kind().starts_expr()
-            && !matches!(self.kind(), TokenKind::DotDot | TokenKind::DotDotEq | TokenKind::Bar | TokenKind::OrOr)
+            && !matches!(
+                self.kind(),
+                TokenKind::DotDot | TokenKind::DotDotEq | TokenKind::Bar | TokenKind::OrOr
+            )
             && !(self.at(TokenKind::LBrace) && self.no_struct);
         let hi = if starts { Some(self.binary(RANGE + 1)?) } else { None };
         if inclusive && hi.is_none() {
@@ -242,7 +254,9 @@ impl Parser<'_> {
                 let span = first.lhs.to(right);
                 self.report(
                     Diagnostic::new(Code::E0111, span, "comparisons cannot be chained")
-                        .here(format!("`{a} {o1} {b}` is a `bool`, and would be compared with `{c}`"))
+                        .here(format!(
+                            "`{a} {o1} {b}` is a `bool`, and would be compared with `{c}`"
+                        ))
                         .fix(format!("write `{both}`"), span, both),
                 );
                 None
@@ -308,9 +322,13 @@ impl Parser<'_> {
             Ok(index) => self.expr(ExprKind::TupleField(base, index, span), lo),
             Err(_) => {
                 self.report(
-                    Diagnostic::new(Code::E0108, span, format!("`{text}` is not the number of a field"))
-                        .here("expected plain digits, as in `t.0`")
-                        .help("the fields of a tuple are `.0`, `.1`, `.2` and so on"),
+                    Diagnostic::new(
+                        Code::E0108,
+                        span,
+                        format!("`{text}` is not the number of a field"),
+                    )
+                    .here("expected plain digits, as in `t.0`")
+                    .help("the fields of a tuple are `.0`, `.1`, `.2` and so on"),
                 );
                 Ok(self.leaf(ExprKind::Error, span))
             }

@@ -23,7 +23,11 @@ impl Parser<'_> {
                 self.report(
                     Diagnostic::new(Code::E0101, span, format!("`pub` cannot stand before {word}"))
                         .here("only `fn`, `const`, `use`, `mod`, `struct` and `enum` are exported")
-                        .fix("leave it out; a value known at compile time may be a `pub const`", place, ""),
+                        .fix(
+                            "leave it out; a value known at compile time may be a `pub const`",
+                            place,
+                            "",
+                        ),
                 );
                 if self.at(TokenKind::Let) { self.let_stmt() } else { self.rule_item() }
             }
@@ -67,9 +71,17 @@ impl Parser<'_> {
         let start = self.anchor;
         let Ok(name) = self.name("the name of the function") else { return Err(StmtKind::Error) };
         let body = self.error_expr();
-        let mut function =
-            Function { public, name, generics: Vec::new(), coords: None, params: Vec::new(), ret: None, body };
-        if self.fn_header(&mut function).is_err() && !self.skip_to(start, &[TokenKind::LBrace], &[]) {
+        let mut function = Function {
+            public,
+            name,
+            generics: Vec::new(),
+            coords: None,
+            params: Vec::new(),
+            ret: None,
+            body,
+        };
+        if self.fn_header(&mut function).is_err() && !self.skip_to(start, &[TokenKind::LBrace], &[])
+        {
             return Err(kind(function));
         }
         match self.nested(Self::block) {
@@ -103,12 +115,17 @@ impl Parser<'_> {
             return Ok(());
         }
         let (span, found) = (self.span_here(), self.found());
-        let diagnostic = Diagnostic::new(Code::E0101, span, format!("expected the body of `{}`, found {found}", function.name))
-            .here("expected `{`");
+        let diagnostic = Diagnostic::new(
+            Code::E0101,
+            span,
+            format!("expected the body of `{}`, found {found}", function.name),
+        )
+        .here("expected `{`");
         let diagnostic = match self.kind() {
             TokenKind::Eq => diagnostic.help("the body is a block: `fn f(x) { x + 1 }`"),
             TokenKind::Colon => diagnostic.fix("the result is declared with `->`", span, "->"),
-            _ => diagnostic.help("every function has a body in braces; its last expression is its value"),
+            _ => diagnostic
+                .help("every function has a body in braces; its last expression is its value"),
         };
         Err(self.fail(diagnostic))
     }
@@ -183,7 +200,8 @@ impl Parser<'_> {
                         .fix("write `::`", span, "::"),
                 ));
             }
-            let alias = if self.eat(TokenKind::As) { Some(self.name("a name after `as`")?) } else { None };
+            let alias =
+                if self.eat(TokenKind::As) { Some(self.name("a name after `as`")?) } else { None };
             break UseKind::Name(alias);
         };
         Ok(UseTree { prefix, kind, span: self.span_from(lo) })
@@ -302,7 +320,11 @@ impl Parser<'_> {
             }
             TokenKind::LBrace => {
                 self.bump();
-                VariantData::Struct(self.declarations(open, TokenKind::RBrace, Self::struct_field)?)
+                VariantData::Struct(self.declarations(
+                    open,
+                    TokenKind::RBrace,
+                    Self::struct_field,
+                )?)
             }
             _ => VariantData::Unit,
         };

@@ -38,43 +38,48 @@ impl Parser<'_> {
         close: TokenKind,
         mut item: impl FnMut(&mut Self) -> Parse<T>,
     ) -> Parse<Vec<T>> {
+        let outer = (self.anchor, self.in_list);
+        self.in_list = Some(close);
+        let items = self.declarations_inner(open, close, &mut item);
+        (self.anchor, self.in_list) = outer;
+        items
+    }
+
+    fn declarations_inner<T>(
+        &mut self,
+        open: Token,
+        close: TokenKind,
+        item: &mut impl FnMut(&mut Self) -> Parse<T>,
+    ) -> Parse<Vec<T>> {
         let mut items = Vec::new();
-        let outer = self.anchor;
-        loop {
-            if self.eat(close) {
-                self.anchor = outer;
-                return Ok(items);
-            }
+        while !self.eat(close) {
             let start = self.pos;
             self.anchor = start;
-            let mut result = item(self);
-            if result.is_ok() && !self.at(TokenKind::Comma) && !self.at(close) {
-                if self.at(TokenKind::Semi) && close == TokenKind::RBrace {
-                    self.report_semicolon_in_list();
-                } else {
-                    // The bracket is of the list, so blame that one if it is not closed.
-                    self.anchor = outer;
-                    if self.is_unclosed_here(open) {
-                        return Err(self.unclosed(open, close));
-                    }
-                    self.anchor = start;
-                    if let Ok(item) = result {
-                        items.push(item);
-                    }
-                    result = Err(self.unclosed(open, close));
+            let mut fine = true;
+            match item(self) {
+                Ok(item) => items.push(item),
+                Err(Reported) => fine = false,
+            }
+            if fine && (self.eat(TokenKind::Comma) || self.at(close)) {
+                continue;
+            }
+            if fine && self.at(TokenKind::Semi) && close == TokenKind::RBrace {
+                self.report_semicolon_in_list();
+                continue;
+            }
+            if fine {
+                let ends = self.is_unclosed_here(open);
+                self.unclosed(open, close);
+                if ends {
+                    return Err(Reported);
                 }
             }
-            match result {
-                Ok(item) => items.push(item),
-                Err(Reported) => {
-                    if !self.skip_to(start, &[], &[TokenKind::Comma, close]) {
-                        self.anchor = outer;
-                        return Err(Reported);
-                    }
-                }
+            if !self.skip_to(start, &[], &[TokenKind::Comma, close]) {
+                return Err(Reported);
             }
             self.eat(TokenKind::Comma);
         }
+        Ok(items)
     }
 
     fn report_semicolon_in_list(&mut self) {

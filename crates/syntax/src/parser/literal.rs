@@ -39,11 +39,15 @@ impl Problem {
     fn diagnostic(self, text: &str, span: Span) -> Diagnostic {
         let message = format!("`{text}` is not a number");
         match self {
-            Problem::TooLarge => {
-                Diagnostic::new(Code::E0108, span, format!("`{text}` is too large"))
-                    .here("no integer type holds this value")
-                    .help("the largest integer is 18446744073709551615 (u64); a float may be larger: `1e30`")
-            }
+            Problem::TooLarge => Diagnostic::new(
+                Code::E0108,
+                span,
+                format!("`{text}` is too large"),
+            )
+            .here("no integer type holds this value")
+            .help(
+                "the largest integer is 18446744073709551615 (u64); a float may be larger: `1e30`",
+            ),
             Problem::NoDigits => Diagnostic::new(Code::E0108, span, message)
                 .here("there are no digits after the prefix")
                 .help("write digits, as in `0xff` or `0b1010`"),
@@ -121,6 +125,10 @@ fn float_kind(text: &str) -> Result<ExprKind, Problem> {
         suffix if FLOATS.contains(&suffix) => Some(Symbol::intern(suffix)),
         suffix => return Err(Problem::Suffix(suffix.into(), true)),
     };
-    let text = if digits.contains('_') { Symbol::intern(&digits.replace('_', "")) } else { Symbol::intern(digits) };
+    let text = if digits.contains('_') {
+        Symbol::intern(&digits.replace('_', ""))
+    } else {
+        Symbol::intern(digits)
+    };
     Ok(ExprKind::Float { text, suffix })
 }

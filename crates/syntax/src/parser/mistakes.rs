@@ -11,10 +11,14 @@ impl Parser<'_> {
         let span = self.span_here();
         let next = self.ahead(1);
         let (message, help) = match self.kind() {
-            TokenKind::For if next.is_name() || matches!(next, TokenKind::LParen | TokenKind::Underscore) => (
-                "Einlang has no `for`",
-                "build an array with `[e | i in 0..n]` or `let a[i in 0..n] = e;`, and reduce one with `sum[i in 0..n](e)`",
-            ),
+            TokenKind::For
+                if next.is_name() || matches!(next, TokenKind::LParen | TokenKind::Underscore) =>
+            {
+                (
+                    "Einlang has no `for`",
+                    "build an array with `[e | i in 0..n]` or `let a[i in 0..n] = e;`, and reduce one with `sum[i in 0..n](e)`",
+                )
+            }
             TokenKind::While if next.starts_expr() => (
                 "Einlang has no `while`",
                 "repeat by recursion, or step by step with a recurrence: `let x[t in 1..n] = f(x[t - 1]);`",
@@ -126,10 +130,14 @@ impl Parser<'_> {
             );
         }
         let diagnostic = if prev.is_infix() {
-            Diagnostic::new(Code::E0101, span, format!("expected an expression after `{operator}`, found {found}"))
-                .here("expected an expression")
-                .label(self.prev_span(), "this operator needs something on its right")
-                .help(format!("write the second operand of `{operator}`, or remove the operator"))
+            Diagnostic::new(
+                Code::E0101,
+                span,
+                format!("expected an expression after `{operator}`, found {found}"),
+            )
+            .here("expected an expression")
+            .label(self.prev_span(), "this operator needs something on its right")
+            .help(format!("write the second operand of `{operator}`, or remove the operator"))
         } else if token.kind.is_infix() || matches!(token.kind, TokenKind::As | TokenKind::In) {
             Diagnostic::new(Code::E0101, span, format!("expected an expression before {found}"))
                 .here("this operator needs something on its left")

@@ -40,9 +40,9 @@ impl Heights {
     }
     fn slots(&self, slots: &[Slot]) -> u16 {
         self.exprs(slots.iter().filter_map(|s| match &s.kind {
-            SlotKind::Expr(e) | SlotKind::Domain { domain: e, .. } | SlotKind::Named { value: e, .. } => {
-                Some(*e)
-            }
+            SlotKind::Expr(e)
+            | SlotKind::Domain { domain: e, .. }
+            | SlotKind::Named { value: e, .. } => Some(*e),
             SlotKind::Pack(_) | SlotKind::Group(_) | SlotKind::Axis(_) => None,
         }))
     }
@@ -126,7 +126,9 @@ impl Heights {
             }
             TypeKind::AnyRank(elem) | TypeKind::Jagged { elem, .. } => self.ty(*elem),
             TypeKind::Tuple(items) => self.tys(items.iter().copied()),
-            TypeKind::Function { params, ret } => self.tys(params.iter().copied()).max(self.ty(*ret)),
+            TypeKind::Function { params, ret } => {
+                self.tys(params.iter().copied()).max(self.ty(*ret))
+            }
             TypeKind::Some { body, .. } => self.ty(*body),
             TypeKind::Error => 0,
         }

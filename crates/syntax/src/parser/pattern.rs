@@ -34,7 +34,11 @@ impl Parser<'_> {
                     _ => self.pat(PatKind::Tuple(items), lo),
                 }
             }
-            TokenKind::Int | TokenKind::Float | TokenKind::Str | TokenKind::True | TokenKind::False
+            TokenKind::Int
+            | TokenKind::Float
+            | TokenKind::Str
+            | TokenKind::True
+            | TokenKind::False
                 if !self.token().first =>
             {
                 let (span, found) = (self.span_here(), self.found());
@@ -46,7 +50,11 @@ impl Parser<'_> {
             }
             _ => {
                 let name = self.name("a name, or a tuple of names")?;
-                let ty = if typed && self.eat(TokenKind::Colon) { Some(self.type_expr()?) } else { None };
+                let ty = if typed && self.eat(TokenKind::Colon) {
+                    Some(self.type_expr()?)
+                } else {
+                    None
+                };
                 self.pat(PatKind::Bind { name, ty }, lo)
             }
         }
@@ -193,17 +201,25 @@ impl Parser<'_> {
                 let span = p.span_from(lo);
                 if let Some(RestPat { span: first, .. }) = rest {
                     p.report(
-                        Diagnostic::new(Code::E0101, span, "an array pattern has one rest, not two")
-                            .here("the second rest")
-                            .label(first, "the first rest")
-                            .help("it could not be known where one ends and the other begins"),
+                        Diagnostic::new(
+                            Code::E0101,
+                            span,
+                            "an array pattern has one rest, not two",
+                        )
+                        .here("the second rest")
+                        .label(first, "the first rest")
+                        .help("it could not be known where one ends and the other begins"),
                     );
                 }
                 rest = Some(RestPat { name, span });
                 return Ok(());
             }
             let pat = p.pattern()?;
-            if rest.is_some() { after.push(pat) } else { before.push(pat) }
+            if rest.is_some() {
+                after.push(pat)
+            } else {
+                before.push(pat)
+            }
             Ok(())
         })?;
         self.pat(PatKind::Array { before, rest, after }, open.start)
@@ -227,7 +243,9 @@ impl Parser<'_> {
         let inclusive = self.at(TokenKind::DotDotEq);
         self.bump();
         let hi = match self.kind() {
-            TokenKind::Int | TokenKind::Float | TokenKind::Str | TokenKind::Minus => Some(self.literal()?),
+            TokenKind::Int | TokenKind::Float | TokenKind::Str | TokenKind::Minus => {
+                Some(self.literal()?)
+            }
             TokenKind::Ident => {
                 let lo = self.lo();
                 let mut path = vec![self.take_name()];

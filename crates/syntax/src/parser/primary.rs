@@ -25,7 +25,7 @@ impl Parser<'_> {
             TokenKind::LParen => self.paren(),
             TokenKind::LBracket => self.array(),
             TokenKind::LBrace => self.block(),
-            TokenKind::If => self.if_expr(),
+            TokenKind::If if !self.is_name_here() => self.if_expr(),
             TokenKind::Match if !self.is_name_here() => self.match_expr(),
             TokenKind::Bar | TokenKind::OrOr => self.closure(),
             TokenKind::Try if !self.is_name_here() => {
@@ -43,7 +43,7 @@ impl Parser<'_> {
     }
 
     /// Whether a keyword that the program took as a name stands where only a name can.
-    fn is_name_here(&self) -> bool {
+    pub(super) fn is_name_here(&self) -> bool {
         self.is_taken(self.kind()) && !self.ahead(1).starts_expr()
     }
 
@@ -95,9 +95,13 @@ impl Parser<'_> {
         let span = self.span_from(lo);
         if !self.hole_ok {
             return Err(self.fail(
-                Diagnostic::new(Code::E0101, span, "`?` stands for an unknown extent, and only in types")
-                    .here("expected an expression")
-                    .help("a named size is written `?n`; a choice is written `if c { a } else { b }`"),
+                Diagnostic::new(
+                    Code::E0101,
+                    span,
+                    "`?` stands for an unknown extent, and only in types",
+                )
+                .here("expected an expression")
+                .help("a named size is written `?n`; a choice is written `if c { a } else { b }`"),
             ));
         }
         Ok(self.leaf(ExprKind::Hole, span))
@@ -130,7 +134,10 @@ impl Parser<'_> {
     fn array(&mut self) -> Parse<ExprId> {
         let open = self.token();
         self.bump();
-        let outer = (std::mem::replace(&mut self.no_struct, false), std::mem::replace(&mut self.hole_ok, false));
+        let outer = (
+            std::mem::replace(&mut self.no_struct, false),
+            std::mem::replace(&mut self.hole_ok, false),
+        );
         let mut items = Vec::new();
         let kind = loop {
             if self.eat(TokenKind::RBracket) {
@@ -153,7 +160,8 @@ impl Parser<'_> {
     fn clauses(&mut self, open: crate::token::Token) -> Parse<Vec<CompClause>> {
         let mut bound = FxHashSet::default();
         let first = self.pos;
-        let clauses = self.list(open, TokenKind::RBracket, |p| p.comprehension_clause(&mut bound))?;
+        let clauses =
+            self.list(open, TokenKind::RBracket, |p| p.comprehension_clause(&mut bound))?;
         if clauses.is_empty() {
             let span = self.token_span(self.tokens[first]);
             return Err(self.fail(
@@ -256,9 +264,10 @@ impl Parser<'_> {
     fn missing_block(&mut self, what: &str, lo: u32, len: u32) -> Reported {
         let span = self.span_here();
         let found = self.found();
-        let mut diagnostic = Diagnostic::new(Code::E0101, span, format!("expected `{{`, found {found}"))
-            .here("expected `{`")
-            .label(Span::new(self.file, lo, lo + len), format!("{what} must be in braces"));
+        let mut diagnostic =
+            Diagnostic::new(Code::E0101, span, format!("expected `{{`, found {found}"))
+                .here("expected `{`")
+                .label(Span::new(self.file, lo, lo + len), format!("{what} must be in braces"));
         diagnostic = if self.at(TokenKind::Eq) {
             diagnostic.fix("`==` compares", span, "==")
         } else {
@@ -275,10 +284,11 @@ impl Parser<'_> {
         if !self.eat(TokenKind::LBrace) {
             return Err(self.unexpected("`{` and the arms of this `match`"));
         }
-        let outer = (self.no_struct, self.hole_ok, self.anchor);
+        let outer = (self.no_struct, self.hole_ok, self.anchor, self.in_list);
         (self.no_struct, self.hole_ok) = (false, false);
+        self.in_list = Some(TokenKind::RBrace);
         let arms = self.arms(open);
-        (self.no_struct, self.hole_ok, self.anchor) = outer;
+        (self.no_struct, self.hole_ok, self.anchor, self.in_list) = outer;
         self.expr(ExprKind::Match { scrutinee, arms: arms? }, lo)
     }
 
@@ -288,7 +298,7 @@ impl Parser<'_> {
             if self.eat(TokenKind::RBrace) {
                 return Ok(arms);
             }
-            if self.at(TokenKind::Eof) {
+            if self.at(TokenKind::Eof) || self.token().first && self.starts_statement() {
                 return Err(self.unclosed(open, TokenKind::RBrace));
             }
             let (start, lo) = (self.pos, self.lo());

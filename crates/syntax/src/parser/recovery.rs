@@ -37,7 +37,7 @@ impl Parser<'_> {
     /// block around it.
     pub(super) fn has_opener(&self) -> bool {
         let close = self.kind();
-        if close == TokenKind::RBrace && self.blocks > 0 {
+        if close == TokenKind::RBrace && self.blocks > 0 || self.in_list == Some(close) {
             return true;
         }
         let mut open = Vec::new();
@@ -68,21 +68,23 @@ impl Parser<'_> {
                     self.bump();
                     return;
                 }
-                TokenKind::RBrace if braces == 0 => {
-                    // Inside a block it ends the block. Outside of any it is part of the mess,
-                    // unless it has a line of its own and so is a mess of its own.
-                    if self.blocks > 0 || token.first || new_line {
-                        return;
-                    }
+                // Inside a block it ends the block. Outside of any it is part of the mess, unless
+                // it has a line of its own and so is a mess of its own.
+                TokenKind::RBrace
+                    if braces == 0 && (self.blocks > 0 || token.first || new_line) =>
+                {
+                    return;
                 }
                 TokenKind::RBrace if braces == 1 && item => {
                     self.bump();
                     return;
                 }
-                _ if token.first && self.pos > start && self.starts_statement() => {
-                    if braces == 0 || self.column(token) <= margin {
-                        return;
-                    }
+                _ if token.first
+                    && self.pos > start
+                    && self.starts_statement()
+                    && (braces == 0 || self.column(token) <= margin) =>
+                {
+                    return;
                 }
                 _ => {}
             }
@@ -95,14 +97,21 @@ impl Parser<'_> {
     /// Skips to one of the tokens in `loose`, at any depth of brackets but outside of braces, or
     /// to one in `strict`, outside of all brackets opened since token `start`. Gives up, and says
     /// so, where the statement must have ended.
-    pub(super) fn skip_to(&mut self, start: usize, loose: &[TokenKind], strict: &[TokenKind]) -> bool {
+    pub(super) fn skip_to(
+        &mut self,
+        start: usize,
+        loose: &[TokenKind],
+        strict: &[TokenKind],
+    ) -> bool {
         let (mut brackets, mut braces) = (0u32, 0u32);
         for token in self.tokens.get(start..self.pos).unwrap_or_default() {
             (brackets, braces) = (after_bracket(brackets, token.kind), after(braces, token.kind));
         }
         loop {
             let token = self.token();
-            if braces == 0 && (loose.contains(&token.kind) || brackets == 0 && strict.contains(&token.kind)) {
+            if braces == 0
+                && (loose.contains(&token.kind) || brackets == 0 && strict.contains(&token.kind))
+            {
                 return true;
             }
             match token.kind {

@@ -3,7 +3,7 @@
 use super::{Parse, Parser, Reported};
 use crate::ast::*;
 use crate::token::TokenKind;
-use ein_base::{Code, Diagnostic, Span};
+use ein_base::{Code, Diagnostic, Help, Span};
 
 /// A statement, or what could be saved of a broken one: then the rest of it must be skipped.
 pub(super) type Statement = Result<StmtKind, StmtKind>;
@@ -53,7 +53,8 @@ impl Parser<'_> {
         (self.no_struct, self.hole_ok, self.anchor) = outer;
         let close = self.token();
         if self.eat(TokenKind::RBrace) {
-            if self.suspect.is_none() && close.first && self.column(close) != self.indentation(open) {
+            if self.suspect.is_none() && close.first && self.column(close) != self.indentation(open)
+            {
                 self.suspect = Some((self.token_span(open), self.token_span(close)));
             }
         } else {
@@ -67,10 +68,18 @@ impl Parser<'_> {
         let (start, lo) = (self.pos, self.lo());
         let outer = std::mem::replace(&mut self.anchor, start);
         (self.no_struct, self.hole_ok, self.angles) = (false, false, false);
+        let list = self.in_list.take();
         if self.depth == 0 {
             self.deep = false;
         }
         let (result, item) = match self.kind() {
+            _ if self.is_name_here() => match self.expr_stmt() {
+                Ok(step) => {
+                    (self.anchor, self.in_list) = (outer, list);
+                    return step;
+                }
+                Err(result) => (result, false),
+            },
             TokenKind::Let => (self.let_stmt(), false),
             TokenKind::Var | TokenKind::Mut if self.at_foreign_let() => (self.foreign_let(), false),
             TokenKind::Const => (self.const_item(false), false),
@@ -84,11 +93,11 @@ impl Parser<'_> {
             TokenKind::Pub => (self.pub_item(), true),
             _ => match self.expr_stmt() {
                 Ok(Step::Tail(tail, _)) => {
-                    self.anchor = outer;
+                    (self.anchor, self.in_list) = (outer, list);
                     return Step::Tail(tail, docs);
                 }
                 Ok(Step::Stmt(stmt)) => {
-                    self.anchor = outer;
+                    (self.anchor, self.in_list) = (outer, list);
                     self.ast.stmt[stmt].docs = docs;
                     return Step::Stmt(stmt);
                 }
@@ -97,7 +106,16 @@ impl Parser<'_> {
         };
         let kind = match result {
             Ok(kind) => {
-                self.end_statement(start);
+                // The value of a block whose `}` is missing: that is what will be reported.
+                let token = self.token();
+                let ends_block = matches!(kind, StmtKind::Expr(_))
+                    && self.blocks > 0
+                    && token.first
+                    && self.starts_statement()
+                    && self.column(token) < self.column(self.tokens[start]);
+                if !ends_block {
+                    self.end_statement(start);
+                }
                 kind
             }
             Err(kind) => {
@@ -105,7 +123,7 @@ impl Parser<'_> {
                 kind
             }
         };
-        self.anchor = outer;
+        (self.anchor, self.in_list) = (outer, list);
         Step::Stmt(self.stmt(kind, lo, docs))
     }
 
@@ -138,20 +156,27 @@ impl Parser<'_> {
     /// Reports a token that cannot follow an expression.
     pub(super) fn unexpected_after_expr(&mut self) -> Reported {
         let help = match self.kind() {
-            TokenKind::Eq => Some("`==` compares; bindings cannot be changed, but a new `let` may shadow an old one"),
+            TokenKind::Eq => Some(
+                "`==` compares; bindings cannot be changed, but a new `let` may shadow an old one",
+            ),
             TokenKind::Question => Some("a choice is written `if c { a } else { b }`"),
             TokenKind::Else => Some("`else` follows an `if`, a `where` or a pipeline"),
-            TokenKind::LBrace => Some("only `if`, `match`, `fn`, `mod` and `test` are followed by a block"),
-            TokenKind::Colon => Some("a type stands after a name that is being bound: `let x: f32 = …`"),
+            TokenKind::LBrace => {
+                Some("only `if`, `match`, `fn`, `mod` and `test` are followed by a block")
+            }
+            TokenKind::Colon => {
+                Some("a type stands after a name that is being bound: `let x: f32 = …`")
+            }
             TokenKind::Arrow | TokenKind::FatArrow => Some("a closure is written `|x| e`"),
             _ => None,
         };
         let before = self.diagnostics.len();
         let reported = self.unexpected("`;` or an operator");
-        if self.diagnostics.len() > before
-            && let (Some(help), Some(last)) = (help, self.diagnostics.pop())
+        if let Some(help) = help
+            && self.diagnostics.len() > before
+            && let Some(last) = self.diagnostics.last_mut()
         {
-            self.diagnostics.push(last.help(help));
+            last.helps.push(Help { text: help.into(), edit: None });
         }
         reported
     }
@@ -237,7 +262,12 @@ impl Parser<'_> {
     }
 
     /// `x = e;`: reported, and read as the `let` it should have been.
-    fn assignment(&mut self, expr: ExprId, start: usize, mark: (usize, usize, usize, usize)) -> Statement {
+    fn assignment(
+        &mut self,
+        expr: ExprId,
+        start: usize,
+        mark: (usize, usize, usize, usize),
+    ) -> Statement {
         let span = self.span_here();
         let target = self.ast.expr[expr].span;
         let place = Span::new(self.file, self.tokens[start].start, self.tokens[start].start);
@@ -256,16 +286,19 @@ impl Parser<'_> {
     fn at_foreign_let(&self) -> bool {
         let binds = self.ahead(1).is_name() || self.ahead(1) == TokenKind::LParen;
         let taken = self.is_taken(self.kind());
-        binds && !taken && !matches!(self.ahead(1), TokenKind::In | TokenKind::As | TokenKind::Where)
+        binds
+            && !taken
+            && !matches!(self.ahead(1), TokenKind::In | TokenKind::As | TokenKind::Where)
     }
 
     /// `var x = 1;` and `mut x = 1;`
     fn foreign_let(&mut self) -> Statement {
         let span = self.span_here();
         let word = self.slice(span);
-        let diagnostic = Diagnostic::new(Code::E0106, span, format!("`{word}` is not a word of Einlang"))
-            .here("bindings are made with `let` and cannot be changed")
-            .fix("write `let`; a later `let` of the same name shadows this one", span, "let");
+        let diagnostic =
+            Diagnostic::new(Code::E0106, span, format!("`{word}` is not a word of Einlang"))
+                .here("bindings are made with `let` and cannot be changed")
+                .fix("write `let`; a later `let` of the same name shadows this one", span, "let");
         self.report(diagnostic);
         self.bump();
         self.let_rest()
@@ -273,7 +306,8 @@ impl Parser<'_> {
 
     pub(super) fn let_stmt(&mut self) -> Statement {
         self.bump();
-        let binds = self.ahead(1).is_name() || matches!(self.ahead(1), TokenKind::LParen | TokenKind::Underscore);
+        let binds = self.ahead(1).is_name()
+            || matches!(self.ahead(1), TokenKind::LParen | TokenKind::Underscore);
         if self.at(TokenKind::Mut) && binds {
             let span = self.span_here();
             let next = self.tokens[self.pos + 1].start;
@@ -291,7 +325,9 @@ impl Parser<'_> {
     }
 
     fn let_rest(&mut self) -> Statement {
-        if self.ahead(1) == TokenKind::LBracket && !matches!(self.kind(), TokenKind::LParen | TokenKind::Eq) {
+        if self.ahead(1) == TokenKind::LBracket
+            && !matches!(self.kind(), TokenKind::LParen | TokenKind::Eq)
+        {
             let Ok(name) = self.name("the name of a tensor") else { return Err(StmtKind::Error) };
             return self.clause(name);
         }
@@ -352,7 +388,8 @@ impl Parser<'_> {
         let slots = match self.list(open, TokenKind::RBracket, Self::left_slot) {
             Ok(slots) => slots,
             Err(Reported) => {
-                let slots = vec![LeftSlot { kind: LeftSlotKind::Error, span: self.token_span(open) }];
+                let slots =
+                    vec![LeftSlot { kind: LeftSlotKind::Error, span: self.token_span(open) }];
                 if !self.skip_to(start, &[TokenKind::Eq], &[]) {
                     let value = self.error_expr();
                     return Err(StmtKind::Clause(Clause { name, slots, value }));

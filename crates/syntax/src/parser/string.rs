@@ -103,16 +103,19 @@ impl Parser<'_> {
                 diagnostic.fix("a brace in a string is written twice", span, twice)
             }
             Some('\'') => diagnostic.fix("`'` needs no escape", span, "'"),
-            _ => diagnostic.help("the escapes are `\\n`, `\\t`, `\\r`, `\\0`, `\\\"`, `\\\\` and `\\u{3b1}`"),
+            _ => diagnostic
+                .help("the escapes are `\\n`, `\\t`, `\\r`, `\\0`, `\\\"`, `\\\\` and `\\u{3b1}`"),
         });
-        // The braces of `\{` still open and close an interpolation.
-        if matches!(after, Some('{' | '}')) { 1 } else { len }
+        if let Some(brace @ ('{' | '}')) = after {
+            out.push(brace);
+        }
+        len
     }
 
     fn unicode_escape(&mut self, pos: usize, rest: &str, out: &mut String) -> usize {
-        let digits = rest[2..].strip_prefix('{').map_or("", |r| {
-            &r[..r.bytes().take_while(u8::is_ascii_hexdigit).count()]
-        });
+        let digits = rest[2..]
+            .strip_prefix('{')
+            .map_or("", |r| &r[..r.bytes().take_while(u8::is_ascii_hexdigit).count()]);
         let braced = rest[2..].starts_with('{');
         let closed = braced && rest[3 + digits.len()..].starts_with('}');
         let len = if braced { 3 + digits.len() + usize::from(closed) } else { 2 };
@@ -129,9 +132,13 @@ impl Parser<'_> {
                     "there is no such character"
                 };
                 self.report(
-                    Diagnostic::new(Code::E0109, span, format!("`{}` is not an escape", &rest[..len]))
-                        .here(here)
-                        .help("a character by its number is written `\\u{3b1}`, up to `\\u{10ffff}`"),
+                    Diagnostic::new(
+                        Code::E0109,
+                        span,
+                        format!("`{}` is not an escape", &rest[..len]),
+                    )
+                    .here(here)
+                    .help("a character by its number is written `\\u{3b1}`, up to `\\u{10ffff}`"),
                 );
             }
         }
@@ -140,7 +147,8 @@ impl Parser<'_> {
 
     /// `{e:spec}` from the brace at `pos`; returns also where the text goes on.
     fn interpolation(&mut self, pos: usize, end: usize) -> (StrPart, usize) {
-        let (tokens, diagnostics, stop) = lexer::lex_interpolation(self.file, self.text, pos + 1, end);
+        let (tokens, diagnostics, stop) =
+            lexer::lex_interpolation(self.file, self.text, pos + 1, end);
         let lexed_badly = !diagnostics.is_empty();
         for diagnostic in diagnostics {
             self.report(diagnostic);
@@ -150,8 +158,10 @@ impl Parser<'_> {
         let outer = std::mem::replace(&mut self.tokens, tokens);
         let state = (self.pos, self.prev_end, self.prev_kind, self.anchor, self.quiet_eof);
         let flags = (self.no_struct, self.hole_ok, self.blocks);
-        (self.pos, self.prev_end, self.prev_kind, self.anchor) = (0, pos as u32 + 1, TokenKind::LBrace, 0);
-        (self.quiet_eof, self.no_struct, self.hole_ok, self.blocks) = (lexed_badly, false, false, 0);
+        (self.pos, self.prev_end, self.prev_kind, self.anchor) =
+            (0, pos as u32 + 1, TokenKind::LBrace, 0);
+        (self.quiet_eof, self.no_struct, self.hole_ok, self.blocks) =
+            (lexed_badly, false, false, 0);
         let expr = if empty {
             self.report_empty_interpolation(pos, stop);
             self.error_expr()
@@ -159,10 +169,8 @@ impl Parser<'_> {
             self.interpolated_expr()
         };
         self.tokens = outer;
-        let deep = self.quiet_eof;
         (self.pos, self.prev_end, self.prev_kind, self.anchor, self.quiet_eof) = state;
         (self.no_struct, self.hole_ok, self.blocks) = flags;
-        let _ = deep;
         let rest = &self.text[stop..end];
         if let Some(spec) = rest.strip_prefix(':') {
             let Some(len) = spec.find('}') else {
@@ -194,13 +202,16 @@ impl Parser<'_> {
         self.report(
             Diagnostic::new(Code::E0101, span, "there is nothing to insert between these braces")
                 .here("expected an expression")
-                .help("braces in a string hold an expression; a brace itself is written twice: `{{`"),
+                .help(
+                    "braces in a string hold an expression; a brace itself is written twice: `{{`",
+                ),
         );
     }
 
     fn report_open_interpolation(&mut self, pos: usize) {
         let span = Span::new(self.file, pos as u32, pos as u32 + 1);
-        let already = self.diagnostics.iter().rev().take(2).any(|d| d.primary.span.lo as usize >= pos);
+        let already =
+            self.diagnostics.iter().rev().take(2).any(|d| d.primary.span.lo as usize >= pos);
         if already {
             return;
         }

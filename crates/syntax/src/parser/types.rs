@@ -17,7 +17,10 @@ impl Parser<'_> {
     }
 
     fn type_inner(&mut self, generic: bool) -> Parse<TypeId> {
-        let outer = (std::mem::replace(&mut self.hole_ok, true), std::mem::replace(&mut self.no_struct, false));
+        let outer = (
+            std::mem::replace(&mut self.hole_ok, true),
+            std::mem::replace(&mut self.no_struct, false),
+        );
         let result = match self.kind() {
             TokenKind::LBracket => self.array_type(),
             TokenKind::LParen => self.paren_type(),
@@ -31,7 +34,9 @@ impl Parser<'_> {
 
     fn missing_type(&mut self) -> super::Reported {
         let span = self.span_here();
-        if self.kind().is_closer() && !self.has_opener() || self.kind().is_keyword() && !self.token().first {
+        if self.kind().is_closer() && !self.has_opener()
+            || self.kind().is_keyword() && !self.token().first
+        {
             return self.unexpected("a type");
         }
         let found = self.found();
@@ -73,7 +78,8 @@ impl Parser<'_> {
         let mut items = Vec::new();
         while !self.eat(TokenKind::Gt) && !self.split(TokenKind::Ge, TokenKind::Eq) {
             items.push(item(self)?);
-            if !self.eat(TokenKind::Comma) && !matches!(self.kind(), TokenKind::Gt | TokenKind::Ge) {
+            if !self.eat(TokenKind::Comma) && !matches!(self.kind(), TokenKind::Gt | TokenKind::Ge)
+            {
                 return Err(self.unclosed(open, TokenKind::Gt));
             }
         }
@@ -128,8 +134,9 @@ impl Parser<'_> {
             let span = self.span_here();
             let found = self.found();
             let comma = self.at(TokenKind::Comma);
-            let diagnostic = Diagnostic::new(Code::E0101, span, format!("expected `;` or `]`, found {found}"))
-                .here("expected `;` before the extents");
+            let diagnostic =
+                Diagnostic::new(Code::E0101, span, format!("expected `;` or `]`, found {found}"))
+                    .here("expected `;` before the extents");
             let diagnostic = if comma {
                 diagnostic.fix("the extents follow a semicolon: `[f32; 2, 3]`", span, ";")
             } else {

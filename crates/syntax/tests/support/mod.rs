@@ -26,17 +26,75 @@ impl Rng {
 }
 
 const NAMES: &[&str] = &[
-    "x", "y", "z", "foo", "batch", "in", "where", "as", "test", "some", "mod", "catch", "λ", "été", "_t", "sum", "max",
-    "a_rather_long_name", "another_name_that_is_long", "i", "j", "k", "W", "self", "crate",
+    "x",
+    "y",
+    "z",
+    "foo",
+    "batch",
+    "in",
+    "where",
+    "as",
+    "test",
+    "some",
+    "mod",
+    "catch",
+    "λ",
+    "été",
+    "_t",
+    "sum",
+    "max",
+    "a_rather_long_name",
+    "another_name_that_is_long",
+    "i",
+    "j",
+    "k",
+    "W",
+    "self",
+    "crate",
 ];
 const LITERALS: &[&str] = &[
-    "0", "1", "42", "0xff", "0b1010", "0o17", "1_000_000", "7i64", "255u8", "1.5", "2.5e3", "1e-5", "2.5f64", "3f32", "1bf16",
-    "true", "false", "\"\"", "\"plain\"", "\"a{x}b\"", "\"{x:.2f}|{n:05d}\"", "\"{{}}\\n\\u{3b1}\"", "\"{(3, \"y\")}\"",
-    "\"{if a { 1 } else { \"{b:>8}\" }}\"", "\"{x[i]:*^+08.3e}\"",
+    "0",
+    "1",
+    "42",
+    "0xff",
+    "0b1010",
+    "0o17",
+    "1_000_000",
+    "7i64",
+    "255u8",
+    "1.5",
+    "2.5e3",
+    "1e-5",
+    "2.5f64",
+    "3f32",
+    "1bf16",
+    "true",
+    "false",
+    "\"\"",
+    "\"plain\"",
+    "\"a{x}b\"",
+    "\"{x:.2f}|{n:05d}\"",
+    "\"{{}}\\n\\u{3b1}\"",
+    "\"{(3, \"y\")}\"",
+    "\"{if a { 1 } else { \"{b:>8}\" }}\"",
+    "\"{x[i]:*^+08.3e}\"",
 ];
 const BINARY: &[(&str, u8)] = &[
-    ("||", 2), ("&&", 3), ("==", 4), ("!=", 4), ("<", 5), (">", 5), ("<=", 5), (">=", 5), ("in", 5), ("+", 7), ("-", 7),
-    ("*", 8), ("/", 8), ("%", 8), ("**", 9),
+    ("||", 2),
+    ("&&", 3),
+    ("==", 4),
+    ("!=", 4),
+    ("<", 5),
+    (">", 5),
+    ("<=", 5),
+    (">=", 5),
+    ("in", 5),
+    ("+", 7),
+    ("-", 7),
+    ("*", 8),
+    ("/", 8),
+    ("%", 8),
+    ("**", 9),
 ];
 
 /// Writes a random program. With comments, some stand between any two tokens.
@@ -51,8 +109,15 @@ pub fn program(seed: u64, comments: bool) -> String {
     for token in out {
         if comments && rng.chance(7) {
             text.push_str(rng.pick(&[
-                "// line\n", "/* block */", "/* two\n   lines */", "/// doc\n", "//! file\n", "\n// own line\n", "\n\n/// doc own\n",
-                "/* a */ /* b */", "\n/* own */\n",
+                "// line\n",
+                "/* block */",
+                "/* two\n   lines */",
+                "/// doc\n",
+                "//! file\n",
+                "\n// own line\n",
+                "\n\n/// doc own\n",
+                "/* a */ /* b */",
+                "\n/* own */\n",
             ]));
         }
         text.push_str(&token);
@@ -96,7 +161,10 @@ impl Gen {
 
     fn stmt(&mut self, depth: usize, top: bool) {
         if self.rng.chance(10) {
-            let doc = self.rng.pick(&["\n/// documented\n", "\n//! file\n", "\n// remark\n", "\n\n/* block */\n"]).to_string();
+            let doc = self
+                .rng
+                .pick(&["\n/// documented\n", "\n//! file\n", "\n// remark\n", "\n\n/* block */\n"])
+                .to_string();
             self.out.push(doc);
         }
         match self.rng.below(if top { 16 } else { 10 }) {

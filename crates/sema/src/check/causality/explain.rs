@@ -87,16 +87,26 @@ impl Cx<'_> {
         point: &str,
     ) -> Diagnostic {
         let text = &read.text;
-        let (what, _) = &read.unknown[0];
+        // The first axis on which the data decides.
+        let axis = read
+            .distance
+            .iter()
+            .position(|distance| distance.as_constant().is_none_or(|distance| distance != 0))
+            .unwrap_or(0);
+        let what = read.at.get(axis).map_or_else(|| "…".to_string(), |at| self.show_size(at));
+        let slots = &tensor.clauses[read.clause].slots;
+        let own = match slots.get(axis) {
+            Some(ClauseSlot::Loop(binder)) => self.out.vars[binder.var].name.to_string(),
+            Some(ClauseSlot::Point(at)) => at.to_string(),
+            None => "…".into(),
+        };
         let mut names: Vec<String> = Vec::new();
-        for known in read.unknown.iter().flat_map(|(_, names)| names) {
+        for known in &read.unknown {
             let known = format!("`{known}`");
             if !names.contains(&known) {
                 names.push(known);
             }
         }
-        let index = self.only_loop(tensor, read.clause);
-        let index = index.map_or_else(|| "…".to_string(), |index| index.to_string());
         error(
             Code::E0604,
             read.span,
@@ -109,7 +119,7 @@ impl Cx<'_> {
         .label(self.point_span(tensor, read.clause), format!("defines `{point}`"))
         .note(format!("`{text}` may be `{point}` itself, or a point that needs it"))
         .help(format!(
-            "read it only where it is earlier: `if {what} < {index} {{ {text} }} else {{ … }}`"
+            "read it only where it is earlier: `if {what} < {own} {{ {text} }} else {{ … }}`"
         ))
     }
 

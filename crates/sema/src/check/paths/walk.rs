@@ -1,6 +1,6 @@
 //! The walk: every expression with the facts of its path.
 
-use super::{Path, Visit, is_integer, peel, same};
+use super::{Domain, Path, Visit, is_integer, peel, same};
 use crate::check::Cx;
 use ein_ir::size;
 use ein_ir::tensor::walk::each_child_mut;
