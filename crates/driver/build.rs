@@ -11,9 +11,9 @@ fn main() -> io::Result<()> {
 
     let mut files = Vec::new();
     collect(&root, &mut files)?;
-    files.sort();
 
     let mut table = String::from("pub(super) static FILES: &[(&str, &str)] = &[\n");
+    let mut named = Vec::new();
     for file in &files {
         let parts: Vec<_> = file
             .strip_prefix(&root)
@@ -21,7 +21,12 @@ fn main() -> io::Result<()> {
             .components()
             .map(|part| part.as_os_str().to_string_lossy())
             .collect();
-        let _ = writeln!(table, "    ({:?}, include_str!({:?})),", parts.join("/"), file);
+        named.push((parts.join("/"), file));
+    }
+    // Looked up by binary search on the name.
+    named.sort();
+    for (name, file) in named {
+        let _ = writeln!(table, "    ({name:?}, include_str!({file:?})),");
     }
     table.push_str("];\n");
 

@@ -3,6 +3,9 @@
 //!
 //! Does not know: anything below the driver.
 
+pub mod brute;
+pub mod compare;
+pub mod generate;
 pub mod kinds;
 pub mod pages;
 pub mod section;

@@ -156,7 +156,10 @@ codes! {
     E0603 "a recurrence in two directions"
     E0604 "a recurrence at a point that only the data knows"
 
-    E0701 "a derivative request that is not available"
+    E0701 "a derivative of something without a name"
+    E0702 "a derivative of a constant"
+    E0703 "an operation without a derivative"
+    E0704 "a tangent rule that is not linear"
 
     E0801 "an index out of bounds"
     E0802 "integer overflow"
@@ -183,6 +186,7 @@ codes! {
     W0202 "a region that no clause covers"
     W0203 "an arm that is never reached"
     W0301 "a suspicious broadcast"
+    W0401 "a derivative that is always zero"
 }
 
 impl Code {

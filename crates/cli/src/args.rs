@@ -32,10 +32,11 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a program.
-    #[command(hide = true)]
     Run(Box<RunArgs>),
     /// Report everything that is wrong with programs, without running them.
     Check(CheckArgs),
+    /// Run the `test "…" { … }` blocks of programs and the examples in their documentation.
+    Test(TestArgs),
     /// Bring programs into the one canonical format; comments are kept.
     Fmt(FmtArgs),
     /// Explain an error code, with an example that fails and one that passes.
@@ -61,6 +62,31 @@ pub struct CheckArgs {
     /// standard output.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub message_format: MessageFormat,
+    /// Print what is known of each program, one JSON object per line: the type, layout and shape of
+    /// its top-level bindings, and whether each read stays in bounds.
+    #[arg(long, value_name = "FORMAT")]
+    pub facts: Option<FactsFormat>,
+    /// List every read: proved to stay in bounds, checked at run time, or refuted.
+    #[arg(long)]
+    pub bounds: bool,
+    /// List every operand that is repeated along an index that it does not have.
+    #[arg(long)]
+    pub broadcasts: bool,
+}
+
+/// How facts are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FactsFormat {
+    /// For tools.
+    Json,
+}
+
+/// `einlang test`
+#[derive(Args, Debug)]
+pub struct TestArgs {
+    /// Programs, or directories that are searched for `.ein` files.
+    #[arg(value_name = "PATH", default_value = ".")]
+    pub paths: Vec<PathBuf>,
 }
 
 /// How diagnostics are shown.
@@ -109,6 +135,8 @@ pub struct DumpArgs {
 pub enum DumpKind {
     /// The tree, as it was parsed.
     Ast,
+    /// The checked program: tensor IR.
+    Ir,
 }
 
 /// The arguments with `run` put in where a program stands in the place of a command:

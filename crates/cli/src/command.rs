@@ -5,6 +5,7 @@ mod dump;
 mod explain;
 mod fmt;
 mod run;
+mod test;
 
 use crate::args::{Cli, Command};
 use crate::exit::Exit;
@@ -20,6 +21,7 @@ pub fn run(command: Command) -> Exit {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Test(args) => test::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Dump(args) => dump::run(&args),

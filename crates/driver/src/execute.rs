@@ -2,7 +2,7 @@
 
 use crate::guard::STACK_BYTES;
 use crate::run::{InputValue, RunOptions};
-use crate::{CheckReport, Compiled, InternalError, Session, guarded, json};
+use crate::{CheckReport, Compiled, InternalError, Session, examples, guarded, json, library};
 use ein_base::{Code, Diagnostic, Symbol};
 use ein_interp::{Host, InputError, Outcome, Value};
 use ein_ir::tensor::{Program, Type, VarId};
@@ -54,15 +54,15 @@ impl Session {
             let mut report = RunReport::default();
             let names: FxHashSet<Symbol> =
                 options.inputs.iter().map(|(name, _)| Symbol::intern(name)).collect();
-            let compiled = self.compile(input, &names, &mut report.checked.diagnostics);
+            let compiled = self.compile(input, &names, &mut report.checked.diagnostics)?;
             report.phases.push(("check", started.elapsed()));
-            let Some(mut compiled) = compiled else { return report };
+            let Some(mut compiled) = compiled else { return Ok(report) };
             if report.checked.has_errors() {
-                return report;
+                return Ok(report);
             }
             if let Err(unknown) = observe(&mut compiled.program, options) {
                 report.failure = Some(*unknown);
-                return report;
+                return Ok(report);
             }
             let started = Instant::now();
             let memory = memory(options);
@@ -71,11 +71,13 @@ impl Session {
             let outcome = ein_interp::run(&compiled.program, &settings, &mut host);
             report.phases.push(("run", started.elapsed()));
             self.finish(&compiled.program, options, outcome, &mut report);
-            report
+            Ok(report)
         })
+        .flatten()
     }
 
-    /// Runs the `test` blocks of a program.
+    /// Runs the `test` blocks of a program, then the examples in its documentation. Of a file of
+    /// the library only the examples are run: by itself it is no program.
     pub fn test(
         &mut self,
         input: &crate::Input,
@@ -85,23 +87,53 @@ impl Session {
         guarded(|| {
             let mut checked = CheckReport::default();
             let mut results = Vec::new();
-            let names = FxHashSet::default();
-            let compiled = self.compile(input, &names, &mut checked.diagnostics);
-            let Some(compiled) = compiled else { return (checked, results) };
-            if checked.has_errors() {
-                return (checked, results);
+            let root = match self.load(input) {
+                Ok(root) => root,
+                Err(unreadable) => return Ok((CheckReport::from(vec![*unreadable]), results)),
+            };
+            let none = FxHashSet::default();
+            if !library::holds(&self.files.file(root).text) {
+                let compiled = self.compile_file(root, &none, &mut checked.diagnostics)?;
+                if checked.has_errors() {
+                    return Ok((checked, results));
+                }
+                for (at, (name, _, _)) in compiled.program.tests.iter().enumerate() {
+                    let failure = self.attempt(&compiled, options, print, Some(at));
+                    results.push(TestResult { name: name.to_string(), failure });
+                }
             }
-            for (at, (name, _, _)) in compiled.program.tests.iter().enumerate() {
-                let memory = memory(options);
-                let interrupted = Arc::new(AtomicBool::new(false));
-                let settings = self.settings(&compiled, options, memory.clone(), interrupted);
-                let mut host = Outside { print: &mut *print, options, memory };
-                let outcome =
-                    ein_interp::run_test(&compiled.program, &settings, &mut host, at);
-                results.push(TestResult { name: name.to_string(), failure: outcome.error });
+            for example in examples::of(&self.files, root) {
+                let file = example.add(&mut self.files, root);
+                let mut diagnostics = Vec::new();
+                let compiled = self.compile_file(file, &none, &mut diagnostics)?;
+                let failure = match diagnostics.into_iter().find(Diagnostic::is_error) {
+                    Some(error) => Some(error),
+                    None => self.attempt(&compiled, options, print, None),
+                };
+                results.push(TestResult { name: example.name(), failure });
             }
-            (checked, results)
+            Ok((checked, results))
         })
+        .flatten()
+    }
+
+    /// Runs a test of a program, or the program itself; gives what stopped it.
+    fn attempt(
+        &self,
+        compiled: &Compiled,
+        options: &RunOptions,
+        print: &mut (dyn FnMut(&str) + Send),
+        test: Option<usize>,
+    ) -> Option<Diagnostic> {
+        let memory = memory(options);
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let settings = self.settings(compiled, options, memory.clone(), interrupted);
+        let mut host = Outside { print, options, memory };
+        let outcome = match test {
+            Some(at) => ein_interp::run_test(&compiled.program, &settings, &mut host, at),
+            None => ein_interp::run(&compiled.program, &settings, &mut host),
+        };
+        outcome.error
     }
 
     fn settings(

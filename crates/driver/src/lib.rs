@@ -6,8 +6,10 @@
 //!
 //! Does not know: command-line arguments, protocols.
 
-pub mod explain;
+mod examples;
 mod execute;
+pub mod explain;
+mod facts;
 mod fmt;
 mod guard;
 pub mod json;
@@ -19,12 +21,14 @@ mod sources;
 
 pub use ein_base::{Code, Diagnostic, Severity, SourceError, SourceMap, Stage};
 pub use execute::{RunReport, TestResult};
+pub use facts::FileFacts;
 pub use fmt::{Formatted, format_file, format_text, program_files};
 pub use guard::{InternalError, THREAD_NAME, guarded};
 pub use run::{Access, Engine, InputValue, RunOptions};
 pub use sources::{FileSources, decode, read_file, read_stream};
 
 use ein_base::{FileId, Sources, Span, Symbol};
+use ein_ir::tensor;
 use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,7 +62,7 @@ pub struct Session {
 /// A checked program, ready to run.
 #[derive(Debug)]
 struct Compiled {
-    program: ein_ir::tensor::Program,
+    program: tensor::Program,
     /// Where the program lies: relative paths start here.
     directory: PathBuf,
 }
@@ -69,6 +73,14 @@ struct Compiled {
 pub struct CheckReport {
     /// In the order in which they are shown.
     pub diagnostics: Vec<Diagnostic>,
+    /// What is known of each program that could be read, in the order in which they were given.
+    pub facts: Vec<FileFacts>,
+}
+
+impl From<Vec<Diagnostic>> for CheckReport {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        Self { diagnostics, facts: Vec::new() }
+    }
 }
 
 impl CheckReport {
@@ -105,33 +117,46 @@ impl Session {
         guarded(|| {
             let mut report = CheckReport::default();
             for input in inputs {
-                self.check_one(input, &mut report.diagnostics);
+                self.check_one(input, &mut report)?;
             }
             order::sort(&self.files, &mut report.diagnostics);
-            report
+            Ok(report)
         })
+        .flatten()
     }
 
-    fn check_one(&mut self, input: &Input, diagnostics: &mut Vec<Diagnostic>) {
+    fn check_one(&mut self, input: &Input, report: &mut CheckReport) -> Result<(), InternalError> {
         let root = match self.load(input) {
             Ok(root) => root,
-            Err(unreadable) => return diagnostics.push(*unreadable),
+            Err(unreadable) => {
+                report.diagnostics.push(*unreadable);
+                return Ok(());
+            }
         };
-        self.analyse(root, &FxHashSet::default(), diagnostics);
+        let checked = self.analyse(root, &FxHashSet::default(), &mut report.diagnostics)?;
+        report.facts.push(FileFacts { file: root, report: checked.report });
+        Ok(())
     }
 
-    /// Resolves and checks a program whose file is loaded.
+    /// Resolves and checks a program whose file is loaded; gives what came of it.
     fn analyse(
         &mut self,
         root: FileId,
         inputs: &FxHashSet<Symbol>,
         diagnostics: &mut Vec<Diagnostic>,
-    ) -> ein_sema::check::Checked {
+    ) -> Result<ein_sema::check::Checked, InternalError> {
+        let before = diagnostics.len();
         let resolved = ein_sema::resolve::resolve(&mut self.files, root, &self.sources);
         diagnostics.extend(resolved.diagnostics);
         let mut checked = ein_sema::check::check(&resolved.program, inputs);
         diagnostics.append(&mut checked.diagnostics);
-        checked
+        if cfg!(debug_assertions) && !diagnostics[before..].iter().any(Diagnostic::is_error) {
+            verified(&checked.program)?;
+        }
+        if !diagnostics[before..].iter().any(Diagnostic::is_error) {
+            diagnostics.extend(ein_transform::autodiff::run(&mut checked.program));
+        }
+        Ok(checked)
     }
 
     /// Loads, resolves and checks a program; `None` if its file cannot be read. `inputs` names the
@@ -141,15 +166,25 @@ impl Session {
         input: &Input,
         inputs: &FxHashSet<Symbol>,
         diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<Compiled> {
+    ) -> Result<Option<Compiled>, InternalError> {
         let root = match self.load(input) {
             Ok(root) => root,
             Err(unreadable) => {
                 diagnostics.push(*unreadable);
-                return None;
+                return Ok(None);
             }
         };
-        let checked = self.analyse(root, inputs, diagnostics);
+        self.compile_file(root, inputs, diagnostics).map(Some)
+    }
+
+    /// Resolves and checks a program whose file is loaded.
+    fn compile_file(
+        &mut self,
+        root: FileId,
+        inputs: &FxHashSet<Symbol>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Compiled, InternalError> {
+        let checked = self.analyse(root, inputs, diagnostics)?;
         order::sort(&self.files, diagnostics);
         let directory = match &self.files.file(root).path {
             Some(path) => match path.parent() {
@@ -158,20 +193,35 @@ impl Session {
             },
             None => PathBuf::from("."),
         };
-        Some(Compiled { program: checked.program, directory })
+        Ok(Compiled { program: checked.program, directory })
     }
 
     /// The tree of a file, as text, with what the parser had to say.
     pub fn dump_ast(&mut self, input: &Input) -> Result<(String, CheckReport), InternalError> {
         guarded(|| match self.load(input) {
-            Err(unreadable) => (String::new(), CheckReport { diagnostics: vec![*unreadable] }),
+            Err(unreadable) => (String::new(), CheckReport::from(vec![*unreadable])),
             Ok(root) => {
                 let parsed = ein_syntax::parse(root, &self.files.file(root).text);
-                let mut report = CheckReport { diagnostics: parsed.diagnostics };
+                let mut report = CheckReport::from(parsed.diagnostics);
                 order::sort(&self.files, &mut report.diagnostics);
                 (ein_syntax::dump(&parsed.ast), report)
             }
         })
+    }
+
+    /// The tensor IR of a program, as text; none if it is rejected.
+    pub fn dump_ir(&mut self, input: &Input) -> Result<(String, CheckReport), InternalError> {
+        guarded(|| {
+            let mut report = CheckReport::default();
+            let compiled =
+                self.compile(input, &FxHashSet::default(), &mut report.diagnostics)?;
+            let text = match compiled {
+                Some(compiled) if !report.has_errors() => tensor::print::print(&compiled.program),
+                Some(_) | None => String::new(),
+            };
+            Ok((text, report))
+        })
+        .flatten()
     }
 
     /// Renders diagnostics of this session.
@@ -196,6 +246,15 @@ impl Session {
             }
         }
     }
+}
+
+/// Holds the checker to the rules of tensor IR: what it accepts without errors keeps them.
+fn verified(program: &tensor::Program) -> Result<(), InternalError> {
+    tensor::verify::verify(program).map_err(|violations| {
+        let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        let first = lines.first().cloned().unwrap_or_default();
+        InternalError { place: format!("tensor IR, {first}"), detail: lines.join("\n  ") }
+    })
 }
 
 /// A program that cannot be read.

@@ -11,6 +11,11 @@ pub fn text(path: &str) -> Option<&'static str> {
     files.get(at).map(|(_, text)| *text)
 }
 
+/// Whether a text is that of a library file.
+pub fn holds(text: &str) -> bool {
+    files().iter().any(|(_, own)| *own == text)
+}
+
 /// Every library file with its text, ordered by path.
 pub fn files() -> &'static [(&'static str, &'static str)] {
     table::FILES

@@ -13,7 +13,7 @@ use crate::index::from_end;
 use crate::machine::Machine;
 use crate::stop::{BadRead, Stop, show_shape};
 use crate::text::equal;
-use crate::value::Value;
+use crate::value::{Closure, Value};
 
 impl<'p> Machine<'p> {
     /// Evaluates the arguments and does it.
@@ -81,6 +81,11 @@ impl<'p> Machine<'p> {
             (HostOp::Convert, [value]) => {
                 let name = self.name_of(&args[0]).map_or(String::new(), |name| format!("`{name}`"));
                 self.convert(value.clone(), &e.ty, &name, span)
+            }
+            (HostOp::ZerosLike, [value]) => Ok(self.zeros_like(value, span)?),
+            (HostOp::MergeClosures, [Value::Closure(a), Value::Closure(b)]) => {
+                let captures = a.captures.iter().chain(&b.captures).cloned().collect();
+                Ok(Value::Closure(std::sync::Arc::new(Closure { func: a.func, captures })))
             }
             (HostOp::Io(op), values) => self.file_op(*op, values, e),
             (op, values) => {

@@ -34,6 +34,7 @@ mod stack;
 mod stop;
 mod text;
 mod value;
+mod zeros;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -85,6 +85,9 @@ pub struct Func {
     pub body: Expr,
     /// How many local slots it needs.
     pub slots: u32,
+    /// What computes its tangent, if its author wrote a rule: takes the parameters, then their
+    /// tangents.
+    pub rule: Option<FuncId>,
 }
 
 /// A variable.
@@ -647,6 +650,10 @@ pub enum HostOp {
     Iota,
     /// A conversion of a whole value to the node's type: elements, jagged to rectangular, rank.
     Convert,
+    /// Zeros in the shape of a value, part by part.
+    ZerosLike,
+    /// One function value with what two of them captured.
+    MergeClosures,
     /// File functions of `std::io`.
     Io(IoOp),
 }

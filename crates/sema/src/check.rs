@@ -31,9 +31,11 @@ mod causality;
 mod close;
 mod coerce;
 mod comprehension;
+mod construct;
 mod consts;
 mod data;
 mod define;
+mod derivative;
 mod exhaustive;
 mod expr;
 mod facts;
@@ -48,6 +50,7 @@ mod literal;
 mod matching;
 mod matrix;
 mod packs;
+mod parts;
 mod paths;
 mod pattern;
 mod pipe;
@@ -62,7 +65,7 @@ mod symbolic;
 mod template;
 mod types;
 
-pub use facts::Report;
+pub use facts::{BindingFact, Broadcast, ReadFact, Report, Verdict};
 
 /// A checked program.
 #[derive(Debug)]
@@ -210,8 +213,14 @@ struct FnState {
     facts: Facts,
     /// Statements to run before the expression being built, by scope.
     pending: Vec<Vec<Stmt>>,
+    /// Variables that hold parts of structs and tuples.
+    parts: FxHashMap<parts::Part, VarId>,
+    /// The scopes of variables that patterns bind.
+    frames: FxHashMap<VarId, usize>,
     /// Extents of coordinates that were seen in this scope: for `extent(c)` and `k in c`.
     extents: Vec<CoordExtent>,
+    /// In a tangent rule: its parameters and their tangents.
+    rule: Option<Vec<(LocalId, VarId)>>,
     /// The calls through which this body is being checked, outermost first.
     instantiated_at: Vec<(Symbol, Span)>,
 }

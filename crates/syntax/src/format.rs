@@ -6,6 +6,7 @@
 //! they were written.
 
 mod comments;
+mod control;
 mod doc;
 mod expr;
 mod paren;

@@ -318,7 +318,7 @@ impl<'t> Lexer<'t> {
 
     fn push_comment(&mut self, kind: CommentKind, start: usize, end: usize) {
         let span = self.span(start, end);
-        self.comments.push(Comment { kind, span, own_line: self.first });
+        self.comments.push(Comment { kind, span });
     }
 
     fn punctuation(&self, byte: u8) -> Option<(TokenKind, usize)> {

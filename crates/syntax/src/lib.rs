@@ -38,8 +38,6 @@ pub struct Comment {
     pub kind: CommentKind,
     /// Where it stands, markers included, the end of the line not.
     pub span: Span,
-    /// Whether nothing but comments stands before it on its line.
-    pub own_line: bool,
 }
 
 /// The kinds of comment.

@@ -386,7 +386,8 @@ impl<'t> Parser<'t> {
         Doc { text: Symbol::intern(text), span }
     }
 
-    /// The documentation between the last token and the current one.
+    /// The documentation between the last statement and the current token. What follows something
+    /// on its line is a remark about that.
     fn docs(&mut self) -> Vec<Doc> {
         let start = self.lo();
         let mut docs = Vec::new();
@@ -395,9 +396,12 @@ impl<'t> Parser<'t> {
                 break;
             }
             self.next_comment += 1;
-            let documents = comment.kind == CommentKind::Doc && comment.own_line;
-            if documents && comment.span.lo >= self.prev_end {
-                docs.push(self.doc(comment.span));
+            let end = self.prev_end;
+            if comment.kind == CommentKind::Doc && comment.span.lo >= end {
+                let between = Span::new(self.file, end, comment.span.lo);
+                if end == 0 || self.slice(between).contains('\n') {
+                    docs.push(self.doc(comment.span));
+                }
             }
         }
         docs

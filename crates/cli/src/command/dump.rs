@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::output;
 use ein_driver::{FileSources, Options, Session};
 
-/// Runs the command. What can be shown is shown, also of a program with errors.
+/// Runs the command. Of a program with errors the tree is shown as far as it goes.
 pub fn run(args: &DumpArgs) -> Exit {
     let input = match super::input(&args.file) {
         Ok(input) => input,
@@ -14,6 +14,7 @@ pub fn run(args: &DumpArgs) -> Exit {
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     let dumped = match args.what {
         DumpKind::Ast => session.dump_ast(&input),
+        DumpKind::Ir => session.dump_ir(&input),
     };
     match dumped {
         Ok((text, report)) => {

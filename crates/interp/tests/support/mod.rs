@@ -212,6 +212,7 @@ impl Build {
             ret: body.ty.clone(),
             body,
             slots,
+            rule: None,
         })
     }
 

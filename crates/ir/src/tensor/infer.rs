@@ -116,6 +116,8 @@ fn host(op: &HostOp) -> Option<Type> {
         | HostOp::Compress
         | HostOp::Iota
         | HostOp::Convert
+        | HostOp::ZerosLike
+        | HostOp::MergeClosures
         | HostOp::Io(_) => None,
     }
 }

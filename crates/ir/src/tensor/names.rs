@@ -5,7 +5,7 @@ use ein_base::{Idx, Symbol};
 use std::fmt::Write;
 
 /// The operations of the run-time library that carry nothing.
-pub(super) const HOST: [(&str, HostOp); 16] = [
+pub(super) const HOST: [(&str, HostOp); 18] = [
     ("print", HostOp::Print),
     ("assert", HostOp::Assert),
     ("len", HostOp::Len),
@@ -22,6 +22,8 @@ pub(super) const HOST: [(&str, HostOp); 16] = [
     ("compress", HostOp::Compress),
     ("iota", HostOp::Iota),
     ("convert", HostOp::Convert),
+    ("zeros_like", HostOp::ZerosLike),
+    ("merge_closures", HostOp::MergeClosures),
 ];
 
 /// The file functions.
@@ -70,7 +72,9 @@ pub(super) fn host_name(op: &HostOp) -> String {
         | HostOp::Reshape
         | HostOp::Compress
         | HostOp::Iota
-        | HostOp::Convert => {
+        | HostOp::Convert
+        | HostOp::ZerosLike
+        | HostOp::MergeClosures => {
             HOST.iter().find(|(_, other)| other == op).map_or("?", |(name, _)| name).into()
         }
     }

@@ -246,9 +246,11 @@ impl Cx<'_> {
                 if s == ScalarType::Bool && !matches!(op, B::Eq | B::Ne) {
                     return self.no_operator(op, &x, &y, span);
                 }
-                return self.pointwise(vec![x, y], span, |cx, args| {
-                    cx.decide(scalar_op, args, span)
-                });
+                let build = |cx: &mut Self, args| cx.decide(scalar_op, args, span);
+                return match op {
+                    B::Eq | B::Ne => self.pointwise_equality(vec![x, y], span, build),
+                    _ => self.pointwise(vec![x, y], span, build),
+                };
             }
             (Some(s), Some(t)) if super::is_numeric(s) && super::is_numeric(t) => {
                 let d = self.different_numbers(op, &x, &y);

@@ -1,7 +1,7 @@
 //! Built-ins.
 
 use super::{Cx, error};
-use crate::hir::{Arg, Builtin, CoordArg, ExprId, ExprKind as H, Io};
+use crate::hir::{Arg, Builtin, CoordArg, ExprId, Io};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{
@@ -33,7 +33,9 @@ impl Cx<'_> {
                     .here("a value from outside")
                     .help("write `let x: [f32; ?, ?] = input();` at the top level"),
             ),
-            Builtin::Jvp | Builtin::Vjp | Builtin::Hessian => self.no_derivatives(span),
+            Builtin::Jvp | Builtin::Vjp | Builtin::Hessian => {
+                self.derivative_product(builtin, args, span)
+            }
             Builtin::Binary(op) => {
                 let (a, b) = match args {
                     [a, b] => (a.value, b.value),
@@ -142,8 +144,12 @@ impl Cx<'_> {
                 Err(args) => self.wrong_count(op.as_str(), 2, args.len(), span),
             },
             Builtin::Io(io) => self.io(io, args, span),
-            Builtin::Jvp | Builtin::Vjp | Builtin::Hessian => self.no_derivatives(span),
-            Builtin::Rerank | Builtin::Blocks | Builtin::Input => self.fail(
+            Builtin::Rerank
+            | Builtin::Blocks
+            | Builtin::Input
+            | Builtin::Jvp
+            | Builtin::Vjp
+            | Builtin::Hessian => self.fail(
                 error(Code::E0510, span, "this built-in cannot be used as a function value")
                     .here("used as a value")
                     .help("call it by name"),
@@ -608,28 +614,5 @@ impl Cx<'_> {
             return self.fail(d);
         }
         Expr::new(ExprKind::Host(HostOp::Io(op), args), ty, span)
-    }
-
-    // ---------------------------------------------------------------- derivatives
-
-    /// Whether an expression is `@x`.
-    pub(super) fn is_request(&self, id: ExprId) -> bool {
-        matches!(self.hir.exprs[id].kind, H::At(_))
-    }
-
-    pub(super) fn derivative(&mut self, _target: ExprId, _parameter: ExprId, span: Span) -> Expr {
-        self.no_derivatives(span)
-    }
-
-    pub(super) fn tangent(&mut self, _inner: ExprId, span: Span) -> Expr {
-        self.no_derivatives(span)
-    }
-
-    fn no_derivatives(&mut self, span: Span) -> Expr {
-        self.fail(
-            error(Code::E0701, span, "derivative requests are not available in this version")
-                .here("a derivative")
-                .help("write the derivative as a definition of its own"),
-        )
     }
 }

@@ -19,7 +19,13 @@ impl Cx<'_> {
     ) -> Expr {
         let hir = self.hir;
         match &hir.exprs[callee].kind {
-            H::Fn(def) => self.call_fn(*def, coords, args, span),
+            H::Fn(_) if args.is_empty() && self.literal_function(callee).is_some() => {
+                match self.literal_function(callee) {
+                    Some(body) => Expr { span, ..self.expr(body, want) },
+                    None => Expr::error(span),
+                }
+            }
+            H::Fn(def) => self.call_with(*def, coords, args, want, span),
             H::Builtin(builtin) => self.builtin_call(*builtin, coords, args, want, span),
             H::Variant(def, index) => self.make_variant(*def, *index, args, want, span),
             H::Array(items) if !items.is_empty() && self.are_functions(items) => {
@@ -166,6 +172,17 @@ impl Cx<'_> {
         args: &[Arg],
         span: Span,
     ) -> Expr {
+        self.call_with(def, coords, args, None, span)
+    }
+
+    fn call_with(
+        &mut self,
+        def: DefId,
+        coords: &[CoordArg],
+        args: &[Arg],
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
         let Some(function) = self.function(def) else { return Expr::error(span) };
         let name = self.hir.defs[def].name;
         let Some(values) = self.assign_args(function, name, args, span) else {
@@ -175,15 +192,7 @@ impl Cx<'_> {
             return Expr::error(span);
         };
         let mapped = self.enter_coords(coords);
-        let exprs: Vec<Expr> = function
-            .params
-            .iter()
-            .zip(&values)
-            .map(|(param, value)| match value {
-                Some(id) => self.argument(*id, param, &mapped),
-                None => self.default_argument(param),
-            })
-            .collect();
+        let exprs = self.arguments(function, &values, &mapped, want);
         self.leave_coords(mapped.len());
         let result = self.apply(def, function, coords, exprs, span);
         self.at_point(result, coords, span)
@@ -480,10 +489,47 @@ impl Cx<'_> {
         Some(values)
     }
 
-    /// An argument; coordinate arguments are bound in it, and it is closed over them.
-    fn argument(&mut self, id: ExprId, param: &hir::Param, mapped: &[(Symbol, IndexId)]) -> Expr {
-        let want = self.wanted_of(param);
-        self.closed_argument(id, want.as_ref(), mapped)
+    /// All arguments. Those of a generic type that are made of literals come last: they take the
+    /// type of the others, or of the result that is asked for.
+    fn arguments(
+        &mut self,
+        function: &Function,
+        values: &[Option<ExprId>],
+        mapped: &[(Symbol, IndexId)],
+        want: Option<&Type>,
+    ) -> Vec<Expr> {
+        let mut exprs: Vec<Option<Expr>> = vec![None; values.len()];
+        let mut known: Vec<(hir::LocalId, Type)> = Vec::new();
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        let open = |cx: &Self, at: usize| {
+            generic_of(&function.params[at]).is_some()
+                && values[at].is_some_and(|id| cx.literal_class(id).is_some())
+        };
+        order.sort_by_key(|at| open(self, *at));
+        for at in order {
+            let param = &function.params[at];
+            let generic = generic_of(param);
+            let hint = generic.and_then(|generic| {
+                let other = known.iter().find(|(local, _)| *local == generic);
+                other.map(|(_, ty)| ty.clone()).or_else(|| {
+                    let same = function.ret.as_ref().and_then(generic_in) == Some(generic);
+                    want.filter(|_| same).map(|want| want.elem().clone())
+                })
+            });
+            let want = hint.or_else(|| self.wanted_of(param));
+            let expr = match values[at] {
+                // Coordinate arguments are bound in it, and it is closed over them.
+                Some(id) => self.closed_argument(id, want.as_ref(), mapped),
+                None => self.default_argument(param),
+            };
+            if let Some(generic) = generic
+                && !expr.ty.has_error()
+            {
+                known.push((generic, expr.ty.elem().clone()));
+            }
+            exprs[at] = Some(expr);
+        }
+        exprs.into_iter().flatten().collect()
     }
 
     pub(super) fn closed_argument(
@@ -688,3 +734,15 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "argument" } else { "arguments" }
 }
 
+/// The type parameter that a parameter (or its elements) is of.
+fn generic_of(param: &hir::Param) -> Option<hir::LocalId> {
+    param.ty.as_ref().and_then(generic_in)
+}
+
+fn generic_in(ty: &hir::Type) -> Option<hir::LocalId> {
+    match &ty.kind {
+        TypeKind::Param(local) => Some(*local),
+        TypeKind::Array { elem, .. } => generic_in(elem),
+        _ => None,
+    }
+}

@@ -66,11 +66,21 @@ impl<'a> Cx<'a> {
         let at = self.new_instance(key, self.hir.defs[def].name);
         self.fill_instance(at, |cx| {
             cx.enter_signature(at, function, &params, &packs, &types);
-            if at_call && params.iter().any(Option::is_some) {
+            if at_call && (params.iter().any(Option::is_some) || !types.is_empty()) {
                 cx.f.instantiated_at.push(call);
             }
             cx.function_result(function, cx.hir.defs[def].name.sym)
         });
+        if function.rule.is_some() {
+            let params: Vec<Type> = self.instances.items[at]
+                .params
+                .iter()
+                .map(|param| self.out.vars[*param].ty.clone())
+                .collect();
+            let rule = self.rule_of(def, &params);
+            let func = self.instances.items[at].func;
+            self.out.funcs[func].rule = rule;
+        }
         Some(at)
     }
 
@@ -103,6 +113,7 @@ impl<'a> Cx<'a> {
             ret: Type::Error,
             body: Expr::error(name.span),
             slots: 0,
+            rule: None,
         });
         let at = self.instances.items.len();
         self.instances.items.push(Instance {

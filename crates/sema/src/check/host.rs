@@ -162,6 +162,13 @@ impl Cx<'_> {
                     Some(other) => self.literal_hint(classes[position], other, want),
                     None => literal.clone(),
                 };
+                // Rows of a jagged array are jagged, whatever their elements are.
+                let hint = match (want, hint) {
+                    (Some(Type::Jagged(_, depth)), Some(elem @ Type::Scalar(_))) => {
+                        Some(Type::Jagged(Box::new(elem), *depth))
+                    }
+                    (_, hint) => hint,
+                };
                 checked[position] = Some(self.item(*item, hint.as_ref()));
             }
         }

@@ -350,6 +350,22 @@ impl Cx<'_> {
         found
     }
 
+    /// The index variables that a position is computed from. Those that only choose an element of
+    /// a table (`label[b]`) are not among them: what the element says does not come from them.
+    fn position_deps(&self, e: &Expr) -> Vec<IndexId> {
+        let mut found = Vec::new();
+        self.collect_position(e, &mut found);
+        found
+    }
+
+    fn collect_position(&self, e: &Expr, found: &mut Vec<IndexId>) {
+        match &*e.kind {
+            ExprKind::Index { .. } => {}
+            ExprKind::Var(_) | ExprKind::Size(_) => self.collect_deps(e, found),
+            _ => each_child(e, &mut |child| self.collect_position(child, found)),
+        }
+    }
+
     fn collect_deps(&self, e: &Expr, found: &mut Vec<IndexId>) {
         let add = |atom, found: &mut Vec<IndexId>| {
             if let Some(index) = self.index_atoms.get(&atom)
@@ -487,7 +503,7 @@ impl Cx<'_> {
             self.report_at(d);
             return;
         }
-        for index in self.index_deps(value) {
+        for index in self.position_deps(value) {
             let info = &self.indices[index];
             let known = match info.ground {
                 Some(ground) => Some(ground.coord.root()),

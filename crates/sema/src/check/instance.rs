@@ -23,6 +23,8 @@ pub(super) enum Source {
     Def(DefId),
     /// A closure.
     Closure(ExprId),
+    /// The tangent rule of a function.
+    Rule(DefId),
     /// A function value adapted to a signature: the number of its template.
     Adapter(u32),
 }

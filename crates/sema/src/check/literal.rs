@@ -49,7 +49,33 @@ impl Cx<'_> {
                 class
             }
             H::Block { stmts, tail: Some(tail) } if stmts.is_empty() => self.literal_class(*tail),
+            H::Call { callee, args } if args.is_empty() => {
+                self.literal_class(self.literal_function(*callee)?)
+            }
             _ => None,
+        }
+    }
+
+    /// The body of a function that is a named literal: `fn pi() { 3.14159 }`. A call of it takes
+    /// the type that its context asks for, like the literal itself.
+    pub(super) fn literal_function(&self, callee: ExprId) -> Option<ExprId> {
+        let H::Fn(def) = &self.hir.exprs[callee].kind else { return None };
+        let function = self.function(*def)?;
+        let body = match &self.hir.exprs[function.body].kind {
+            H::Block { stmts, tail: Some(tail) } if stmts.is_empty() => *tail,
+            _ => return None,
+        };
+        let plain = function.params.is_empty() && function.ret.is_none();
+        (plain && self.is_literal(body)).then_some(body)
+    }
+
+    /// Literals and arithmetic on them, without calls.
+    fn is_literal(&self, id: ExprId) -> bool {
+        match &self.hir.exprs[id].kind {
+            H::Int(_, None) | H::Float(_, None) => true,
+            H::Unary(hir::UnaryOp::Neg, inner) => self.is_literal(*inner),
+            H::Binary(_, a, b) => self.is_literal(*a) && self.is_literal(*b),
+            _ => false,
         }
     }
 

@@ -114,6 +114,7 @@ impl Cx<'_> {
         let var = self.new_var(name.sym, name.span, ty.clone());
         let ty = self.settle_type(var, ty);
         self.size_variable(var, value, true);
+        self.bound_inside(var);
         if let Some(value) = value {
             self.note_address(var, value);
         }
@@ -443,9 +444,8 @@ impl Cx<'_> {
         let positional = declared.shape != VariantShape::Struct;
         let numbered =
             fields.iter().any(|(name, _)| name.sym.as_str().starts_with(char::is_numeric));
-        if (positional || numbered) && !rest && fields.len() != declared.fields.len()
-            || numbered && !positional
-        {
+        let count_differs = positional && !rest && fields.len() != declared.fields.len();
+        if count_differs || numbered && !positional {
             let message = format!(
                 "`{declared}` has {}, but the pattern has {}",
                 plural(declared.fields.len(), "field"),
@@ -463,6 +463,10 @@ impl Cx<'_> {
             match declared.position(name.sym) {
                 Some(at) => {
                     let ty = types.get(at).cloned().unwrap_or(Type::Error);
+                    if ty == Type::Error && !matches!(field.kind, PatKind::Wild) {
+                        self.unknown_inside(&declared.to_string(), field.span);
+                        draft.broken = true;
+                    }
                     parts[at] = Some(self.part_pattern(field, &ty, None, draft));
                 }
                 None => {

@@ -29,6 +29,10 @@ impl Cx<'_> {
         let Some((id, inner)) = self.option_parts(&value.ty) else {
             return self.not_optional(&value, "?>", span);
         };
+        if inner == Type::Error {
+            self.unknown_inside("Option::Some", value.span);
+            return Expr::error(span);
+        }
         let want = match want {
             Some(Type::Data(wanted, args)) if *wanted == id => args.first(),
             _ => None,
@@ -66,6 +70,10 @@ impl Cx<'_> {
         let Some((id, inner, failure)) = self.result_parts(&value.ty) else {
             return self.not_optional(&value, "!>", span);
         };
+        if inner == Type::Error {
+            self.unknown_inside("Result::Ok", value.span);
+            return Expr::error(span);
+        }
         let want = match want {
             Some(Type::Data(wanted, args)) if *wanted == id => args.first(),
             _ => None,
@@ -202,6 +210,7 @@ impl Cx<'_> {
         let var = self.new_var(ein_base::Symbol::intern(name), span, ty.clone());
         self.settle_type(var, ty);
         self.size_variable(var, None, true);
+        self.bound_inside(var);
         var
     }
 

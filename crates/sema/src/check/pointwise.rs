@@ -12,6 +12,36 @@ use ein_ir::tensor::{
 };
 
 impl Cx<'_> {
+    /// `==` on whole arrays: lengths that only the data knows are compared at run time.
+    pub(super) fn pointwise_equality(
+        &mut self,
+        args: Vec<Expr>,
+        span: Span,
+        build: impl FnOnce(&mut Self, Vec<Expr>) -> Expr,
+    ) -> Expr {
+        let args: Vec<_> = args.into_iter().map(|arg| self.settle_expr(arg)).collect();
+        if let [a, b] = args.as_slice()
+            && a.ty.rank() == b.ty.rank()
+        {
+            let pairs: Vec<_> = a
+                .ty
+                .axes()
+                .iter()
+                .zip(b.ty.axes())
+                .map(|(p, q)| (p.size.clone(), q.size.clone()))
+                .collect();
+            for (p, q) in pairs {
+                let hidden = p.sub(&q).atoms().into_iter().any(|atom| {
+                    matches!(self.out.atoms[atom].def, ein_ir::tensor::AtomDef::Extent(..))
+                });
+                if hidden && self.compare_sizes(&p, &q) == SizeRelation::Different {
+                    self.require(p, q, "the lengths of two arrays that are compared".into(), span);
+                }
+            }
+        }
+        self.pointwise(args, span, build)
+    }
+
     /// Applies a scalar operation to values that are scalars or arrays of one shape.
     pub(super) fn pointwise(
         &mut self,
@@ -25,6 +55,7 @@ impl Cx<'_> {
         if args.iter().all(|arg| !arg.ty.is_array()) {
             return build(self, args);
         }
+        let args: Vec<_> = args.into_iter().map(|arg| self.settle_expr(arg)).collect();
         let Some(axes) = self.common_axes(&args, span) else { return Expr::error(span) };
         let args: Vec<_> = args.into_iter().map(|arg| self.atomise(arg)).collect();
         self.tabulate(axes, span, |cx, indices| {

@@ -11,14 +11,14 @@
 //! Needs: a clause whose body has been elaborated. Refuses (E0401): variables that no read anchors.
 
 use super::symbolic::SizeRelation;
-use super::{Cx, error};
+use super::{Cx, Ground, error};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::walk::{each_child, each_child_mut, each_in_clause_mut, each_in_stmt_mut};
 use ein_ir::tensor::{
     Binder, Clause, ClauseSlot, Expr, ExprKind, Item, Require, Stmt, StmtKind, VarId,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A read at one axis.
 #[derive(Clone, Debug)]
@@ -42,6 +42,8 @@ pub(super) struct Read {
 struct Found {
     unsolved: Vec<VarId>,
     reads: Vec<Read>,
+    /// Variables whose value is used.
+    mentioned: FxHashSet<VarId>,
 }
 
 impl Cx<'_> {
@@ -210,6 +212,16 @@ impl Cx<'_> {
                     self.collect(&clause.value, guarded, found);
                 }
             }
+            ExprKind::Var(var) => {
+                found.mentioned.insert(*var);
+            }
+            ExprKind::Size(size) => {
+                for atom in size.atoms() {
+                    if let Some(index) = self.index_atoms.get(&atom) {
+                        found.mentioned.insert(self.indices[*index].var);
+                    }
+                }
+            }
             _ => each_child(e, &mut |child| self.collect(child, conditional, found)),
         }
     }
@@ -253,7 +265,10 @@ impl Cx<'_> {
             }
         }
         for (var, atom) in open {
-            let range = self.domain_in_scope(var, left.contains(&var), &found.reads);
+            let range = match left.contains(&var) {
+                true => self.domain_in_scope(var, atom, &found),
+                false => None,
+            };
             let range = range.unwrap_or_else(|| {
                 self.cannot_infer(var, atom, left.contains(&var), &found.reads);
                 (size::Expr::zero(), size::Expr::zero())
@@ -392,19 +407,27 @@ impl Cx<'_> {
         self.index_atoms.contains_key(&atom)
     }
 
-    /// `let ones[batch] = 1.0;`: the domain of the one coordinate of that name in scope.
+    /// `let ones[batch] = 1.0;`, `let member[cluster] = best == cluster;`: the domain of the one
+    /// coordinate of that name in scope. A value that does depend on other indices, but not on
+    /// this one, lacks it.
     fn domain_in_scope(
         &mut self,
         var: VarId,
-        left: bool,
-        reads: &[Read],
+        atom: Atom,
+        found: &Found,
     ) -> Option<(size::Expr, size::Expr)> {
         let name = self.out.vars[var].name;
-        let indexed = reads.iter().any(|read| read.index.as_constant().is_none());
-        if !left || indexed {
+        let indexed = found.reads.iter().any(|read| read.index.as_constant().is_none());
+        if indexed && !found.mentioned.contains(&var) {
             return None;
         }
         let size = self.coord_extent(name)?;
+        let owner = self.f.extents.iter().find(|extent| extent.name == name && extent.contract);
+        if let (Some(owner), Some(index)) = (owner, self.index_atoms.get(&atom)) {
+            let coord = super::types::contract(name, owner.over);
+            let ground = Ground { coord, tensor: Some(owner.owner), span: owner.span };
+            self.indices[*index].ground.get_or_insert(ground);
+        }
         Some((size::Expr::zero(), size))
     }
 

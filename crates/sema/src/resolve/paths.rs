@@ -164,15 +164,15 @@ impl Resolver<'_> {
         if let Some(item) = self.own_enum(owner, name, from) {
             return Some(Anchor::Enum(item));
         }
-        if let Some(module) = self.submodule(owner, name, from) {
-            return Some(Anchor::Module(module));
-        }
         if let Some(&import) = self.modules[owner].table.imports.get(&name.sym) {
             let visible = self.imports[import].public || self.sees(from, owner);
             if visible && let Some(found) = self.imported_module(import) {
                 self.imports[import].used = true;
                 return Some(found);
             }
+        }
+        if let Some(module) = self.submodule(owner, name, from) {
+            return Some(Anchor::Module(module));
         }
         if let Some(member) = self.member(owner, name.sym, from) {
             match member.target {

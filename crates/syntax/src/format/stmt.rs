@@ -52,7 +52,7 @@ impl Formatter<'_> {
         let end = stmt.span.hi;
         match &stmt.kind {
             StmtKind::Let(it) => {
-                let pat = self.pat(it.pat);
+                let pat = self.whole_pat(it.pat);
                 let ty = self.annotation(it.ty);
                 self.binding(concat([text("let "), pat, ty]), it.value, end)
             }
@@ -243,7 +243,7 @@ impl Formatter<'_> {
                     && self
                         .slice(open, comment.span.lo)
                         .bytes()
-                        .all(|b| matches!(b, b' ' | b'\t' | b'{')) =>
+                        .all(|b| matches!(b, b' ' | b'\t' | b'{' | b';')) =>
             {
                 vec![text(" "), self.comment(comment)]
             }

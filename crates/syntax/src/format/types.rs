@@ -96,7 +96,7 @@ impl Formatter<'_> {
 
     pub(super) fn param(&mut self, param: &Param) -> Doc {
         let before = self.leading(param.span.lo);
-        let pat = self.pat(param.pat);
+        let pat = self.whole_pat(param.pat);
         let ty = match param.ty {
             Some(ty) => concat([text(": "), self.ty(ty)]),
             None => nil(),
@@ -106,6 +106,15 @@ impl Formatter<'_> {
             None => nil(),
         };
         group(concat([before, pat, ty, default]))
+    }
+
+    /// A pattern that is not part of a tuple: with a type of its own it needs parentheses.
+    pub(super) fn whole_pat(&mut self, id: PatId) -> Doc {
+        let doc = self.pat(id);
+        if matches!(self.ast.pat[id].kind, PatKind::Bind { ty: Some(_), .. }) {
+            return concat([text("("), doc, text(")")]);
+        }
+        doc
     }
 
     pub(super) fn pat(&mut self, id: PatId) -> Doc {

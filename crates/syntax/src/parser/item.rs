@@ -337,7 +337,13 @@ impl Parser<'_> {
         let name_span = self.span_here();
         let text = self.slice(name_span);
         let name = Symbol::intern(text.get(1..text.len().saturating_sub(1)).unwrap_or(""));
-        self.bump();
+        // The name is taken as it is written, but must be a correct string.
+        let mark = self.mark();
+        let checked = self.string();
+        self.rewind(mark);
+        if checked.is_err() {
+            return Err(StmtKind::Error);
+        }
         match self.nested(Self::block) {
             Ok(body) => Ok(StmtKind::Test(Test { name, name_span, body })),
             Err(Reported) => {

@@ -22,7 +22,10 @@ impl Parser<'_> {
             match self.kind() {
                 TokenKind::Eof | TokenKind::RBrace => return (stmts, None),
                 TokenKind::Semi => {
+                    // Documentation before it is that of the next statement.
+                    let end = self.prev_end;
                     self.bump();
+                    self.prev_end = end;
                     continue;
                 }
                 _ => {}

@@ -1,0 +1,436 @@
+//! Replaces derivative requests by ordinary code.
+//!
+//! Before:  `let g = @loss / @w;`
+//! After:   `let g[p] = { t_w = onehot(p); …; t_loss };`, where `t_v` is the tangent of `v`
+//!
+//! Every value between the parameter and the target gets a tangent: the derivative of its
+//! definition in the direction that the parameter moves. Tangents are made construct by construct
+//! (`scalar`, `tensor`, `reduce`, `call`, `host`), keep guards, domains and the order of
+//! recurrences, and read the primal values that are already there. One direction gives one column
+//! of the Jacobian; a request for all of it is a definition over the axes of the parameter.
+//!
+//! Needs: a checked program. After: no derivative request is left.
+//! Refuses (E0703): operations without a rule. Warns (W0401): a target that does not depend on its
+//! parameter.
+//! Limit: one mode. A row costs as many columns as the parameter has elements.
+
+use ein_base::{Code, Diagnostic, Span, Symbol};
+use ein_ir::tensor::walk::each_child_mut;
+use ein_ir::tensor::{
+    Binder, Bounds, ClauseSlot, Derivative, Expr, ExprKind, FuncId, HostOp, IndexArg, Item, Place,
+    Program, Stmt, StmtKind, Tensor, Type, Var, VarId,
+};
+use ein_scalar::{BinaryOp, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+mod call;
+mod host;
+mod pattern;
+mod reduce;
+mod scalar;
+mod tangent;
+mod tensor;
+
+/// Replaces all derivative requests of a program.
+pub fn run(program: &mut Program) -> Vec<Diagnostic> {
+    let mut pass = Pass {
+        program,
+        diagnostics: Vec::new(),
+        clean: FxHashSet::default(),
+        tangents: FxHashMap::default(),
+        frame: Frame::Top,
+        scope: Vec::new(),
+    };
+    let funcs: Vec<FuncId> = pass.program.funcs.ids().collect();
+    for func in funcs {
+        pass.clean_function(func);
+    }
+    pass.clean_top();
+    pass.diagnostics
+}
+
+/// The function whose slots new variables take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Frame {
+    Top,
+    Func(FuncId),
+}
+
+/// The state of the pass.
+struct Pass<'p> {
+    program: &'p mut Program,
+    diagnostics: Vec<Diagnostic>,
+    /// Functions without requests.
+    clean: FxHashSet<FuncId>,
+    /// Tangent functions, by what they are the tangent of.
+    tangents: FxHashMap<call::Key, FuncId>,
+    frame: Frame,
+    /// What is bound on the way to here, in order.
+    scope: Vec<(VarId, Expr)>,
+}
+
+impl Pass<'_> {
+    // ---------------------------------------------------------------- finding requests
+
+    /// Removes the requests of a function, once.
+    fn clean_function(&mut self, func: FuncId) {
+        if !self.clean.insert(func) {
+            return;
+        }
+        let span = self.program.funcs[func].span;
+        let mut body = std::mem::replace(&mut self.program.funcs[func].body, Expr::error(span));
+        let frame = std::mem::replace(&mut self.frame, Frame::Func(func));
+        let scope = std::mem::take(&mut self.scope);
+        self.clean_expr(&mut body);
+        self.scope = scope;
+        self.frame = frame;
+        self.program.funcs[func].body = body;
+    }
+
+    fn clean_top(&mut self) {
+        let mut top = std::mem::take(&mut self.program.top);
+        for stmt in &mut top {
+            self.clean_stmt(stmt);
+        }
+        self.program.top = top;
+    }
+
+    fn clean_stmt(&mut self, stmt: &mut Stmt) {
+        match &mut stmt.kind {
+            StmtKind::Let(var, value) => {
+                self.clean_expr(value);
+                self.scope.push((*var, value.clone()));
+            }
+            StmtKind::Destructure(pattern, value) => {
+                self.clean_expr(value);
+                self.scope_pattern(pattern, value);
+            }
+            StmtKind::Expr(value) => self.clean_expr(value),
+            StmtKind::Require(_) => {}
+        }
+    }
+
+    fn clean_expr(&mut self, e: &mut Expr) {
+        let depth = self.scope.len();
+        match &mut *e.kind {
+            ExprKind::Block { stmts, value } => {
+                stmts.iter_mut().for_each(|stmt| self.clean_stmt(stmt));
+                self.clean_expr(value);
+            }
+            ExprKind::Tensor(tensor) => {
+                for clause in &mut tensor.clauses {
+                    let depth = self.scope.len();
+                    self.clean_items(&mut clause.items);
+                    self.clean_expr(&mut clause.value);
+                    clause.otherwise.iter_mut().for_each(|e| self.clean_expr(e));
+                    self.scope.truncate(depth);
+                }
+            }
+            ExprKind::Reduce(reduce) => {
+                self.clean_items(&mut reduce.items);
+                self.clean_expr(&mut reduce.value);
+            }
+            _ => each_child_mut(e, &mut |child| self.clean_expr(child)),
+        }
+        if let ExprKind::Derivative(request) = &*e.kind {
+            *e = self.request(&request.clone(), e.ty.clone(), e.span);
+        }
+        self.scope.truncate(depth);
+    }
+
+    fn clean_items(&mut self, items: &mut [Item]) {
+        for item in items {
+            match item {
+                Item::Let(var, value) => {
+                    self.clean_expr(value);
+                    self.scope.push((*var, value.clone()));
+                }
+                Item::Guard(cond) => self.clean_expr(cond),
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- one request
+
+    fn request(&mut self, request: &Derivative, ty: Type, span: Span) -> Expr {
+        match request {
+            Derivative::Quotient { target, parameter } => {
+                self.quotient(target, parameter, ty, span)
+            }
+            Derivative::Tangent(inner) => self.constant_like(inner, 1.0, span),
+        }
+    }
+
+    /// `@y / @x`, entries included.
+    fn quotient(&mut self, target: &Expr, parameter: &Expr, ty: Type, span: Span) -> Expr {
+        let (Some((y, y_at)), Some((x, x_at))) = (named(target), named(parameter)) else {
+            return self.refuse(span, "only named values have derivatives");
+        };
+        let x_axes = self.program.vars[x].ty.axes().to_vec();
+        // The positions of the parameter: those that are fixed, then one loop for each other axis.
+        let mut slots = Vec::new();
+        let mut position = Vec::new();
+        let mut stmts = Vec::new();
+        for index in x_at {
+            let var = self.local("$p", Type::I32, span);
+            stmts.push(let_stmt(var, index.value.clone()));
+            position.push(var);
+        }
+        for axis in &x_axes[x_at.len()..] {
+            let var = self.local("$p", Type::I32, span);
+            let binder =
+                Binder { var, lo: Expr::int(0, span), hi: Expr::size(axis.size.clone(), span) };
+            slots.push(ClauseSlot::Loop(binder));
+            position.push(var);
+        }
+        let loops = slots.len();
+        let mut tangents = tangent::Tangents::default();
+        let seed = self.seed(x, &position, span);
+        let seed_var = self.local("$t", seed.ty.clone(), span);
+        stmts.push(let_stmt(seed_var, seed));
+        tangents.set(x, seed_var);
+        let reached = if y == x { true } else { self.sweep(x, y, &mut tangents, &mut stmts) };
+        if !reached {
+            self.independent(y, x, span);
+        }
+        let y_ty = self.program.vars[y].ty.clone();
+        let value = match tangents.get(y) {
+            Some(var) => self.var(var, span),
+            None => self.zeros_of_var(y, span),
+        };
+        let value = if y_at.is_empty() {
+            value
+        } else {
+            let rest = y_ty.axes().get(y_at.len()..).unwrap_or(&[]).to_vec();
+            let ty = Type::array(y_ty.elem().clone(), rest);
+            let indices = y_at.to_vec();
+            Expr::new(ExprKind::Index { base: value, indices }, ty, span)
+        };
+        let inner = value.ty.clone();
+        let body = Expr::new(ExprKind::Block { stmts, value }, inner.clone(), span);
+        if loops == 0 {
+            return Expr { ty, ..body };
+        }
+        // The loops over the parameter come first in the definition, last in the result.
+        let y_rank = inner.rank();
+        let shape = x_axes[x_at.len()..].iter().map(|axis| Some(axis.size.clone())).collect();
+        let clause = ein_ir::tensor::Clause {
+            slots,
+            items: Vec::new(),
+            value: body,
+            otherwise: None,
+            span,
+        };
+        let tensor = Tensor {
+            name: None,
+            self_var: None,
+            shape,
+            inner_rank: y_rank,
+            clauses: vec![clause],
+            recurrence: None,
+            requires: Vec::new(),
+        };
+        let mut axes = x_axes[x_at.len()..].to_vec();
+        axes.extend(inner.axes().iter().cloned());
+        let columns = Expr::new(
+            ExprKind::Tensor(tensor),
+            Type::array(inner.elem().clone(), axes),
+            span,
+        );
+        if y_rank == 0 {
+            return Expr { ty, ..columns };
+        }
+        let order: Vec<usize> = (loops..loops + y_rank).chain(0..loops).collect();
+        Expr::new(ExprKind::Permute { base: columns, order }, ty, span)
+    }
+
+    /// Tangents of everything bound after the parameter, up to the target. Returns whether the
+    /// target depends on the parameter.
+    fn sweep(
+        &mut self,
+        x: VarId,
+        y: VarId,
+        tangents: &mut tangent::Tangents,
+        stmts: &mut Vec<Stmt>,
+    ) -> bool {
+        let scope = self.scope.clone();
+        for (var, value) in &scope {
+            if *var == x || tangents.get(*var).is_some() {
+                continue;
+            }
+            if let Some(tangent) = self.bound_tangent(*var, value, tangents) {
+                let t = self.local("$t", tangent.ty.clone(), tangent.span);
+                stmts.push(let_stmt(t, tangent));
+                tangents.set(*var, t);
+            }
+            if *var == y {
+                break;
+            }
+        }
+        tangents.get(y).is_some()
+    }
+
+    /// The direction in which one element of a parameter moves.
+    fn seed(&mut self, x: VarId, position: &[VarId], span: Span) -> Expr {
+        let ty = self.program.vars[x].ty.clone();
+        let one = self.number(&ty, 1.0, span);
+        if !ty.is_array() {
+            return one;
+        }
+        let zero = self.number(&ty, 0.0, span);
+        let mut slots = Vec::new();
+        let mut cond: Option<Expr> = None;
+        for (axis, p) in ty.axes().iter().zip(position) {
+            let var = self.local("$i", Type::I32, span);
+            let binder =
+                Binder { var, lo: Expr::int(0, span), hi: Expr::size(axis.size.clone(), span) };
+            slots.push(ClauseSlot::Loop(binder));
+            let (a, b) = (self.var(var, span), self.var(*p, span));
+            let equal = Expr::new(ExprKind::Binary(BinaryOp::Eq, a, b), Type::BOOL, span);
+            cond = Some(match cond {
+                None => equal,
+                Some(cond) => Expr::new(ExprKind::And(cond, equal), Type::BOOL, span),
+            });
+        }
+        let Some(cond) = cond else { return one };
+        let elem = ty.elem().clone();
+        let value = Expr::new(ExprKind::If { cond, then: one, otherwise: zero }, elem, span);
+        let tensor = Tensor {
+            name: None,
+            self_var: None,
+            shape: ty.axes().iter().map(|axis| Some(axis.size.clone())).collect(),
+            inner_rank: 0,
+            clauses: vec![ein_ir::tensor::Clause {
+                slots,
+                items: Vec::new(),
+                value,
+                otherwise: None,
+                span,
+            }],
+            recurrence: None,
+            requires: Vec::new(),
+        };
+        Expr::new(ExprKind::Tensor(tensor), ty, span)
+    }
+
+    // ---------------------------------------------------------------- building
+
+    /// A new variable of the frame.
+    fn local(&mut self, name: &str, ty: Type, span: Span) -> VarId {
+        let slots = match self.frame {
+            Frame::Top => &mut self.program.top_slots,
+            Frame::Func(func) => &mut self.program.funcs[func].slots,
+        };
+        let place = Place::Local(*slots);
+        *slots += 1;
+        self.program.vars.push(Var { name: Symbol::intern(name), span, ty, place })
+    }
+
+    fn var(&self, var: VarId, span: Span) -> Expr {
+        Expr::new(ExprKind::Var(var), self.program.vars[var].ty.clone(), span)
+    }
+
+    /// A number of the element type of `ty`.
+    fn number(&self, ty: &Type, value: f64, span: Span) -> Expr {
+        let scalar = ty.scalar().and_then(|ty| Scalar::from_f64(value, ty));
+        match scalar {
+            Some(scalar) => Expr::new(ExprKind::Const(scalar), Type::Scalar(scalar.ty()), span),
+            None => Expr::error(span),
+        }
+    }
+
+    /// Zeros in the shape of a value.
+    fn zeros_like(&self, primal: Expr) -> Expr {
+        let (ty, span) = (primal.ty.clone(), primal.span);
+        if let Type::Scalar(scalar) = ty {
+            return Expr::new(ExprKind::Const(Scalar::zero(scalar)), ty, span);
+        }
+        Expr::new(ExprKind::Host(HostOp::ZerosLike, vec![primal]), ty, span)
+    }
+
+    fn zeros_of_var(&self, var: VarId, span: Span) -> Expr {
+        self.zeros_like(self.var(var, span))
+    }
+
+    /// A constant in the shape of a value.
+    fn constant_like(&mut self, primal: &Expr, value: f64, span: Span) -> Expr {
+        let constant = self.number(&primal.ty, value, span);
+        if !primal.ty.is_array() {
+            return constant;
+        }
+        let slots = primal.ty.axes().iter().map(|axis| axis.size.clone()).collect::<Vec<_>>();
+        let mut loops = Vec::new();
+        for size in &slots {
+            let var = self.local("$i", Type::I32, span);
+            let hi = Expr::size(size.clone(), span);
+            loops.push(ClauseSlot::Loop(Binder { var, lo: Expr::int(0, span), hi }));
+        }
+        let tensor = Tensor {
+            name: None,
+            self_var: None,
+            shape: slots.into_iter().map(Some).collect(),
+            inner_rank: 0,
+            clauses: vec![ein_ir::tensor::Clause {
+                slots: loops,
+                items: Vec::new(),
+                value: constant,
+                otherwise: None,
+                span,
+            }],
+            recurrence: None,
+            requires: Vec::new(),
+        };
+        Expr::new(ExprKind::Tensor(tensor), primal.ty.clone(), span)
+    }
+
+    /// Reports something that has no derivative.
+    fn refuse(&mut self, span: Span, message: &str) -> Expr {
+        let known = self.diagnostics.iter().any(|d| d.primary.span == span);
+        if !known {
+            self.diagnostics.push(
+                Diagnostic::new(Code::E0703, span, message)
+                    .here("no rule for this")
+                    .help("write its tangent yourself: `@fn f(x) { … * @x }`"),
+            );
+        }
+        Expr::error(span)
+    }
+
+    fn independent(&mut self, y: VarId, x: VarId, span: Span) {
+        let (y, x) = (self.program.vars[y].name, self.program.vars[x].name);
+        self.diagnostics.push(
+            Diagnostic::new(
+                Code::W0401,
+                span,
+                format!("`{y}` does not depend on `{x}`: this derivative is zero"),
+            )
+            .here("always zero")
+            .help(format!("differentiate something that is computed from `{x}`")),
+        );
+    }
+}
+
+/// A variable, and the indices it is read at.
+fn named(e: &Expr) -> Option<(VarId, &[IndexArg])> {
+    match &*e.kind {
+        ExprKind::Var(var) => Some((*var, &[])),
+        ExprKind::Index { base, indices } => match &*base.kind {
+            ExprKind::Var(var) => Some((*var, indices)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn let_stmt(var: VarId, value: Expr) -> Stmt {
+    let span = value.span;
+    Stmt { kind: StmtKind::Let(var, value), span }
+}
+
+/// Reads at positions that are known to be legal because the primal reads them too.
+fn proved(indices: &[IndexArg]) -> Vec<IndexArg> {
+    indices
+        .iter()
+        .map(|index| IndexArg { value: index.value.clone(), bounds: Bounds::Checked })
+        .collect()
+}

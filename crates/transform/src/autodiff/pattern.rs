@@ -1,0 +1,142 @@
+//! Patterns: the tangent of what is taken apart is taken apart in the same way.
+
+use super::Pass;
+use super::tangent::{Tangents, moves};
+use ein_ir::tensor::{Arm, Bounds, Expr, ExprKind, IndexArg, Pattern, Stmt, StmtKind, Type};
+
+impl Pass<'_> {
+    /// The same pattern for the tangent of the value: literals match anything, names bind twins.
+    pub(super) fn tangent_pattern(&mut self, pattern: &Pattern, t: &mut Tangents) -> Pattern {
+        match pattern {
+            Pattern::Wild | Pattern::Literal(_) | Pattern::Str(_) | Pattern::Range { .. } => {
+                Pattern::Wild
+            }
+            Pattern::Bind(var) => {
+                let info = self.program.vars[*var].clone();
+                let twin = self.local("$t", info.ty.clone(), info.span);
+                if moves(&info.ty) {
+                    t.set(*var, twin);
+                }
+                Pattern::Bind(twin)
+            }
+            Pattern::Tuple(items) => {
+                Pattern::Tuple(items.iter().map(|item| self.tangent_pattern(item, t)).collect())
+            }
+            Pattern::Array { before, rest, after } => Pattern::Array {
+                before: before.iter().map(|item| self.tangent_pattern(item, t)).collect(),
+                rest: rest.map(|rest| {
+                    rest.map(|var| {
+                        let info = self.program.vars[var].clone();
+                        let twin = self.local("$t", info.ty, info.span);
+                        t.set(var, twin);
+                        twin
+                    })
+                }),
+                after: after.iter().map(|item| self.tangent_pattern(item, t)).collect(),
+            },
+            Pattern::Data { variant, fields } => Pattern::Data {
+                variant: *variant,
+                fields: fields.iter().map(|field| self.tangent_pattern(field, t)).collect(),
+            },
+            // Alternatives bind the same names; the first one that the primal matched is not known
+            // here, so only those without data inside are followed.
+            Pattern::Or(_) => Pattern::Wild,
+            Pattern::At(var, inner) => {
+                let info = self.program.vars[*var].clone();
+                let twin = self.local("$t", info.ty.clone(), info.span);
+                if moves(&info.ty) {
+                    t.set(*var, twin);
+                }
+                let inner = self.tangent_pattern(inner, t);
+                Pattern::At(twin, Box::new(inner))
+            }
+        }
+    }
+
+    /// `match`: the arm that the primal takes, with the tangents of what it binds.
+    pub(super) fn match_tangent(
+        &mut self,
+        value: &Expr,
+        arms: &[Arm],
+        e: &Expr,
+        t: &mut Tangents,
+    ) -> Option<Expr> {
+        let moving = self.tangent(value, t);
+        let mut moves_at_all = false;
+        let mut result = Vec::new();
+        for arm in arms {
+            let mut inner = t.clone();
+            let mut stmts = Vec::new();
+            if let Some(tangent) = &moving {
+                let pattern = self.tangent_pattern(&arm.pattern, &mut inner);
+                let kind = StmtKind::Destructure(pattern, tangent.clone());
+                stmts.push(Stmt { kind, span: arm.value.span });
+            }
+            let tangent = self.tangent(&arm.value, &mut inner);
+            moves_at_all |= tangent.is_some();
+            let tangent =
+                tangent.unwrap_or_else(|| self.zeros_like(self.primal(&arm.value, &inner)));
+            let (ty, span) = (tangent.ty.clone(), tangent.span);
+            let value = if stmts.is_empty() {
+                tangent
+            } else {
+                Expr::new(ExprKind::Block { stmts, value: tangent }, ty, span)
+            };
+            result.push(Arm {
+                pattern: arm.pattern.clone(),
+                guard: arm.guard.as_ref().map(|guard| self.primal(guard, t)),
+                value,
+            });
+        }
+        if !moves_at_all {
+            return None;
+        }
+        let kind = ExprKind::Match { value: self.primal(value, t), arms: result };
+        Some(Expr::new(kind, e.ty.clone(), e.span))
+    }
+
+    /// Notes what a pattern binds as parts of a value, so that requests find them.
+    pub(super) fn scope_pattern(&mut self, pattern: &Pattern, value: &Expr) {
+        let span = value.span;
+        match pattern {
+            Pattern::Bind(var) => self.scope.push((*var, value.clone())),
+            Pattern::At(var, inner) => {
+                self.scope.push((*var, value.clone()));
+                self.scope_pattern(inner, value);
+            }
+            Pattern::Tuple(items) => {
+                let Type::Tuple(types) = value.ty.clone() else { return };
+                for (at, (item, ty)) in items.iter().zip(types).enumerate() {
+                    let part = Expr::new(ExprKind::TupleGet(value.clone(), at), ty, span);
+                    self.scope_pattern(item, &part);
+                }
+            }
+            Pattern::Array { before, .. } => {
+                for (at, item) in before.iter().enumerate() {
+                    let rest = value.ty.axes().get(1..).unwrap_or(&[]).to_vec();
+                    let ty = Type::array(value.ty.elem().clone(), rest);
+                    let index = IndexArg {
+                        value: Expr::int(at as i64, span),
+                        bounds: Bounds::Checked,
+                    };
+                    let kind = ExprKind::Index { base: value.clone(), indices: vec![index] };
+                    self.scope_pattern(item, &Expr::new(kind, ty, span));
+                }
+            }
+            Pattern::Data { fields, .. } => {
+                for (at, field) in fields.iter().enumerate() {
+                    if let Pattern::Bind(var) = field {
+                        let ty = self.program.vars[*var].ty.clone();
+                        let part = Expr::new(ExprKind::FieldGet(value.clone(), at), ty, span);
+                        self.scope_pattern(field, &part);
+                    }
+                }
+            }
+            Pattern::Wild
+            | Pattern::Literal(_)
+            | Pattern::Str(_)
+            | Pattern::Range { .. }
+            | Pattern::Or(_) => {}
+        }
+    }
+}
