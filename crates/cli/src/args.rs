@@ -43,6 +43,11 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Show what the compiler makes of a program.
     Dump(DumpArgs),
+    /// Print a program in another notation (`.rem`, `.svx`) as Einlang.
+    Translate {
+        /// The program.
+        file: PathBuf,
+    },
     /// Print a completion script for a shell.
     ///
     /// For bash: `einlang completions bash > ~/.local/share/bash-completion/completions/einlang`.

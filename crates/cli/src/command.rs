@@ -5,6 +5,7 @@ mod dump;
 mod explain;
 mod fmt;
 mod run;
+mod translate;
 mod test;
 
 use crate::args::{Cli, Command};
@@ -25,6 +26,7 @@ pub fn run(command: Command) -> Exit {
         Command::Fmt(args) => fmt::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Dump(args) => dump::run(&args),
+        Command::Translate { file } => translate::run(&file),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "einlang", &mut script);

@@ -114,6 +114,8 @@ fn help_version_pages_and_completions_go_to_standard_output() {
     let place = Place::new("help");
     for (arguments, expected) in [
         (vec!["--help"], "Usage"),
+        (vec!["--help"], "  run "),
+        (vec!["--help"], "  test "),
         (vec!["--version"], "einlang "),
         (vec!["check", "--help"], "FILE"),
         (vec!["explain", "e0201"], "E0201: unknown name"),
@@ -151,4 +153,72 @@ fn a_reader_that_goes_away_is_no_failure() {
     let mut child = place.command(&["explain", "--list"]).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn dump_ir_shows_programs_that_are_accepted() {
+    let place = Place::new("ir");
+    place
+        .file("good.ein", "let a = [1, 2];\nlet b[i] = a[i] * 2;\n")
+        .file("bad.ein", "let x = y;\n");
+    let (code, out, err) = place.run(&["dump", "ir", "good.ein"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("def b shape(2) : [i32; i: 2] {"), "{out}");
+    let (code, out, err) = place.run(&["dump", "ir", "bad.ein"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("E0201"), "{err}");
+}
+
+#[test]
+fn check_lists_facts_bounds_and_broadcasts() {
+    let place = Place::new("facts");
+    let text = "let a = [1.0, 2.0];\nlet w = [[1.0, 2.0]];\nlet k = 1;\n\
+                let b[i, j] = w[i, j] * a[j];\nlet c = a[k];\n";
+    place.file("p.ein", text);
+    let (code, out, err) = place.run(&["check", "p.ein", "--facts", "json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let start = r#"{"facts":{"bindings":{"a":{"type":"[f32; 2]","layout":[null],"shape":[2]}"#;
+    assert!(out.starts_with(start) && out.lines().count() == 1, "{out}");
+    let read = r#"{"tensor":"a","file":"p.ein","line":4,"column":27,"axis":0,"verdict":"proved"}"#;
+    assert!(out.contains(read), "{out}");
+
+    let (_, out, _) = place.run(&["check", "p.ein", "--bounds"]);
+    assert!(out.contains("proved   p.ein:4:27: axis 0 of `a`\n"), "{out}");
+    assert!(out.contains(" proved, ") && out.contains(" refuted\n"), "{out}");
+    let (_, out, _) = place.run(&["check", "p.ein", "--bounds", "--message-format", "json"]);
+    assert!(out.starts_with(r#"{"bounds":[{"tensor":"#), "{out}");
+
+    let (_, out, _) = place.run(&["check", "p.ein", "--broadcasts"]);
+    assert!(out.contains("`a` is repeated along `i`"), "{out}");
+    let json = ["check", "p.ein", "--broadcasts", "--message-format", "json"];
+    let (_, out, _) = place.run(&json);
+    assert!(out.starts_with(r#"{"broadcasts":[{"operand":"a","along":["i"]"#), "{out}");
+}
+
+#[test]
+fn test_runs_blocks_and_examples() {
+    let place = Place::new("test");
+    let good = "//! ```einlang\n//! use good::twice;\n//! assert(twice(2) == 4);\n//! ```\n\
+                pub fn twice(x: i32) -> i32 { 2 * x }\n\
+                test \"doubles\" { print(\"quiet\"); assert(twice(3) == 6); }\n";
+    place.file("good.ein", good);
+    let (code, out, err) = place.run(&["test", "good.ein"]);
+    let lines =
+        "ok     good.ein: doubles\nok     good.ein: example at line 2\n2 passed, 0 failed\n";
+    assert_eq!((code, out.as_str(), err.as_str()), (0, lines, ""));
+
+    let bad = "test \"fails\" { print(\"loud\"); assert(1 == 2); }\n\
+               /// ```einlang\n/// let x = 1 / 0;\n/// ```\nfn f() { 1 }\n";
+    place.file("bad.ein", bad);
+    let (code, out, err) = place.run(&["test"]);
+    assert_eq!(code, 2, "{out}{err}");
+    assert!(out.contains("FAILED ./bad.ein: fails\n"), "{out}");
+    assert!(out.contains("FAILED ./bad.ein: example at line 3\n"), "{out}");
+    assert!(out.ends_with("2 passed, 2 failed\n"), "{out}");
+    assert!(err.contains("loud") && !err.contains("quiet"), "{err}");
+    assert!(err.contains("bad.ein:3:"), "{err}");
+
+    place.file("wrong.ein", "let x = y;\n");
+    assert_eq!(place.run(&["test", "wrong.ein"]).0, 1);
+    assert_eq!(place.run(&["test", "gone.ein"]).0, 1);
 }

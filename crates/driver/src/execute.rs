@@ -27,6 +27,8 @@ pub struct RunReport {
     pub interrupted: bool,
     /// The outputs that were computed, as JSON: name and value, in source order.
     pub outputs: Vec<(String, String)>,
+    /// How each binding is stored, as JSON: name and description, in source order.
+    pub storage: Vec<(String, String)>,
     /// How long each phase took.
     pub phases: Vec<(&'static str, Duration)>,
 }
@@ -64,6 +66,7 @@ impl Session {
                 report.failure = Some(*unknown);
                 return Ok(report);
             }
+            report.storage = storage(&compiled.program);
             let started = Instant::now();
             let memory = memory(options);
             let settings = self.settings(&compiled, options, memory.clone(), interrupted);
@@ -180,23 +183,43 @@ impl Session {
     }
 }
 
+/// The storage plan as JSON.
+fn storage(program: &Program) -> Vec<(String, String)> {
+    ein_transform::storage::plan(program)
+        .into_iter()
+        .map(|storage| {
+            let mut text = format!("{{\"kind\": \"{}\"", storage.kind.as_str());
+            if let ein_transform::storage::Kind::Ring(steps) = storage.kind {
+                text.push_str(&format!(", \"steps\": {steps}"));
+            }
+            text.push_str(", \"why\": ");
+            json::write_text(&mut text, &storage.why);
+            text.push('}');
+            (storage.name.to_string(), text)
+        })
+        .collect()
+}
+
 /// Restricts the outputs to those asked for.
 fn observe(program: &mut Program, options: &RunOptions) -> Result<(), Box<Diagnostic>> {
     let Some(names) = &options.observe else { return Ok(()) };
     let mut kept = Vec::new();
     for name in names {
-        let found = program.outputs.iter().copied().find(|var| {
-            program.vars[*var].name.as_str() == name
-        });
+        let found =
+            program.outputs.iter().copied().find(|var| program.vars[*var].name.as_str() == name);
         match found {
             Some(var) => kept.push(var),
             None => {
                 let span = ein_base::Span::new(root_file(program), 0, 0);
                 let known: Vec<_> =
                     program.outputs.iter().map(|var| program.vars[*var].name.to_string()).collect();
-                let d = Diagnostic::new(Code::E0901, span, format!("the program has no output `{name}`"))
-                    .note(format!("its outputs are {}", known.join(", ")))
-                    .help("name a top-level binding");
+                let d = Diagnostic::new(
+                    Code::E0901,
+                    span,
+                    format!("the program has no output `{name}`"),
+                )
+                .note(format!("its outputs are {}", known.join(", ")))
+                .help("name a top-level binding");
                 return Err(Box::new(d));
             }
         }
@@ -221,12 +244,7 @@ fn memory(options: &RunOptions) -> Memory {
 }
 
 /// Writes each output as `.npy`.
-fn save(
-    directory: &Path,
-    program: &Program,
-    outputs: &[(VarId, Value)],
-
-) -> Option<Diagnostic> {
+fn save(directory: &Path, program: &Program, outputs: &[(VarId, Value)]) -> Option<Diagnostic> {
     for (var, value) in outputs {
         let info = &program.vars[*var];
         let tensor = match value {
@@ -237,14 +255,22 @@ fn save(
         let path = directory.join(format!("{}.npy", info.name));
         if let Err(error) = std::fs::create_dir_all(directory) {
             return Some(
-                Diagnostic::new(Code::E0907, info.span, format!("`{}` cannot be made: {error}", directory.display()))
-                    .help("choose a directory that can be written"),
+                Diagnostic::new(
+                    Code::E0907,
+                    info.span,
+                    format!("`{}` cannot be made: {error}", directory.display()),
+                )
+                .help("choose a directory that can be written"),
             );
         }
         if let Err(error) = format::write(&path, &[("", &tensor)]) {
             return Some(
-                Diagnostic::new(Code::E0907, info.span, format!("output `{}` cannot be saved: {error}", info.name))
-                    .help("choose a directory that can be written"),
+                Diagnostic::new(
+                    Code::E0907,
+                    info.span,
+                    format!("output `{}` cannot be saved: {error}", info.name),
+                )
+                .help("choose a directory that can be written"),
             );
         }
     }
@@ -309,9 +335,9 @@ fn scalar(name: Symbol, text: &str, ty: &Type) -> Result<Value, InputError> {
     let value = match ty {
         Type::Str => Some(Value::str(text)),
         Type::Scalar(ScalarType::Bool) => text.parse().ok().map(|v| Value::Scalar(Scalar::Bool(v))),
-        Type::Scalar(scalar) if scalar.is_int() => parse_int(text)
-            .and_then(|value| Scalar::from_i128(value, *scalar))
-            .map(Value::Scalar),
+        Type::Scalar(scalar) if scalar.is_int() => {
+            parse_int(text).and_then(|value| Scalar::from_i128(value, *scalar)).map(Value::Scalar)
+        }
         Type::Scalar(scalar) => parse_float(text, *scalar).map(Value::Scalar),
         _ => None,
     };

@@ -28,6 +28,7 @@ pub use run::{Access, Engine, InputValue, RunOptions};
 pub use sources::{FileSources, decode, read_file, read_stream};
 
 use ein_base::{FileId, Sources, Span, Symbol};
+use ein_syntax::Notation;
 use ein_ir::tensor;
 use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};

@@ -19,6 +19,7 @@ mod names;
 pub mod parse;
 pub mod print;
 pub mod spans;
+pub mod symbolic;
 pub mod types;
 pub mod verify;
 pub mod walk;

@@ -9,13 +9,19 @@ pub mod ast;
 mod dump;
 mod format;
 mod lexer;
+mod notation;
 mod parser;
+mod remora;
+mod svexp;
 mod token;
+mod unparse;
 
 use ein_base::{Diagnostic, FileId, Span};
 
 pub use dump::dump;
 pub use format::format;
+pub use notation::{Notation, parse_as};
+pub use unparse::unparse;
 
 /// How many diagnostics one file may give; more say nothing new and cost memory.
 const MAX_DIAGNOSTICS: usize = 1000;

@@ -3,3 +3,4 @@
 //! Does not know: source text, which engine will run.
 
 pub mod autodiff;
+pub mod storage;

@@ -47,7 +47,7 @@ fn finish(session: &Session, args: &RunArgs, report: RunReport) -> Exit {
     }
     let mut exit = Exit::Success;
     if args.outputs.is_some() {
-        exit = exit.max(output::out(&outputs_line(&report)));
+        exit = exit.max(output::out(&json_line("outputs", &report.outputs)));
     }
     if let Some(failure) = report.failure {
         super::show(session, &[failure]);
@@ -58,13 +58,16 @@ fn finish(session: &Session, args: &RunArgs, report: RunReport) -> Exit {
             output::err(&format!("{phase:>8} {:9.3} ms\n", time.as_secs_f64() * 1e3));
         }
     }
+    if args.explain_storage.is_some() {
+        output::err(&json_line("storage", &report.storage));
+    }
     if report.interrupted { Exit::Interrupted } else { exit }
 }
 
-/// `{"outputs": {name: value}}`
-fn outputs_line(report: &RunReport) -> String {
-    let mut line = String::from("{\"outputs\": {");
-    for (position, (name, value)) in report.outputs.iter().enumerate() {
+/// `{"outputs": {name: value}}` and its like.
+fn json_line(key: &str, entries: &[(String, String)]) -> String {
+    let mut line = format!("{{\"{key}\": {{");
+    for (position, (name, value)) in entries.iter().enumerate() {
         if position > 0 {
             line.push_str(", ");
         }

@@ -20,8 +20,8 @@ pub(super) enum Token {
 
 /// Longer ones first.
 const SIGNS: [&str; 35] = [
-    "..=", "..", "==", "!=", "<=", ">=", "&&", "||", "**", "->", "=>", "(", ")", "[", "]", "{", "}",
-    "<", ">", ",", ";", ":", ".", "=", "+", "-", "*", "/", "%", "!", "?", "|", "@", "#", "$",
+    "..=", "..", "==", "!=", "<=", ">=", "&&", "||", "**", "->", "=>", "(", ")", "[", "]", "{",
+    "}", "<", ">", ",", ";", ":", ".", "=", "+", "-", "*", "/", "%", "!", "?", "|", "@", "#", "$",
 ];
 
 /// All tokens with their lines, an end last.
@@ -125,8 +125,11 @@ impl<'a> Lexer<'a> {
                     Some((_, c @ ('"' | '\\'))) => text.push(c),
                     Some((_, 'n')) => text.push('\n'),
                     Some((_, 'u')) => {
-                        let code: String = chars.by_ref().map(|(_, c)| c).take_while(|c| *c != '}').collect();
-                        let code = code.strip_prefix('{').and_then(|hex| u32::from_str_radix(hex, 16).ok());
+                        let code: String =
+                            chars.by_ref().map(|(_, c)| c).take_while(|c| *c != '}').collect();
+                        let code = code
+                            .strip_prefix('{')
+                            .and_then(|hex| u32::from_str_radix(hex, 16).ok());
                         match code.and_then(char::from_u32) {
                             Some(c) => text.push(c),
                             None => return Err(self.error("this escape is not a character")),

@@ -42,8 +42,7 @@ impl std::error::Error for ParseError {}
 
 /// The program that a text is.
 pub fn parse(text: &str) -> std::result::Result<Program, ParseError> {
-    let mut parser =
-        Parser { tokens: lex(text)?, at: 0, depth: 0, program: Program::default() };
+    let mut parser = Parser { tokens: lex(text)?, at: 0, depth: 0, program: Program::default() };
     let (bodies, top) = parser.declarations()?;
     for (func, at) in bodies {
         parser.at = at;
@@ -210,7 +209,11 @@ impl Parser {
     }
 
     /// Items up to a sign, with commas between them.
-    fn list<T>(&mut self, close: &str, mut one: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+    fn list<T>(
+        &mut self,
+        close: &str,
+        mut one: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let mut items = Vec::new();
         while !self.eat(close) {
             items.push(one(self)?);

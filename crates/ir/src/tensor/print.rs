@@ -24,6 +24,7 @@
 //!
 //! Everything is kept but the spans.
 
+mod define;
 mod expr;
 
 pub(super) use expr::infix;
@@ -109,9 +110,8 @@ impl Printer<'_> {
         let data = &self.program.data[id];
         self.put("data #");
         self.declared(data.name, id);
-        self.put(if data.is_enum { " enum {" } else { " struct {" });
+        self.put(if data.is_enum { " enum { " } else { " struct { " });
         self.list(&data.variants, |it, variant: &DataVariant| {
-            it.put(" ");
             write_name(&mut it.out, variant.name);
             it.put(if variant.positional { " positional(" } else { "(" });
             it.list(&variant.fields, |it, field: &Symbol| write_name(&mut it.out, *field));

@@ -1,7 +1,8 @@
 //! The rules that every checked program keeps.
 //!
 //! Ids and tables
-//! * Every id is in range; elements of arrays are not arrays; no type is or contains an error.
+//! * Every id is in range; elements of arrays are not arrays; no type of a function, an expression
+//!   or a variable that is bound is or contains an error.
 //! * A global lives below `global_slots`, a local below the slots of the one function that binds it
 //!   (or of the top level).
 //! * Outputs are globals that the top level binds. `main` and tests take nothing.
@@ -126,9 +127,8 @@ impl<'a> Verifier<'a> {
             self.place = format!("entry {func}");
             match program.funcs.get(func) {
                 Some(info) => {
-                    let bare = info.params.is_empty()
-                        && info.sizes.is_empty()
-                        && info.captures.is_empty();
+                    let bare =
+                        info.params.is_empty() && info.sizes.is_empty() && info.captures.is_empty();
                     self.check(bare, || "`main` and tests take nothing".into());
                 }
                 None => self.report(format!("there is no function {func}")),
@@ -140,9 +140,10 @@ impl<'a> Verifier<'a> {
         let program = self.program;
         for (id, var) in program.vars.iter_enumerated() {
             self.place = format!("variable {}_{}", var.name, id.index());
-            self.ty(&var.ty);
             if let Place::Global(slot) = var.place {
-                self.check(slot < program.global_slots, || format!("there is no global slot {slot}"));
+                self.check(slot < program.global_slots, || {
+                    format!("there is no global slot {slot}")
+                });
             }
         }
         for (id, atom) in program.atoms.iter_enumerated() {
@@ -228,7 +229,11 @@ impl<'a> Verifier<'a> {
                 self.check(own, || format!("two functions bind {name}"));
             }
         }
-        self.ever[var.index()] = true;
+        if !std::mem::replace(&mut self.ever[var.index()], true)
+            && let Some(ty) = self.var_type(var)
+        {
+            self.ty(ty);
+        }
         self.bound[var.index()] += 1;
         self.scope.push(var);
     }

@@ -94,6 +94,7 @@ impl Cx<'_> {
     fn guess_element(&mut self, definition: &hir::Definition, recursive: &[bool]) -> Type {
         let reported = self.diagnostics.len();
         let facts = self.f.facts.len();
+        let tried = self.out.vars.len();
         let var = self.self_variable(definition, &[], Type::Error);
         self.f.env.insert(definition.local, Binding::Var(var));
         let mut elem = Type::Error;
@@ -108,6 +109,12 @@ impl Cx<'_> {
         }
         self.diagnostics.truncate(reported);
         self.f.facts.truncate(facts);
+        // What the try bound is part of no program.
+        for tried in self.out.vars.ids().skip(tried) {
+            if self.out.vars[tried].ty.has_error() {
+                self.out.vars[tried].ty = Type::Unit;
+            }
+        }
         if elem.has_error() {
             let clause = &definition.clauses[0];
             let name = clause.name;

@@ -62,15 +62,11 @@ impl Cx<'_> {
         if found.unsolved.is_empty() {
             return;
         }
-        let (ranges, requires) = self.solve(found, &[]);
+        let mut solved = self.solve(found, &[]);
         for stmt in stmts.iter_mut() {
-            each_in_stmt_mut(stmt, &mut |e| fill(e, &ranges));
+            each_in_stmt_mut(stmt, &mut |e| fill(e, &mut solved));
         }
-        fill(value, &ranges);
-        for require in requires {
-            let span = require.span;
-            self.emit(Stmt { kind: StmtKind::Require(require), span });
-        }
+        fill(value, &mut solved);
     }
 
     /// Fills in the domains of a clause and of the reductions in it. Returns what must be compared
@@ -103,14 +99,14 @@ impl Cx<'_> {
         if found.unsolved.is_empty() {
             return Vec::new();
         }
-        let (ranges, requires) = self.solve(found, &left);
+        let mut solved = self.solve(found, &left);
         for slot in &mut clause.slots {
             if let ClauseSlot::Loop(binder) = slot {
-                fill_binder(binder, &ranges);
+                fill_binder(binder, &solved);
             }
         }
-        each_in_clause_mut(clause, &mut |e| fill(e, &ranges));
-        requires
+        each_in_clause_mut(clause, &mut |e| fill(e, &mut solved));
+        solved.requires.into_iter().map(|(_, require)| require).collect()
     }
 
     /// Reads of axes whose extent is still open say nothing about ranges.
@@ -228,8 +224,7 @@ impl Cx<'_> {
 
     // ---------------------------------------------------------------- solving
 
-    fn solve(&mut self, found: Found, left: &[VarId]) -> (Solved, Vec<Require>) {
-        let mut requires = Vec::new();
+    fn solve(&mut self, found: Found, left: &[VarId]) -> Solved {
         let mut open: Vec<(VarId, Atom)> = found
             .unsolved
             .iter()
@@ -239,11 +234,11 @@ impl Cx<'_> {
         let mut solved = Solved::default();
         // Bare uses fix a range; arithmetic in the variable alone narrows it.
         open.retain(|(var, atom)| {
-            match self.direct_range(*var, *atom, &found.reads, &mut requires) {
+            match self.direct_range(*var, *atom, &found.reads, &mut solved.requires) {
                 Some(range) => {
                     let range = self.narrow(*atom, range, &found.reads);
                     self.ranges.insert(*atom, range.clone());
-                    solved.insert(*var, range);
+                    solved.ranges.insert(*var, range);
                     false
                 }
                 None => true,
@@ -255,7 +250,7 @@ impl Cx<'_> {
             open.retain(|(var, atom)| match self.arithmetic_range(*atom, &found.reads, &unknown) {
                 Some(range) => {
                     self.ranges.insert(*atom, range.clone());
-                    solved.insert(*var, range);
+                    solved.ranges.insert(*var, range);
                     false
                 }
                 None => true,
@@ -274,9 +269,9 @@ impl Cx<'_> {
                 (size::Expr::zero(), size::Expr::zero())
             });
             self.ranges.insert(atom, range.clone());
-            solved.insert(var, range);
+            solved.ranges.insert(var, range);
         }
-        (solved, requires)
+        solved
     }
 
     /// The range that bare reads give.
@@ -285,7 +280,7 @@ impl Cx<'_> {
         var: VarId,
         atom: Atom,
         reads: &[Read],
-        requires: &mut Vec<Require>,
+        requires: &mut Vec<(VarId, Require)>,
     ) -> Option<(size::Expr, size::Expr)> {
         let mut direct = reads.iter().filter(|read| read.index.as_atom() == Some(atom));
         let first = direct.next()?;
@@ -301,12 +296,13 @@ impl Cx<'_> {
                         quote(other.tensor)
                     );
                     self.f.facts.eq(&hi, &other.extent);
-                    requires.push(Require {
+                    let require = Require {
                         left: hi.clone(),
                         right: other.extent.clone(),
                         what,
                         span: other.span,
-                    });
+                    };
+                    requires.push((var, require));
                     // A constant says more than an unknown.
                     if other.extent.as_constant().is_some() {
                         hi = other.extent.clone();
@@ -485,16 +481,21 @@ impl Cx<'_> {
     }
 }
 
-type Solved = FxHashMap<VarId, (size::Expr, size::Expr)>;
+/// The ranges that were found, and the sizes that must be compared at run time for each variable.
+#[derive(Default)]
+struct Solved {
+    ranges: FxHashMap<VarId, (size::Expr, size::Expr)>,
+    requires: Vec<(VarId, Require)>,
+}
 
 /// Whether a binder still waits for its domain.
 pub(super) fn is_unsolved(binder: &Binder) -> bool {
     matches!(&*binder.hi.kind, ExprKind::Error)
 }
 
-fn fill_binder(binder: &mut Binder, ranges: &Solved) {
+fn fill_binder(binder: &mut Binder, solved: &Solved) {
     if is_unsolved(binder)
-        && let Some((lo, hi)) = ranges.get(&binder.var)
+        && let Some((lo, hi)) = solved.ranges.get(&binder.var)
     {
         let span = binder.lo.span;
         binder.lo = Expr::size(lo.clone(), span);
@@ -502,11 +503,17 @@ fn fill_binder(binder: &mut Binder, ranges: &Solved) {
     }
 }
 
-fn fill(e: &mut Expr, ranges: &Solved) {
+/// Gives the reductions in an expression their domains, and what they must compare first: the
+/// extents may be of variables that are bound only on the way to them.
+fn fill(e: &mut Expr, solved: &mut Solved) {
     if let ExprKind::Reduce(reduce) = &mut *e.kind {
-        reduce.binders.iter_mut().for_each(|binder| fill_binder(binder, ranges));
+        reduce.binders.iter_mut().for_each(|binder| fill_binder(binder, solved));
+        let own = solved
+            .requires
+            .extract_if(.., |(var, _)| reduce.binders.iter().any(|binder| binder.var == *var));
+        reduce.requires.extend(own.map(|(_, require)| require));
     }
-    each_child_mut(e, &mut |child| fill(child, ranges));
+    each_child_mut(e, &mut |child| fill(child, solved));
 }
 
 /// The name of a tensor in backquotes.

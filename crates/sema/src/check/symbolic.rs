@@ -4,43 +4,13 @@
 use super::Cx;
 use ein_ir::size::{self, Facts};
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, Type, VarId};
-use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
+use ein_scalar::{BinaryOp, UnaryOp};
 
 impl Cx<'_> {
     /// The value of an integer expression in the symbolic algebra, where it has one. Arithmetic of
     /// the language traps on overflow, so a value that exists equals the mathematical one.
     pub(super) fn to_size(&self, e: &Expr) -> Option<size::Expr> {
-        match e.ty {
-            Type::Scalar(ty) if ty.is_int() => {}
-            _ => return None,
-        }
-        match &*e.kind {
-            ExprKind::Const(value) => Some(size::Expr::constant(value.as_i64()?)),
-            ExprKind::Size(size) => Some(size.clone()),
-            ExprKind::Var(var) => self.var_sizes.get(var).cloned(),
-            ExprKind::Unary(UnaryOp::Neg, a) => Some(self.to_size(a)?.neg()),
-            ExprKind::Binary(op, a, b) => {
-                let (a, b) = (self.to_size(a)?, self.to_size(b)?);
-                match op {
-                    BinaryOp::Add => Some(a.add(&b)),
-                    BinaryOp::Sub => Some(a.sub(&b)),
-                    BinaryOp::Mul => Some(a.mul(&b)),
-                    BinaryOp::Div => Some(a.div_trunc(&b)),
-                    BinaryOp::Rem => Some(a.rem(&b)),
-                    BinaryOp::FloorDiv => Some(a.div_floor(&b)),
-                    BinaryOp::FloorMod => Some(a.mod_floor(&b)),
-                    BinaryOp::Min => Some(a.min(&b)),
-                    BinaryOp::Max => Some(a.max(&b)),
-                    _ => None,
-                }
-            }
-            ExprKind::Cast(inner) => match (&inner.ty, &e.ty) {
-                (Type::Scalar(from), Type::Scalar(to)) if widens(*from, *to) => self.to_size(inner),
-                _ => None,
-            },
-            ExprKind::Block { stmts, value } if stmts.is_empty() => self.to_size(value),
-            _ => None,
-        }
+        ein_ir::tensor::symbolic::to_size(e, &|var| self.var_sizes.get(&var).cloned())
     }
 
     /// Gives an integer variable a symbolic value: the one of what it is bound to, or an unknown
@@ -149,12 +119,4 @@ pub(super) enum SizeRelation {
     Different,
     /// They come from outside: compared once, at run time.
     AtRunTime,
-}
-
-/// Whether every value of one integer type is a value of the other.
-fn widens(from: ScalarType, to: ScalarType) -> bool {
-    match (from.int_range(), to.int_range()) {
-        (Some((a, b)), Some((c, d))) => c <= a && b <= d,
-        _ => false,
-    }
 }

@@ -151,8 +151,10 @@ impl Resolver<'_> {
     }
 
     fn parse(&mut self, file: FileId) -> (Rc<Ast>, bool) {
-        let text = Arc::clone(&self.files.file(file).text);
-        let parsed = ein_syntax::parse(file, &text);
+        let source = self.files.file(file);
+        let notation = ein_syntax::Notation::of(source.path.as_deref());
+        let text = Arc::clone(&source.text);
+        let parsed = ein_syntax::parse_as(notation, file, &text);
         let broken = parsed.diagnostics.iter().any(Diagnostic::is_error);
         self.diagnostics.extend(parsed.diagnostics);
         (Rc::new(parsed.ast), broken)

@@ -43,8 +43,7 @@ impl Parser {
         while !self.eat("}") {
             clauses.push(self.clause()?);
         }
-        let tensor =
-            Tensor { name, self_var, shape, inner_rank, clauses, recurrence, requires };
+        let tensor = Tensor { name, self_var, shape, inner_rank, clauses, recurrence, requires };
         Ok(Node { kind: ExprKind::Tensor(tensor), ty: Some(ty) })
     }
 

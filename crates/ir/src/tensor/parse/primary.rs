@@ -291,9 +291,13 @@ impl Parser {
             }
             "format" => {
                 self.sign("[")?;
-                let specs = self.list("]", |it| {
-                    if it.eat_word("_") { Ok(None) } else { it.spec().map(Some) }
-                })?;
+                let specs =
+                    self.list(
+                        "]",
+                        |it| {
+                            if it.eat_word("_") { Ok(None) } else { it.spec().map(Some) }
+                        },
+                    )?;
                 Ok(HostOp::Format(specs))
             }
             _ => {

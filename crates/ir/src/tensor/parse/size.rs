@@ -2,8 +2,8 @@
 
 use super::{Parser, Result};
 use crate::size;
-use crate::tensor::lex::Token;
 use crate::tensor::Require;
+use crate::tensor::lex::Token;
 use crate::tensor::spans::nowhere;
 
 impl Parser {

@@ -77,9 +77,7 @@ impl Parser {
         }
         let axes = self.list("]", |it| {
             let coord = match (it.peek(), it.peek_at(1)) {
-                (Token::Text(_), _) | (Token::Word(_), Token::Sign(":" | "!")) => {
-                    Some(it.coord()?)
-                }
+                (Token::Text(_), _) | (Token::Word(_), Token::Sign(":" | "!")) => Some(it.coord()?),
                 (Token::Word(_), Token::Word(next)) if next == "in" => Some(it.coord()?),
                 _ => None,
             };

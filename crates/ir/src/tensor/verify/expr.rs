@@ -2,8 +2,8 @@
 
 use super::types::{agree, show};
 use super::{Verifier, is_int};
-use crate::tensor::{Arm, Expr, ExprKind, FnType, FuncId, HostOp, IndexArg, Type, walk};
 use crate::size;
+use crate::tensor::{Arm, Expr, ExprKind, FnType, FuncId, HostOp, IndexArg, Type, walk};
 
 impl Verifier<'_> {
     /// An expression: its own type, its parts, and how they fit.
@@ -156,9 +156,7 @@ impl Verifier<'_> {
                 self.bool(&b.ty, "an operand of `&&` or `||`");
                 ("`&&` or `||`", Some(Type::BOOL))
             }
-            ExprKind::Cast(a) => {
-                ("a cast", scalar(a).and(scalar(e)).map(Type::Scalar))
-            }
+            ExprKind::Cast(a) => ("a cast", scalar(a).and(scalar(e)).map(Type::Scalar)),
             _ => return,
         };
         match result {
@@ -273,7 +271,9 @@ impl Verifier<'_> {
         let (found, expected) = (sizes.len(), info.sizes.len());
         self.check(found == expected, || format!("`{name}` takes {expected} sizes, not {found}"));
         let (found, expected) = (args.len(), info.params.len());
-        self.check(found == expected, || format!("`{name}` takes {expected} arguments, not {found}"));
+        self.check(found == expected, || {
+            format!("`{name}` takes {expected} arguments, not {found}")
+        });
         let captured = closure.is_some() || info.captures.is_empty();
         self.check(captured, || format!("`{name}` is called without its captures"));
         for (arg, param) in args.iter().zip(&info.params) {

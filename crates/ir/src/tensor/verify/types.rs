@@ -51,9 +51,8 @@ impl Verifier<'_> {
 
 /// Whether two types differ at most in coordinates and sizes.
 pub(super) fn agree(a: &Type, b: &Type) -> bool {
-    let all = |a: &[Type], b: &[Type]| {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agree(a, b))
-    };
+    let all =
+        |a: &[Type], b: &[Type]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agree(a, b));
     match (a, b) {
         (Type::Array(a), Type::Array(b)) => a.axes.len() == b.axes.len() && agree(&a.elem, &b.elem),
         (Type::AnyRank(a), Type::AnyRank(b)) => agree(a, b),

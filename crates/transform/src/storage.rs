@@ -1,0 +1,292 @@
+//! How the bindings of the top level are stored, and why: the plan that lowering follows.
+//!
+//! * A number is a `scalar`; a piece or another name of an array is a `view`.
+//! * A recurrence of which only the last steps are read keeps a `ring` of
+//!   `max(lookback + 1, tail)` steps: `lookback` is its deepest self-read along the recurrence
+//!   axis, `tail` the deepest later read from the end.
+//! * Everything else is stored `full`.
+//!
+//! Needs: a checked program with its outputs chosen. Limit: one axis of a recurrence is a ring.
+
+use ein_base::Symbol;
+use ein_ir::size::{self, Atom};
+use ein_ir::tensor::symbolic::to_size;
+use ein_ir::tensor::walk::{each_child, each_in_stmt};
+use ein_ir::tensor::{
+    AtomDef, Binder, ClauseSlot, Expr, ExprKind, Program, StmtKind, Tensor, VarId,
+};
+use rustc_hash::FxHashMap;
+
+/// How a binding is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Storage {
+    /// The binding.
+    pub name: Symbol,
+    /// How.
+    pub kind: Kind,
+    /// In words.
+    pub why: String,
+}
+
+/// The ways to store a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A number.
+    Scalar,
+    /// Every element.
+    Full,
+    /// The last steps of a recurrence.
+    Ring(u32),
+    /// A part, or another name, of what is stored elsewhere.
+    View,
+}
+
+impl Kind {
+    /// Its name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Scalar => "scalar",
+            Kind::Full => "full",
+            Kind::Ring(_) => "ring",
+            Kind::View => "view",
+        }
+    }
+}
+
+/// The storage of every named binding of the top level, in source order.
+pub fn plan(program: &Program) -> Vec<Storage> {
+    let mut planner = Planner { program, sizes: FxHashMap::default(), ranges: FxHashMap::default() };
+    planner.index_variables();
+    let mut result = Vec::new();
+    for stmt in &program.top {
+        let StmtKind::Let(var, value) = &stmt.kind else { continue };
+        if let Some(size) = planner.size(value) {
+            planner.sizes.insert(*var, size);
+        }
+        let name = program.vars[*var].name;
+        if name.as_str().starts_with('$') {
+            continue;
+        }
+        let (kind, why) = planner.storage(*var, value);
+        result.push(Storage { name, kind, why });
+    }
+    result
+}
+
+/// A read of a recurrence from outside it.
+enum Observation {
+    /// So many steps before the end.
+    FromEnd(i64),
+    /// All of it.
+    Whole,
+    /// At a place that is not known relative to the end.
+    Unknown,
+}
+
+struct Planner<'p> {
+    program: &'p Program,
+    /// Integer variables whose value is known symbolically.
+    sizes: FxHashMap<VarId, size::Expr>,
+    /// The domains of index variables.
+    ranges: FxHashMap<Atom, (size::Expr, size::Expr)>,
+}
+
+impl Planner<'_> {
+    /// Index variables and size parameters stand for themselves.
+    fn index_variables(&mut self) {
+        for (atom, info) in self.program.atoms.iter_enumerated() {
+            if let AtomDef::Var(var) = info.def {
+                self.sizes.entry(var).or_insert_with(|| size::Expr::atom(atom));
+            }
+        }
+    }
+
+    fn size(&self, e: &Expr) -> Option<size::Expr> {
+        to_size(e, &|var| self.sizes.get(&var).cloned())
+    }
+
+    fn storage(&mut self, var: VarId, value: &Expr) -> (Kind, String) {
+        if !value.ty.is_array() {
+            return (Kind::Scalar, "not an array".into());
+        }
+        match &*value.kind {
+            ExprKind::Tensor(tensor) if tensor.self_var.is_some() => self.recurrence(var, tensor),
+            ExprKind::Var(_) => (Kind::View, "another name for a value".into()),
+            ExprKind::Slice { base, .. }
+            | ExprKind::Permute { base, .. }
+            | ExprKind::Index { base, .. }
+                if is_stored(base) =>
+            {
+                (Kind::View, "a part of another array".into())
+            }
+            _ => (Kind::Full, "every element is kept".into()),
+        }
+    }
+
+    fn recurrence(&mut self, var: VarId, tensor: &Tensor) -> (Kind, String) {
+        if self.program.outputs.contains(&var) {
+            return (Kind::Full, "it is an output: every step is observed".into());
+        }
+        let Some(recurrence) = &tensor.recurrence else {
+            return (Kind::Full, "its order is not known".into());
+        };
+        let Some(axis) = recurrence.axes.first() else {
+            return (Kind::Full, "no axis orders its steps".into());
+        };
+        let Some(lookback) = recurrence.lookback else {
+            return (Kind::Full, "it reads itself at a distance that is not constant".into());
+        };
+        let mut observations = Vec::new();
+        for stmt in &self.program.top {
+            each_in_stmt(stmt, &mut |e| {
+                // Not its own definition.
+                let own = matches!(&stmt.kind, StmtKind::Let(bound, _) if *bound == var);
+                if !own {
+                    self.observe(e, var, tensor, axis.axis, axis.backward, &mut observations);
+                }
+            });
+        }
+        for func in self.program.funcs.iter() {
+            self.observe(&func.body, var, tensor, axis.axis, axis.backward, &mut observations);
+        }
+        let mut tail = 0;
+        for observation in observations {
+            match observation {
+                Observation::FromEnd(distance) => tail = tail.max(distance),
+                Observation::Whole => return (Kind::Full, "all of it is observed".into()),
+                Observation::Unknown => {
+                    let why = "it is observed at an index that is not known relative to the end";
+                    return (Kind::Full, why.into());
+                }
+            }
+        }
+        let steps = (i64::from(lookback) + 1).max(tail);
+        match u32::try_from(steps) {
+            Ok(steps) => {
+                let why = format!("each step reads {lookback} back, and the last {tail} are observed");
+                (Kind::Ring(steps), why)
+            }
+            Err(_) => (Kind::Full, "all of it is observed".into()),
+        }
+    }
+
+    /// Finds the reads of a recurrence in an expression.
+    fn observe(
+        &mut self,
+        e: &Expr,
+        var: VarId,
+        tensor: &Tensor,
+        axis: usize,
+        backward: bool,
+        found: &mut Vec<Observation>,
+    ) {
+        self.note_domains(e);
+        match &*e.kind {
+            ExprKind::Var(read) if *read == var => found.push(Observation::Whole),
+            ExprKind::Index { base, indices } if is_var(base, var) => {
+                found.push(match indices.get(axis) {
+                    Some(index) => self.distance(&index.value, tensor, axis, backward),
+                    None => Observation::Whole,
+                });
+                for index in indices {
+                    self.observe(&index.value, var, tensor, axis, backward, found);
+                }
+            }
+            _ => {
+                let mut children = Vec::new();
+                each_child(e, &mut |child| children.push(child));
+                for child in children {
+                    self.observe(child, var, tensor, axis, backward, found);
+                }
+            }
+        }
+    }
+
+    fn note_domains(&mut self, e: &Expr) {
+        let mut binders: Vec<&Binder> = Vec::new();
+        match &*e.kind {
+            ExprKind::Tensor(tensor) => {
+                for slot in tensor.clauses.iter().flat_map(|clause| &clause.slots) {
+                    if let ClauseSlot::Loop(binder) = slot {
+                        binders.push(binder);
+                    }
+                }
+            }
+            ExprKind::Reduce(reduce) => binders.extend(&reduce.binders),
+            _ => {}
+        }
+        for binder in binders {
+            let atom = self.sizes.get(&binder.var).and_then(size::Expr::as_atom);
+            if let (Some(lo), Some(hi), Some(atom)) =
+                (self.size(&binder.lo), self.size(&binder.hi), atom)
+            {
+                self.ranges.insert(atom, (lo, hi));
+            }
+        }
+    }
+
+    /// How far from the end of the recurrence a read can be.
+    fn distance(&self, index: &Expr, tensor: &Tensor, axis: usize, backward: bool) -> Observation {
+        let Some(index) = self.size(index) else { return Observation::Unknown };
+        // The end is where the recurrent clauses stop.
+        let mut furthest: Option<i64> = None;
+        for clause in &tensor.clauses {
+            let Some(ClauseSlot::Loop(binder)) = clause.slots.get(axis) else { continue };
+            let distance = if backward {
+                self.size(&binder.lo).map(|lo| index.sub(&lo).offset(1))
+            } else {
+                self.size(&binder.hi).map(|hi| hi.sub(&index))
+            };
+            let distance = distance.and_then(|distance| self.largest(&distance));
+            match distance.and_then(|distance| distance.as_constant()) {
+                Some(distance) => furthest = Some(furthest.map_or(distance, |f| f.max(distance))),
+                None => {
+                    let loops = index.atoms().iter().any(|atom| self.ranges.contains_key(atom));
+                    return if loops { Observation::Whole } else { Observation::Unknown };
+                }
+            }
+        }
+        match furthest {
+            // A read of everything looks like a distance as long as the recurrence itself.
+            Some(distance) if !self.covers_all(distance, tensor, axis) => {
+                Observation::FromEnd(distance)
+            }
+            Some(_) => Observation::Whole,
+            None => Observation::Unknown,
+        }
+    }
+
+    fn covers_all(&self, distance: i64, tensor: &Tensor, axis: usize) -> bool {
+        let extent = tensor.shape.get(axis).and_then(|size| size.as_ref()?.as_constant());
+        extent.is_some_and(|extent| distance >= extent && extent > 1)
+    }
+
+    /// The largest value over the domains of the index variables in it.
+    fn largest(&self, bound: &size::Expr) -> Option<size::Expr> {
+        let mut bound = bound.clone();
+        for _ in 0..16 {
+            let atom = bound.atoms().into_iter().find(|atom| self.ranges.contains_key(atom));
+            let Some(atom) = atom else { return Some(bound) };
+            let (coefficient, rest) = bound.affine_in(atom)?;
+            let (lo, hi) = &self.ranges[&atom];
+            let extreme = if coefficient > 0 { hi.offset(-1) } else { lo.clone() };
+            bound = rest.add(&extreme.scale(coefficient));
+        }
+        None
+    }
+}
+
+fn is_var(e: &Expr, var: VarId) -> bool {
+    matches!(&*e.kind, ExprKind::Var(read) if *read == var)
+}
+
+/// Whether a value lies in a variable, perhaps behind other views.
+fn is_stored(e: &Expr) -> bool {
+    match &*e.kind {
+        ExprKind::Var(_) => true,
+        ExprKind::Slice { base, .. }
+        | ExprKind::Permute { base, .. }
+        | ExprKind::Index { base, .. } => is_stored(base),
+        _ => false,
+    }
+}
