@@ -20,8 +20,14 @@ fn number(name: &str, otherwise: u64) -> u64 {
 struct Tally {
     same: u64,
     both_fail: u64,
-    undecided: BTreeMap<String, u64>,
+    undecided: BTreeMap<String, Vec<u64>>,
     different: Vec<u64>,
+}
+
+#[test]
+#[ignore = "shows the program with the number EINLANG_SEED"]
+fn show() {
+    println!("{}", generate::program(number("EINLANG_SEED", 0)).join("\n"));
 }
 
 #[test]
@@ -45,7 +51,9 @@ fn generated_programs_mean_the_same_twice() {
                     match verdict {
                         Verdict::Same => tally.same += 1,
                         Verdict::BothFail => tally.both_fail += 1,
-                        Verdict::Undecided(why) => *tally.undecided.entry(why).or_default() += 1,
+                        Verdict::Undecided(why) => {
+                            tally.undecided.entry(why).or_default().push(seed)
+                        }
                         Verdict::Differs(_) => tally.different.push(seed),
                     }
                 }
@@ -55,15 +63,15 @@ fn generated_programs_mean_the_same_twice() {
     });
     let mut tally = tally.into_inner().unwrap();
     tally.different.sort_unstable();
-    let undecided: u64 = tally.undecided.values().sum();
+    let undecided: usize = tally.undecided.values().map(Vec::len).sum();
     println!(
         "{count} programs: {} same, {} fail in both, {undecided} undecided, {} differ",
         tally.same,
         tally.both_fail,
         tally.different.len()
     );
-    for (why, times) in &tally.undecided {
-        println!("  undecided {times} times: {why}");
+    for (why, seeds) in &tally.undecided {
+        println!("  undecided {} times (as {}): {why}", seeds.len(), seeds[0]);
     }
     for seed in tally.different.iter().take(most) {
         let (statements, why) = shrink(&generate::program(*seed));

@@ -132,7 +132,10 @@ fn elements(json: &Json, value: &V) -> Result<(), String> {
             if given.len() != items.len() {
                 return Err(format!("{} elements, not {}", given.len(), items.len()));
             }
-            return given.iter().zip(items.iter()).try_for_each(|(json, item)| elements(json, item));
+            return given
+                .iter()
+                .zip(items.iter())
+                .try_for_each(|(json, item)| elements(json, item));
         }
         V::Bool(value) => json.as_bool() == Some(*value),
         V::Str(value) => json.as_str() == Some(value),
@@ -160,7 +163,9 @@ fn elements(json: &Json, value: &V) -> Result<(), String> {
 
 fn near(a: f64, b: f64, ty: ScalarType) -> bool {
     let tolerance = if ty == ScalarType::F64 { 1e-10 } else { 1e-5 };
-    a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0)
+    a == b
+        || (a.is_nan() && b.is_nan())
+        || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0)
 }
 
 /// A value as a person reads it.
@@ -174,13 +179,16 @@ fn show(value: &V) -> String {
     }
 }
 
-/// The fewest statements that still differ, with how.
+/// The fewest statements that still differ in the same way, with how.
 pub fn shrink(statements: &[String]) -> (Vec<String>, String) {
     let differs = |statements: &[String]| match compare(&statements.join("\n")) {
-        // What names the missing statement is not the mistake that is looked for.
-        Verdict::Differs(why) if why.contains("error[E02") || why.contains("does not parse") => None,
         Verdict::Differs(why) => Some(why),
         _ => None,
+    };
+    // The code of a diagnostic; all different values are of one kind.
+    let kind = |why: &str| match why.starts_with("error[") {
+        true => why.chars().take(11).collect::<String>(),
+        false => String::new(),
     };
     let mut kept = statements.to_vec();
     let mut why = differs(&kept).unwrap_or_default();
@@ -189,7 +197,10 @@ pub fn shrink(statements: &[String]) -> (Vec<String>, String) {
         for at in (0..kept.len()).rev() {
             let mut fewer = kept.clone();
             fewer.remove(at);
-            if let Some(still) = differs(&fewer) {
+            if let Some(still) = differs(&fewer)
+                && kind(&still) == kind(&why)
+                && still.contains("error[E02") == why.contains("error[E02")
+            {
                 (kept, why) = (fewer, still);
             }
         }

@@ -27,6 +27,8 @@ struct Var {
     lo: f64,
     /// or larger.
     hi: f64,
+    /// Whether its extents are names of sizes: equal to no other.
+    symbolic: bool,
 }
 
 /// An index variable.
@@ -38,6 +40,8 @@ struct Index {
     hi: i64,
     /// Whether its range is left to inference, so that what reads it bare decides it.
     inferred: bool,
+    /// Whether that range is a size with a name, so that it must stand bare nowhere else.
+    lonely: bool,
 }
 
 /// An expression with what is known of its value.
@@ -103,7 +107,7 @@ impl Gen {
     }
 
     fn bind(&mut self, text: String, ty: S, shape: Vec<usize>, lo: f64, hi: f64) {
-        self.vars.push(Var { text, ty, shape, lo, hi });
+        self.vars.push(Var { text, ty, shape, lo, hi, symbolic: false });
     }
 
     fn statement(&mut self) {

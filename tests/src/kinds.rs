@@ -1,10 +1,16 @@
 //! The kinds of test, one function each.
 
-use crate::BLESS;
 use crate::section::{Expected, Section, expectations};
 use ein_driver::render::{Style, render};
-use ein_driver::{CheckReport, Diagnostic, FileSources, Input, Options, Session, Severity};
+use ein_driver::{
+    CheckReport, Diagnostic, FileSources, Input, Options, RunOptions, Session, Severity,
+};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What stands before a line that a program prints.
+const PRINTS: &str = "// prints: ";
 
 /// A kind of test.
 pub struct Kind {
@@ -20,6 +26,9 @@ pub const ALL: &[Kind] = &[
     Kind { name: "check", run: check },
     // The rendered diagnostics are those of the golden file `NAME.stderr` beside the suite file.
     Kind { name: "render", run: golden },
+    // As `check`, with what stops the run among what is reported; and it prints exactly the lines
+    // of its `// prints:` comments.
+    Kind { name: "run", run: runs },
 ];
 
 /// Checks a program with files beside it, all of them in memory.
@@ -40,18 +49,67 @@ pub fn checked(
     }
 }
 
+/// Checks and runs a program with files beside it; gives all diagnostics, and what was printed.
+pub fn ran(
+    name: &str,
+    text: &str,
+    files: &[(String, String)],
+) -> Result<(Session, Vec<Diagnostic>, String), String> {
+    let mut sources = FileSources::in_memory();
+    sources.insert(name, text);
+    for (path, text) in files {
+        sources.insert(path, text.as_str());
+    }
+    let mut session = Session::new(Options::default(), sources);
+    let mut printed = String::new();
+    let mut print = |line: &str| {
+        printed.push_str(line);
+        printed.push('\n');
+    };
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let input = Input::File(name.into());
+    match session.run(&input, &RunOptions::default(), interrupted, &mut print) {
+        Ok(report) => {
+            let mut diagnostics = report.checked.diagnostics;
+            diagnostics.extend(report.failure);
+            Ok((session, diagnostics, printed))
+        }
+        Err(bug) => Err(format!("{bug}: {}", bug.detail)),
+    }
+}
+
 fn program_name(section: &Section) -> String {
     format!("{}.ein", section.name)
 }
 
 fn check(_: &Path, section: &Section) -> Result<(), String> {
+    let (session, report) = checked(&program_name(section), &section.text, &section.files)?;
+    reported(&session, section, report.diagnostics)
+}
+
+fn runs(_: &Path, section: &Section) -> Result<(), String> {
+    let (session, diagnostics, printed) =
+        ran(&program_name(section), &section.text, &section.files)?;
+    reported(&session, section, diagnostics)?;
+    let lines = section.text.lines().filter_map(|line| line.trim_start().strip_prefix(PRINTS));
+    let expected: String = lines.map(|line| format!("{line}\n")).collect();
+    if printed == expected {
+        return Ok(());
+    }
+    Err(format!("it does not print what its comments say\n\nexpected:\n{expected}\nfound:\n{printed}"))
+}
+
+/// Whether exactly what the comments of a program say was reported.
+fn reported(
+    session: &Session,
+    section: &Section,
+    diagnostics: Vec<Diagnostic>,
+) -> Result<(), String> {
     let mut missing = expectations(&section.text)?;
     let name = program_name(section);
-    let (session, report) = checked(&name, &section.text, &section.files)?;
-
     let mut surplus = Vec::new();
-    for diagnostic in report.diagnostics {
-        match missing.iter().position(|wish| fits(&session, &name, wish, &diagnostic)) {
+    for diagnostic in diagnostics {
+        match missing.iter().position(|wish| fits(session, &name, wish, &diagnostic)) {
             Some(at) => {
                 missing.remove(at);
             }
@@ -93,7 +151,7 @@ fn golden(path: &Path, section: &Section) -> Result<(), String> {
     let (session, report) = checked(&program_name(section), &section.text, &section.files)?;
     let shown = render(session.files(), &report.diagnostics, Style::Plain);
     let golden = path.with_file_name(format!("{}.stderr", section.name));
-    if std::env::var_os(BLESS).is_some_and(|it| it == "1") {
+    if crate::bless() {
         return std::fs::write(&golden, shown)
             .map_err(|error| format!("{}: {error}", golden.display()));
     }

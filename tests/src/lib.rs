@@ -1,13 +1,19 @@
 //! Tests of the whole, driven by files: programs under `suite/` that say in comments what must
-//! happen, and the examples on the pages about diagnostics.
+//! happen, the examples on the pages about diagnostics, the programs in the book, the programs
+//! under `examples/` and `library/`, and those in the other notations.
 //!
 //! Does not know: anything below the driver.
 
+pub mod book;
 pub mod brute;
 pub mod compare;
 pub mod generate;
 pub mod kinds;
+pub mod markdown;
+pub mod mutants;
+pub mod notations;
 pub mod pages;
+pub mod programs;
 pub mod section;
 
 use section::Section;
@@ -17,6 +23,17 @@ use std::path::{Path, PathBuf};
 /// Set to `1`, golden files are written instead of compared.
 pub const BLESS: &str = "EINLANG_BLESS";
 
+/// Whether golden files are to be written.
+pub fn bless() -> bool {
+    std::env::var_os(BLESS).is_some_and(|it| it == "1")
+}
+
+/// The root of the repository.
+pub fn repository() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().unwrap_or(tests).to_owned()
+}
+
 /// One test: a name, and what it does. `Err` says why it failed.
 pub struct Case {
     /// `syntax/brackets.ein::unclosed`
@@ -25,7 +42,7 @@ pub struct Case {
     pub run: Box<dyn FnOnce() -> Result<(), String> + Send>,
 }
 
-/// All tests of the suite, and of the pages.
+/// All tests of the suite, of the pages, of the book, and of the programs in the repository.
 pub fn all() -> Result<Vec<Case>, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("suite");
     let mut files = Vec::new();
@@ -42,6 +59,9 @@ pub fn all() -> Result<Vec<Case>, String> {
         }
     }
     cases.extend(pages::cases());
+    cases.extend(book::cases()?);
+    cases.extend(programs::cases()?);
+    cases.extend(notations::cases()?);
     Ok(cases)
 }
 

@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!("usage: cargo xtask tidy | bless");
             eprintln!("  tidy    check layers, headers, file sizes and forbidden words");
-            eprintln!("  bless   accept what tests of kind `render` show now");
+            eprintln!("  bless   accept what golden files would now say");
             ExitCode::from(3)
         }
     }

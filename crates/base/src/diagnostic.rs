@@ -80,7 +80,12 @@ impl Diagnostic {
         self
     }
     /// Adds a way out that a tool can apply.
-    pub fn fix(mut self, text: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
+    pub fn fix(
+        mut self,
+        text: impl Into<String>,
+        span: Span,
+        replacement: impl Into<String>,
+    ) -> Self {
         self.helps.push(Help { text: text.into(), edit: Some((span, replacement.into())) });
         self
     }

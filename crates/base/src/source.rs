@@ -75,8 +75,9 @@ pub struct LineIndex {
 impl LineIndex {
     /// The lines of a text.
     pub fn new(text: &str) -> Self {
-        let starts = std::iter::once(0)
-            .chain(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1));
+        let starts = std::iter::once(0).chain(
+            text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1),
+        );
         Self { starts: starts.collect() }
     }
     /// The zero-based line that holds this byte.

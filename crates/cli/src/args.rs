@@ -43,6 +43,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Show what the compiler makes of a program.
     Dump(DumpArgs),
+    /// Try things out: each entry is checked, run and answered.
+    Repl,
     /// Print a program in another notation (`.rem`, `.svx`) as Einlang.
     Translate {
         /// The program.

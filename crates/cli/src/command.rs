@@ -4,9 +4,10 @@ mod check;
 mod dump;
 mod explain;
 mod fmt;
+mod repl;
 mod run;
-mod translate;
 mod test;
+mod translate;
 
 use crate::args::{Cli, Command};
 use crate::exit::Exit;
@@ -26,6 +27,7 @@ pub fn run(command: Command) -> Exit {
         Command::Fmt(args) => fmt::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Dump(args) => dump::run(&args),
+        Command::Repl => repl::run(),
         Command::Translate { file } => translate::run(&file),
         Command::Completions { shell } => {
             let mut script = Vec::new();

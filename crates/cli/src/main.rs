@@ -5,6 +5,7 @@
 mod args;
 mod command;
 mod exit;
+mod interrupt;
 mod output;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
@@ -13,8 +14,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Without the handler Ctrl-C still ends the process, only with the system's own status.
-    let _ = ctrlc::set_handler(|| std::process::exit(Exit::Interrupted.code()));
+    interrupt::listen();
     let exit = ein_driver::guarded(|| run(std::env::args_os().collect()))
         .unwrap_or_else(|bug| output::internal_error(&bug));
     ExitCode::from(exit)

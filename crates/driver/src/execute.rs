@@ -10,7 +10,7 @@ use ein_runtime::Memory;
 use ein_runtime::format::{self, FileError, FileErrorKind};
 use ein_scalar::{Scalar, ScalarType, parse_float, parse_int};
 use rustc_hash::FxHashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -303,7 +303,7 @@ impl Host for Outside<'_> {
 }
 
 impl Outside<'_> {
-    fn read(&self, name: Symbol, path: &PathBuf, ty: &Type) -> Result<Value, InputError> {
+    fn read(&self, name: Symbol, path: &Path, ty: &Type) -> Result<Value, InputError> {
         let is_csv = path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("csv"));
         let wanted = ty.scalar().unwrap_or(ScalarType::F32);
         let read = if is_csv {

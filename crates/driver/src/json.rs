@@ -16,7 +16,8 @@ pub fn value(value: &Value, ty: &Type, program: &Program) -> Option<String> {
 fn write_value(out: &mut String, value: &Value, ty: &Type, program: &Program) -> Option<()> {
     match value {
         Value::Scalar(scalar) => {
-            let _ = write!(out, "{{\"dtype\": \"{}\", \"shape\": [], \"data\": ", scalar.ty().name());
+            let _ =
+                write!(out, "{{\"dtype\": \"{}\", \"shape\": [], \"data\": ", scalar.ty().name());
             write_scalar(out, *scalar);
             out.push('}');
         }

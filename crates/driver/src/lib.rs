@@ -12,6 +12,7 @@ pub mod explain;
 mod facts;
 mod fmt;
 mod guard;
+pub mod interactive;
 pub mod json;
 pub mod library;
 mod order;
@@ -28,8 +29,8 @@ pub use run::{Access, Engine, InputValue, RunOptions};
 pub use sources::{FileSources, decode, read_file, read_stream};
 
 use ein_base::{FileId, Sources, Span, Symbol};
-use ein_syntax::Notation;
 use ein_ir::tensor;
+use ein_syntax::Notation;
 use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -151,11 +152,13 @@ impl Session {
         diagnostics.extend(resolved.diagnostics);
         let mut checked = ein_sema::check::check(&resolved.program, inputs);
         diagnostics.append(&mut checked.diagnostics);
-        if cfg!(debug_assertions) && !diagnostics[before..].iter().any(Diagnostic::is_error) {
-            verified(&checked.program)?;
-        }
-        if !diagnostics[before..].iter().any(Diagnostic::is_error) {
+        let rejected = |found: &[Diagnostic]| found[before..].iter().any(Diagnostic::is_error);
+        if !rejected(diagnostics) {
+            verified(&checked.program, tensor::verify::verify)?;
             diagnostics.extend(ein_transform::autodiff::run(&mut checked.program));
+        }
+        if !rejected(diagnostics) {
+            verified(&checked.program, tensor::verify::verify_differentiated)?;
         }
         Ok(checked)
     }
@@ -202,20 +205,42 @@ impl Session {
         guarded(|| match self.load(input) {
             Err(unreadable) => (String::new(), CheckReport::from(vec![*unreadable])),
             Ok(root) => {
-                let parsed = ein_syntax::parse(root, &self.files.file(root).text);
-                let mut report = CheckReport::from(parsed.diagnostics);
-                order::sort(&self.files, &mut report.diagnostics);
-                (ein_syntax::dump(&parsed.ast), report)
+                let (ast, report) = self.parse(root);
+                (ein_syntax::dump(&ast), report)
             }
         })
+    }
+
+    /// A program in another notation as Einlang source, with what its parser had to say.
+    pub fn translate(&mut self, input: &Input) -> Result<(String, CheckReport), InternalError> {
+        guarded(|| match self.load(input) {
+            Err(unreadable) => (String::new(), CheckReport::from(vec![*unreadable])),
+            Ok(root) => {
+                let source = self.files.file(root);
+                if Notation::of(source.path.as_deref()) == Notation::Einlang {
+                    return (source.text.to_string(), CheckReport::default());
+                }
+                let (ast, report) = self.parse(root);
+                (ein_syntax::unparse(&ast), report)
+            }
+        })
+    }
+
+    /// The tree of a loaded file.
+    fn parse(&self, file: FileId) -> (ein_syntax::ast::Ast, CheckReport) {
+        let source = self.files.file(file);
+        let notation = Notation::of(source.path.as_deref());
+        let parsed = ein_syntax::parse_as(notation, file, &source.text);
+        let mut report = CheckReport::from(parsed.diagnostics);
+        order::sort(&self.files, &mut report.diagnostics);
+        (parsed.ast, report)
     }
 
     /// The tensor IR of a program, as text; none if it is rejected.
     pub fn dump_ir(&mut self, input: &Input) -> Result<(String, CheckReport), InternalError> {
         guarded(|| {
             let mut report = CheckReport::default();
-            let compiled =
-                self.compile(input, &FxHashSet::default(), &mut report.diagnostics)?;
+            let compiled = self.compile(input, &FxHashSet::default(), &mut report.diagnostics)?;
             let text = match compiled {
                 Some(compiled) if !report.has_errors() => tensor::print::print(&compiled.program),
                 Some(_) | None => String::new(),
@@ -249,9 +274,15 @@ impl Session {
     }
 }
 
-/// Holds the checker to the rules of tensor IR: what it accepts without errors keeps them.
-fn verified(program: &tensor::Program) -> Result<(), InternalError> {
-    tensor::verify::verify(program).map_err(|violations| {
+/// Holds the checker and the passes to the rules of tensor IR, in debug builds and tests.
+fn verified(
+    program: &tensor::Program,
+    verify: fn(&tensor::Program) -> Result<(), Vec<tensor::verify::Violation>>,
+) -> Result<(), InternalError> {
+    if !cfg!(debug_assertions) {
+        return Ok(());
+    }
+    verify(program).map_err(|violations| {
         let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
         let first = lines.first().cloned().unwrap_or_default();
         InternalError { place: format!("tensor IR, {first}"), detail: lines.join("\n  ") }

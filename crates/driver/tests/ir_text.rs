@@ -9,7 +9,7 @@ use ein_driver::{FileSources, guarded, program_files};
 use ein_ir::tensor::parse::parse;
 use ein_ir::tensor::print::print;
 use ein_ir::tensor::spans::equal_without_spans;
-use ein_ir::tensor::verify::verify;
+use ein_ir::tensor::verify::{Violation, verify, verify_differentiated};
 use ein_ir::tensor::{Program, Type};
 use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
@@ -39,11 +39,24 @@ fn compiled(path: &Path) -> Option<Program> {
     (!diagnostics.any(Diagnostic::is_error)).then_some(checked.program)
 }
 
-fn problems(program: &Program) -> Vec<String> {
-    let mut found = Vec::new();
-    if let Err(violations) = verify(program) {
-        found.extend(violations.iter().map(ToString::to_string));
+/// What is wrong with a checked program, or with what `autodiff` makes of it.
+fn problems(mut program: Program) -> Vec<String> {
+    let mut found = broken_rules(verify(&program), "checked");
+    found.extend(not_read_back(&program));
+    if !ein_transform::autodiff::run(&mut program).iter().any(Diagnostic::is_error) {
+        found.extend(broken_rules(verify_differentiated(&program), "differentiated"));
+        found.extend(not_read_back(&program));
     }
+    found
+}
+
+fn broken_rules(verified: Result<(), Vec<Violation>>, stage: &str) -> Vec<String> {
+    let violations = verified.err().unwrap_or_default();
+    violations.iter().map(|violation| format!("{stage}: {violation}")).collect()
+}
+
+fn not_read_back(program: &Program) -> Vec<String> {
+    let mut found = Vec::new();
     let text = print(program);
     match parse(&text) {
         Err(error) => {
@@ -69,7 +82,7 @@ fn problems(program: &Program) -> Vec<String> {
 fn checked_programs_keep_the_rules_and_read_back() {
     let (mut seen, mut failed) = (0, Vec::new());
     for path in programs() {
-        let outcome = guarded(|| compiled(&path).map(|program| problems(&program)));
+        let outcome = guarded(|| compiled(&path).map(problems));
         match outcome {
             Ok(None) => {}
             Ok(Some(found)) => {

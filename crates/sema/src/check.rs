@@ -15,8 +15,8 @@ use crate::hir::{self, DefId, LocalId};
 use ein_base::{Code, Diagnostic, IndexVec, Name, Span, Symbol};
 use ein_ir::size::{self, Atom, Facts};
 use ein_ir::tensor::{
-    AtomDef, AtomInfo, Axis, Coord, DataId, Expr, ExprKind, Place, Program, Stmt, StmtKind,
-    Type, Var, VarId,
+    AtomDef, AtomInfo, Axis, Coord, DataId, Expr, ExprKind, Place, Program, Stmt, StmtKind, Type,
+    Var, VarId,
 };
 use ein_scalar::ScalarType;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -124,6 +124,8 @@ struct Cx<'a> {
     no_broadcast: FxHashSet<VarId>,
     /// Variables that hold inputs.
     input_vars: Vec<VarId>,
+    /// Roles that types declare, each with its coordinate.
+    declared_roles: FxHashSet<(Symbol, Symbol)>,
     /// The coordinate that the (elements of the) value of a variable address.
     addresses: FxHashMap<VarId, Symbol>,
     /// What the checker says of top-level bindings.
@@ -219,6 +221,8 @@ struct FnState {
     frames: FxHashMap<VarId, usize>,
     /// Extents of coordinates that were seen in this scope: for `extent(c)` and `k in c`.
     extents: Vec<CoordExtent>,
+    /// Computed indices of the body being checked: tensor, axis, coordinate and index.
+    computed: Vec<(Expr, usize, Coord, Expr)>,
     /// In a tangent rule: its parameters and their tangents.
     rule: Option<Vec<(LocalId, VarId)>>,
     /// The calls through which this body is being checked, outermost first.
@@ -262,6 +266,7 @@ impl<'a> Cx<'a> {
             inputs,
             no_broadcast: FxHashSet::default(),
             input_vars: Vec::new(),
+            declared_roles: FxHashSet::default(),
             addresses: FxHashMap::default(),
             bindings: Vec::new(),
             f: FnState { top: true, pending: vec![Vec::new()], ..FnState::default() },
@@ -332,8 +337,7 @@ impl<'a> Cx<'a> {
                 for position in 0..array.axes.len() {
                     let size = array.axes[position].size.clone();
                     if let Some(external) = self.unsettled(&size) {
-                        array.axes[position].size =
-                            self.extent_atom(var, name, position, external);
+                        array.axes[position].size = self.extent_atom(var, name, position, external);
                     }
                 }
                 Type::Array(array)
@@ -463,9 +467,7 @@ impl<'a> Cx<'a> {
                 Type::Array(array)
             }
             Type::AnyRank(elem) => Type::AnyRank(Box::new(self.map_sizes(*elem, map))),
-            Type::Jagged(elem, depth) => {
-                Type::Jagged(Box::new(self.map_sizes(*elem, map)), depth)
-            }
+            Type::Jagged(elem, depth) => Type::Jagged(Box::new(self.map_sizes(*elem, map)), depth),
             Type::Tuple(items) => {
                 Type::Tuple(items.into_iter().map(|item| self.map_sizes(item, map)).collect())
             }

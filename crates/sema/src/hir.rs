@@ -10,6 +10,7 @@
 
 use ein_base::{FileId, IndexVec, Name, Span, Symbol, id};
 use ein_scalar::{BinaryOp as ScalarBinary, ScalarType, UnaryOp as ScalarUnary};
+pub use ein_ir::tensor::{IoOp, ReduceOp};
 pub use ein_syntax::ast::{Align, BinaryOp, FormatSpec, UnaryOp};
 
 id!(
@@ -780,40 +781,6 @@ pub enum DimKind {
     Pack(LocalId),
 }
 
-/// The reductions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names of the language")]
-pub enum ReduceOp {
-    Sum,
-    Prod,
-    Max,
-    Min,
-    Mean,
-    Any,
-    All,
-    Argmax,
-    Argmin,
-    Count,
-}
-
-impl ReduceOp {
-    /// Its name in the language.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ReduceOp::Sum => "sum",
-            ReduceOp::Prod => "prod",
-            ReduceOp::Max => "max",
-            ReduceOp::Min => "min",
-            ReduceOp::Mean => "mean",
-            ReduceOp::Any => "any",
-            ReduceOp::All => "all",
-            ReduceOp::Argmax => "argmax",
-            ReduceOp::Argmin => "argmin",
-            ReduceOp::Count => "count",
-        }
-    }
-}
-
 /// What is there without being defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names of the language")]
@@ -854,29 +821,5 @@ pub enum Builtin {
     /// `std::intrinsics::atan2` and the like: two scalars.
     Binary(ScalarBinary),
     /// `std::intrinsics::load_npy` and the like.
-    Io(Io),
-}
-
-/// What the library does with files, under `std::intrinsics`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names of the library")]
-pub enum Io {
-    LoadNpy,
-    SaveNpy,
-    CurrentDir,
-    ScriptDir,
-    FileExists,
-    IsFile,
-    IsDir,
-    FileSize,
-    ListDir,
-    AbsolutePath,
-    CreateDir,
-    RemoveDir,
-    DeleteFile,
-    CopyFile,
-    MoveFile,
-    ReadFile,
-    WriteFile,
-    AppendFile,
+    Io(IoOp),
 }

@@ -4,6 +4,7 @@
 //! original text. Everything after parsing is shared.
 
 pub(crate) mod build;
+pub(crate) mod calls;
 pub(crate) mod names;
 pub(crate) mod size;
 

@@ -21,6 +21,8 @@ mod translate;
 mod tree;
 mod types;
 
+pub(crate) use tree::decimal;
+
 use crate::{Comment, MAX_DIAGNOSTICS, Parsed};
 use ein_base::FileId;
 
@@ -30,7 +32,7 @@ pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
     let forms = read::read(file, text, &mut diagnostics);
     let program = tree::program(&forms, &mut diagnostics);
     let ast = translate::translate(file, &program, &mut diagnostics);
-    diagnostics.sort_by_key(|it| it.primary.span.lo);
+    diagnostics.sort_by_key(|it| (it.primary.span.lo, it.primary.span.hi, it.message.clone()));
     diagnostics.dedup();
     diagnostics.truncate(MAX_DIAGNOSTICS);
     Parsed { ast, comments: Vec::<Comment>::new(), diagnostics }

@@ -11,17 +11,28 @@ use std::fmt::Write as _;
 /// The Einlang source of a tree, formatted; the text before formatting if that does not parse.
 pub fn unparse(ast: &Ast) -> String {
     let mut out = String::new();
-    let mut last_was_let = true;
-    for (at, stmt) in ast.stmts.iter().enumerate() {
-        let is_let = matches!(ast.stmt[*stmt].kind, StmtKind::Let(_) | StmtKind::Clause(_));
-        if at > 0 && !(is_let && last_was_let) {
+    let mut last = None;
+    for stmt in &ast.stmts {
+        let group = match ast.stmt[*stmt].kind {
+            StmtKind::Let(_) | StmtKind::Clause(_) => Group::Values,
+            StmtKind::Use(_) => Group::Uses,
+            _ => Group::Alone,
+        };
+        if last.is_some_and(|it| it != group || it == Group::Alone) {
             out.push('\n');
         }
-        last_was_let = is_let;
+        last = Some(group);
         Unparser { ast, out: &mut out }.stmt(*stmt);
-        out.push('\n');
     }
     crate::format(&out).unwrap_or(out)
+}
+
+/// What stands together without blank lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Uses,
+    Values,
+    Alone,
 }
 
 struct Unparser<'a> {

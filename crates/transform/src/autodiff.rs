@@ -214,13 +214,8 @@ impl Pass<'_> {
         // The loops over the parameter come first in the definition, last in the result.
         let y_rank = inner.rank();
         let shape = x_axes[x_at.len()..].iter().map(|axis| Some(axis.size.clone())).collect();
-        let clause = ein_ir::tensor::Clause {
-            slots,
-            items: Vec::new(),
-            value: body,
-            otherwise: None,
-            span,
-        };
+        let clause =
+            ein_ir::tensor::Clause { slots, items: Vec::new(), value: body, otherwise: None, span };
         let tensor = Tensor {
             name: None,
             self_var: None,
@@ -232,11 +227,8 @@ impl Pass<'_> {
         };
         let mut axes = x_axes[x_at.len()..].to_vec();
         axes.extend(inner.axes().iter().cloned());
-        let columns = Expr::new(
-            ExprKind::Tensor(tensor),
-            Type::array(inner.elem().clone(), axes),
-            span,
-        );
+        let columns =
+            Expr::new(ExprKind::Tensor(tensor), Type::array(inner.elem().clone(), axes), span);
         if y_rank == 0 {
             return Expr { ty, ..columns };
         }

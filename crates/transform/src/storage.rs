@@ -55,7 +55,8 @@ impl Kind {
 
 /// The storage of every named binding of the top level, in source order.
 pub fn plan(program: &Program) -> Vec<Storage> {
-    let mut planner = Planner { program, sizes: FxHashMap::default(), ranges: FxHashMap::default() };
+    let mut planner =
+        Planner { program, sizes: FxHashMap::default(), ranges: FxHashMap::default() };
     planner.index_variables();
     let mut result = Vec::new();
     for stmt in &program.top {
@@ -163,7 +164,8 @@ impl Planner<'_> {
         let steps = (i64::from(lookback) + 1).max(tail);
         match u32::try_from(steps) {
             Ok(steps) => {
-                let why = format!("each step reads {lookback} back, and the last {tail} are observed");
+                let why =
+                    format!("each step reads {lookback} back, and the last {tail} are observed");
                 (Kind::Ring(steps), why)
             }
             Err(_) => (Kind::Full, "all of it is observed".into()),

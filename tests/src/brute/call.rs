@@ -45,6 +45,7 @@ impl Brute<'_> {
         };
         let known = name(ast, callee).and_then(|name| self.find(name).cloned());
         let value = match (path.as_slice(), known) {
+            ([], None) => self.eval(callee)?,
             ([only], None) => {
                 if let Some(stmt) = self.functions.get(only).copied() {
                     let StmtKind::Fn(function) = &ast.stmt[stmt].kind else {
@@ -58,8 +59,8 @@ impl Brute<'_> {
             ([first, .., last], None) if first.as_str() == "std" => {
                 return built_in(last.as_str(), args.into_iter().map(|it| it.1).collect());
             }
-            ([.., last], None) => return self.variant(*last, args),
-            ([], None) => self.eval(callee)?,
+            ([.., kind, last], None) => return self.variant(*kind, *last, args),
+            (_, None) => return unknown("a call"),
         };
         match value {
             V::Closure(e, captured) => {
@@ -85,8 +86,9 @@ impl Brute<'_> {
         }
     }
 
-    fn variant(&mut self, which: Symbol, args: Vec<(Option<Symbol>, V)>) -> Result<V> {
+    fn variant(&mut self, kind: Symbol, which: Symbol, args: Vec<(Option<Symbol>, V)>) -> Result<V> {
         let types = self.ast.stmt.iter().find_map(|stmt| match &stmt.kind {
+            StmtKind::Enum(it) if it.name.sym != kind => None,
             StmtKind::Enum(it) => it.variants.iter().find_map(|variant| match &variant.data {
                 VariantData::Tuple(types) if variant.name.sym == which => Some(types.clone()),
                 _ => None,
@@ -149,7 +151,8 @@ impl Brute<'_> {
         ranks: &[Option<usize>],
         args: Vec<V>,
     ) -> Result<V> {
-        let over = |(value, rank): (&V, &Option<usize>)| rank.is_some_and(|rank| value.rank() > rank);
+        let over =
+            |(value, rank): (&V, &Option<usize>)| rank.is_some_and(|rank| value.rank() > rank);
         let mut extent = None;
         for (value, rank) in args.iter().zip(ranks) {
             if over((value, rank)) {

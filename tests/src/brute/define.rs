@@ -60,7 +60,33 @@ impl Brute<'_> {
             busy: RefCell::default(),
             env: self.env.clone(),
         });
-        self.assemble(&lazy, &mut Vec::new())
+        let value = self.assemble(&lazy, &mut Vec::new())?;
+        Ok(if value.is_typeless() { self.typed_zeros(&lazy, value) } else { value })
+    }
+
+    /// Zeros of the type that the body would have had at some point.
+    fn typed_zeros(&mut self, lazy: &Rc<Lazy>, value: V) -> V {
+        let ast = self.ast;
+        for (body, bindings) in lazy.points.values() {
+            let ExprKind::Where { body, items, .. } = &ast.expr[*body].kind else { continue };
+            let mut env = lazy.env.clone();
+            env.push((lazy.name, V::Lazy(lazy.clone())));
+            env.extend(bindings.iter().cloned());
+            let outside = std::mem::replace(&mut self.env, env);
+            for item in items {
+                if let WhereItem::Binding(name, e) = item
+                    && let Ok(bound) = self.eval(*e).and_then(|value| value.settle(None))
+                {
+                    self.env.push((name.sym, bound));
+                }
+            }
+            let sample = self.eval(*body).and_then(|value| value.settle(None));
+            self.env = outside;
+            if let Ok(sample) = sample {
+                return value.replace_zeros(&sample.zero());
+            }
+        }
+        value
     }
 
     /// The slots of a clause, and the ranges that its index variables have.
@@ -79,6 +105,8 @@ impl Brute<'_> {
                         Some(shape) => shape,
                         None => return unknown("a pack that nothing fixes"),
                     };
+                    // A pack without axes has a value, too.
+                    self.env.push((pack.sym, V::Pack(Rc::default())));
                     slots.extend(shape.into_iter().map(|n| Slot::Pack(pack.sym, n)));
                 }
                 LeftSlotKind::Error => return unknown("a slot"),
@@ -92,9 +120,11 @@ impl Brute<'_> {
     fn pack_shape(&mut self, pack: Symbol, e: ExprId) -> Option<Vec<usize>> {
         let ast = self.ast;
         if let ExprKind::Index { base, slots } = &ast.expr[e].kind {
-            let at = slots.iter().position(|s| matches!(&s.kind, SlotKind::Pack(p) if p.sym == pack));
-            if let (Some(at), Some(base)) = (at, name(ast, *base))
-                && let Some(value) = self.find(base).cloned()
+            let at =
+                slots.iter().position(|s| matches!(&s.kind, SlotKind::Pack(p) if p.sym == pack));
+            if let Some(at) = at
+                && mentioned(ast, *base).into_iter().all(|name| self.find(name).is_some())
+                && let Ok(value) = self.eval(*base)
             {
                 let shape = value.shape();
                 let length = (shape.len() + 1).checked_sub(slots.len())?;

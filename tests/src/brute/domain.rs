@@ -140,6 +140,11 @@ impl Brute<'_> {
 
     /// The shape of what is indexed, if it has a value before the indices have one.
     fn known_shape(&mut self, base: ExprId, survey: &Survey) -> Vec<usize> {
+        if let ExprKind::Index { base, slots } = &self.ast.expr[base].kind {
+            // `a[i][j]` is `a[i, j]`.
+            let shape = self.known_shape(*base, survey);
+            return shape.get(slots.len()..).unwrap_or_default().to_vec();
+        }
         let names = mentioned(self.ast, base);
         let depends = survey.binders.iter().any(|(var, _)| names.contains(var));
         if depends || names.iter().any(|name| matches!(self.find(*name), None | Some(V::Lazy(_)))) {
@@ -156,20 +161,12 @@ impl Brute<'_> {
         survey: &Survey,
         ranges: &HashMap<Symbol, (i64, i64)>,
     ) -> Result<Option<(i64, i64)>> {
-        let mut usable: Vec<(&Read, Vec<Binder>)> = Vec::new();
-        for read in survey.reads.iter().filter(|read| read.always) {
-            if name(self.ast, read.slot) == Some(var) || !self.is_arithmetic(read.slot, survey) {
-                continue;
-            }
-            let vars = self.variables(read.slot, survey);
-            if !vars.iter().any(|it| it.0 == var) {
-                continue;
-            }
-            let others: Vec<Binder> = vars.into_iter().filter(|it| it.0 != var).collect();
-            if others.iter().all(|(name, domain)| domain.is_some() || ranges.contains_key(name)) {
-                usable.push((read, others));
-            }
-        }
+        let usable = self.usable(var, true, survey, ranges);
+        // Where nothing else is known, also reads under a condition count.
+        let usable = match known {
+            None if usable.is_empty() => self.usable(var, false, survey, ranges),
+            _ => usable,
+        };
         if usable.is_empty() {
             return Ok(known);
         }
@@ -192,6 +189,31 @@ impl Brute<'_> {
             return unknown("a range without an end");
         }
         Ok(Some((lo.unwrap_or(from), hi)))
+    }
+
+    /// The reads with `var` inside arithmetic whose other indices have ranges.
+    fn usable<'s>(
+        &self,
+        var: Symbol,
+        always: bool,
+        survey: &'s Survey,
+        ranges: &HashMap<Symbol, (i64, i64)>,
+    ) -> Vec<(&'s Read, Vec<Binder>)> {
+        let mut usable: Vec<(&Read, Vec<Binder>)> = Vec::new();
+        for read in survey.reads.iter().filter(|read| read.always || !always) {
+            if name(self.ast, read.slot) == Some(var) || !self.is_arithmetic(read.slot, survey) {
+                continue;
+            }
+            let vars = self.variables(read.slot, survey);
+            if !vars.iter().any(|it| it.0 == var) {
+                continue;
+            }
+            let others: Vec<Binder> = vars.into_iter().filter(|it| it.0 != var).collect();
+            if others.iter().all(|(name, domain)| domain.is_some() || ranges.contains_key(name)) {
+                usable.push((read, others));
+            }
+        }
+        usable
     }
 
     /// Whether an index is built of indices and numbers only.

@@ -4,7 +4,7 @@ use super::names::name;
 use super::reduce;
 use super::value::V;
 use super::{Brute, Result, Stop, arith, unknown};
-use ein_base::Symbol;
+use ein_base::{Name, Symbol};
 use ein_scalar::ScalarType;
 use ein_syntax::ast::{
     BinaryOp, Clause, CompClause, ExprId, ExprKind, PipeOp, Slot, SlotKind, StmtId, StmtKind,
@@ -166,7 +166,7 @@ impl Brute<'_> {
             ExprKind::Struct { path, fields } => {
                 let Some(which) = path.last() else { return unknown("a struct") };
                 let mut out = Vec::new();
-                for (field, ty) in self.fields(which.sym) {
+                for (field, ty) in self.fields(path) {
                     let given = fields.iter().find(|(name, _)| name.sym == field);
                     let Some((_, value)) = given else { return unknown("a missing field") };
                     let value = self.eval(*value)?.settle(self.scalar_type(ty))?;
@@ -332,10 +332,16 @@ impl Brute<'_> {
     }
 
     /// The fields of a struct, or of a variant with names, as declared.
-    fn fields(&self, which: Symbol) -> Vec<(Symbol, TypeId)> {
+    fn fields(&self, path: &[Name]) -> Vec<(Symbol, TypeId)> {
+        let (kind, which) = match path {
+            [.., kind, which] => (Some(kind.sym), which.sym),
+            [which] => (None, which.sym),
+            [] => return Vec::new(),
+        };
         for stmt in self.ast.stmt.iter() {
             let fields = match &stmt.kind {
                 StmtKind::Struct(it) if it.name.sym == which => Some(&it.fields),
+                StmtKind::Enum(it) if Some(it.name.sym) != kind => None,
                 StmtKind::Enum(it) => it.variants.iter().find_map(|variant| match &variant.data {
                     VariantData::Struct(fields) if variant.name.sym == which => Some(fields),
                     _ => None,
@@ -349,7 +355,12 @@ impl Brute<'_> {
         Vec::new()
     }
 
-    fn comprehension(&mut self, body: ExprId, clauses: &[CompClause], out: &mut Vec<V>) -> Result<()> {
+    fn comprehension(
+        &mut self,
+        body: ExprId,
+        clauses: &[CompClause],
+        out: &mut Vec<V>,
+    ) -> Result<()> {
         let mark = self.env.len();
         let Some((first, rest)) = clauses.split_first() else {
             let value = self.eval(body)?;

@@ -24,7 +24,9 @@ pub(super) fn children(ast: &Ast, e: ExprId) -> Vec<ExprId> {
         | ExprKind::Field(a, _)
         | ExprKind::TupleField(a, ..)
         | ExprKind::Try(a) => vec![*a],
-        ExprKind::Binary(_, a, b) | ExprKind::Pipe(_, a, b) | ExprKind::OrElse(a, b) => vec![*a, *b],
+        ExprKind::Binary(_, a, b) | ExprKind::Pipe(_, a, b) | ExprKind::OrElse(a, b) => {
+            vec![*a, *b]
+        }
         ExprKind::Range { lo, hi, .. } => lo.iter().chain(hi).copied().collect(),
         ExprKind::Call { callee, args: given } => [vec![*callee], args(given)].concat(),
         ExprKind::BracketCall { callee, slots: inside, args: given } => {
@@ -86,9 +88,9 @@ pub(super) fn children(ast: &Ast, e: ExprId) -> Vec<ExprId> {
 
 fn slots(slots: &[Slot]) -> Vec<ExprId> {
     let inside = slots.iter().filter_map(|slot| match slot.kind {
-        SlotKind::Expr(e) | SlotKind::Domain { domain: e, .. } | SlotKind::Named { value: e, .. } => {
-            Some(e)
-        }
+        SlotKind::Expr(e)
+        | SlotKind::Domain { domain: e, .. }
+        | SlotKind::Named { value: e, .. } => Some(e),
         SlotKind::Pack(_) | SlotKind::Group(_) | SlotKind::Axis(_) => None,
     });
     inside.collect()

@@ -54,7 +54,8 @@ impl Brute<'_> {
             PatKind::Variant { path, args } => {
                 let V::Data(which, fields) = value else { return unknown("a variant pattern") };
                 let items: Vec<V> = fields.iter().map(|field| field.1.clone()).collect();
-                path.last().is_some_and(|last| last.sym == *which) && self.all_match(args, &items)?
+                path.last().is_some_and(|last| last.sym == *which)
+                    && self.all_match(args, &items)?
             }
             PatKind::Struct { path, fields, .. } => {
                 let V::Data(which, values) = value else { return unknown("a struct pattern") };

@@ -13,6 +13,9 @@ use std::cmp::Ordering;
 pub(super) const NAMES: [&str; 10] =
     ["sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin", "count"];
 
+/// A point, its value unless a guard skips it, and perhaps what that would have been.
+type Point = (Vec<i64>, Option<V>, Option<V>);
+
 /// An index of a reduction.
 enum Index {
     Over(Symbol, Option<ExprId>),
@@ -20,7 +23,13 @@ enum Index {
 
 impl Brute<'_> {
     /// `op[slots](body)`
-    pub(super) fn reduction(&mut self, e: ExprId, op: &str, slots: &[Slot], body: ExprId) -> Result<V> {
+    pub(super) fn reduction(
+        &mut self,
+        e: ExprId,
+        op: &str,
+        slots: &[Slot],
+        body: ExprId,
+    ) -> Result<V> {
         let mut indices = Vec::new();
         for slot in slots {
             match &slot.kind {
@@ -45,7 +54,8 @@ impl Brute<'_> {
         }
         let mut items = self.attached.get(&e).cloned().unwrap_or_default();
         let mut value = body;
-        if let ExprKind::Where { body, items: inside, otherwise: None } = &self.ast.expr[body].kind {
+        if let ExprKind::Where { body, items: inside, otherwise: None } = &self.ast.expr[body].kind
+        {
             items.extend(inside.iter().cloned());
             value = *body;
         }
@@ -53,7 +63,11 @@ impl Brute<'_> {
         let result = self.points(&indices, &items, value, &mut Vec::new(), &mut points);
         self.env.truncate(mark);
         result?;
-        fold(op, points)
+        if points.iter().all(|it| it.1.is_none()) {
+            return Ok(nothing(op, points.into_iter().find_map(|it| it.2)));
+        }
+        let points = points.into_iter().filter_map(|(at, value, _)| Some((at, value?)));
+        fold(op, points.collect())
     }
 
     fn points(
@@ -62,13 +76,17 @@ impl Brute<'_> {
         items: &[WhereItem],
         body: ExprId,
         at: &mut Vec<i64>,
-        out: &mut Vec<(Vec<i64>, V)>,
+        out: &mut Vec<Point>,
     ) -> Result<()> {
         let mark = self.env.len();
         let Some((Index::Over(var, domain), rest)) = indices.split_first() else {
             if self.items(items)? {
                 let value = self.eval(body)?;
-                out.push((at.clone(), value));
+                out.push((at.clone(), Some(value), None));
+            } else if out.is_empty() {
+                // For its type only.
+                let sample = self.eval(body).and_then(|value| value.settle(None));
+                out.push((at.clone(), None, sample.ok()));
             }
             self.env.truncate(mark);
             return Ok(());
@@ -88,6 +106,19 @@ impl Brute<'_> {
             self.env.truncate(mark);
         }
         Ok(())
+    }
+}
+
+/// The reduction of no points; `sample` tells the type.
+fn nothing(op: &str, sample: Option<V>) -> V {
+    match (op, sample) {
+        ("count", _) => V::index(0),
+        ("any" | "all", _) => V::Bool(op == "all"),
+        ("prod", Some(V::Int(_, ty, soft))) => V::Int(1, ty, soft),
+        ("prod", Some(V::Float(_, ty, soft))) => V::Float(1.0, ty, soft),
+        ("prod", _) => V::Int(1, ScalarType::I32, true),
+        (_, Some(sample)) => sample.zero(),
+        _ => V::Zero,
     }
 }
 

@@ -122,7 +122,8 @@ impl V {
                 V::list(items.iter().map(|item| item.clone().settle(want)).collect::<Result<_>>()?)
             }
             (V::Tuple(items), _) => {
-                let items: Result<Vec<V>> = items.iter().map(|it| it.clone().settle(None)).collect();
+                let items: Result<Vec<V>> =
+                    items.iter().map(|it| it.clone().settle(None)).collect();
                 V::Tuple(Rc::new(items?))
             }
             (other, _) => other,
@@ -149,11 +150,29 @@ impl V {
         }
     }
 
+    /// Whether nothing in it has a type.
+    pub(super) fn is_typeless(&self) -> bool {
+        match self {
+            V::Zero => true,
+            V::Arr(items) => !items.is_empty() && items.iter().all(V::is_typeless),
+            _ => false,
+        }
+    }
+
+    /// Zeros without a type become this value.
+    pub(super) fn replace_zeros(&self, zero: &V) -> V {
+        match self {
+            V::Zero => zero.clone(),
+            V::Arr(items) => V::list(items.iter().map(|it| it.replace_zeros(zero)).collect()),
+            other => other.clone(),
+        }
+    }
+
     /// Zeros without a type take that of their neighbours.
     pub(super) fn fill_zeros(items: Vec<V>) -> Vec<V> {
-        let Some(known) = items.iter().find(|item| !matches!(item, V::Zero)) else { return items };
+        let Some(known) = items.iter().find(|item| !item.is_typeless()) else { return items };
         let zero = known.zero();
-        let fill = |item| if matches!(item, V::Zero) { zero.clone() } else { item };
+        let fill = |item: V| if item.is_typeless() { zero.clone() } else { item };
         items.into_iter().map(fill).collect()
     }
 }

@@ -7,7 +7,7 @@ impl Gen {
     fn parameter(&mut self, ty: S) -> Var {
         let text = self.fresh("x");
         let lo = if ty.is_signed() { -9.0 } else { 0.0 };
-        Var { text, ty, shape: Vec::new(), lo, hi: 9.0 }
+        Var { text, ty, shape: Vec::new(), lo, hi: 9.0, symbolic: false }
     }
 
     /// `fn f(x: i32, y: f32) -> i32 { … }` on scalars, with or without types.
@@ -80,7 +80,8 @@ impl Gen {
 
     /// A function on scalars applied to arrays: once for each element.
     pub(super) fn lifted_call(&mut self) {
-        let fits = |func: &&Func| func.annotated && func.params.iter().all(|it| it.shape.is_empty());
+        let fits =
+            |func: &&Func| func.annotated && func.params.iter().all(|it| it.shape.is_empty());
         let funcs: Vec<Func> = self.funcs.iter().filter(fits).cloned().collect();
         let Some(func) = self.rng.pick(&funcs).cloned() else { return self.function() };
         let mut args = Vec::new();
@@ -118,8 +119,10 @@ impl Gen {
         let tensors: Vec<Var> = self.vars.iter().filter(fits).cloned().collect();
         let Some(var) = self.rng.pick(&tensors).cloned() else { return self.literal_tensor() };
         let (name, x) = (self.fresh("f"), self.fresh("x"));
-        let param = Var { text: x.clone(), ..var.clone() };
-        let typed = match self.rng.below(3) {
+        let kind = self.rng.below(3);
+        let symbolic = kind == 2;
+        let param = Var { text: x.clone(), symbolic, ..var.clone() };
+        let typed = match kind {
             0 => x.clone(),
             1 => {
                 let dims: Vec<String> = var.shape.iter().map(usize::to_string).collect();
@@ -145,6 +148,7 @@ impl Gen {
                 lo: 0,
                 hi: *extent as i64,
                 inferred: true,
+                lonely: symbolic,
             });
             let ctx = Ctx { indices: indices.collect(), own: Vec::new() };
             let e = self.scalar(body_type, 2, &ctx);

@@ -26,7 +26,8 @@ impl Gen {
             _ => {
                 let n = 1 + self.rng.below(5);
                 let (text, shape) = (x.clone(), Vec::new());
-                let element = Var { text, ty: S::I32, shape, lo: 0.0, hi: n as f64 - 1.0 };
+                let element =
+                    Var { text, ty: S::I32, shape, lo: 0.0, hi: n as f64 - 1.0, symbolic: false };
                 (format!("{x} in 0..{n}"), element, n)
             }
         };
@@ -76,16 +77,18 @@ impl Gen {
                 ty.name(),
                 var.ty.name()
             ));
-            self.statements.push(format!(
-                "let {name} = {kind} {{ one: {}, many: {} }};",
-                a.text, var.text
-            ));
+            self.statements
+                .push(format!("let {name} = {kind} {{ one: {}, many: {} }};", a.text, var.text));
             self.bind(format!("{name}.one"), ty, Vec::new(), a.lo, a.hi);
             self.bind(format!("{name}.many"), var.ty, var.shape, var.lo, var.hi);
             return;
         }
         let (kind, name, x) = (self.fresh("E"), self.fresh("e"), self.fresh("x"));
-        self.statements.push(format!("enum {kind} {{ A, B({}), C {{ v: {} }} }}", ty.name(), ty.name()));
+        self.statements.push(format!(
+            "enum {kind} {{ A, B({}), C {{ v: {} }} }}",
+            ty.name(),
+            ty.name()
+        ));
         let value = match self.rng.below(3) {
             0 => format!("{kind}::A"),
             1 => format!("{kind}::B({})", a.text),
@@ -120,7 +123,9 @@ impl Gen {
                 let text = format!("if {x} < {y} {{ {x} }} else {{ {y} }}");
                 (text, var.ty, var.shape.clone(), most)
             }
-            4 if most * points < limit(var.ty) => (format!("sum({x})"), var.ty, vec![], most * points),
+            4 if most * points < limit(var.ty) => {
+                (format!("sum({x})"), var.ty, vec![], most * points)
+            }
             5 => (format!("max({x})"), var.ty, vec![], most),
             _ => (format!("min({x}, {y})"), var.ty, var.shape.clone(), most),
         };
@@ -143,7 +148,8 @@ impl Gen {
                 (format!("{x}[{from}..{to}]"), with(to - from))
             }
             1 => {
-                let places: Vec<usize> = (0..1 + self.rng.below(4)).map(|_| self.rng.below(n)).collect();
+                let places: Vec<usize> =
+                    (0..1 + self.rng.below(4)).map(|_| self.rng.below(n)).collect();
                 (format!("{x}[{places:?}]"), with(places.len()))
             }
             2 => (format!("{x}[-1]"), rest.clone()),
@@ -166,7 +172,8 @@ impl Gen {
             let e = self.scalar(S::I32, 2, &Ctx::default());
             let b = self.truth(1, &Ctx::default());
             let name = self.fresh("q");
-            self.statements.push(format!("let {name} = \"n = {{{}}}, \" + \"{{{}}}!\";", e.text, b.text));
+            self.statements
+                .push(format!("let {name} = \"n = {{({})}}, \" + \"{{({})}}!\";", e.text, b.text));
             return;
         }
         let ty = self.number_type();
@@ -178,7 +185,8 @@ impl Gen {
         self.statements.push(format!("let {f} = |{x}: {}| {};", ty.name(), body.text));
         let (i, out) = (self.fresh("i"), self.fresh("t"));
         let n = 1 + self.rng.below(4);
-        let indices = vec![Index { name: i.clone(), lo: 0, hi: n as i64, inferred: false }];
+        let indices =
+            vec![Index { name: i.clone(), lo: 0, hi: n as i64, inferred: false, lonely: false }];
         let arg = self.scalar(ty, 1, &Ctx { indices, own: Vec::new() });
         let arg = self.clamp(arg, ty, 8.0);
         self.statements.push(format!("let {out}[{i} in 0..{n}] = {f}({});", arg.text));

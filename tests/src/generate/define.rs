@@ -75,7 +75,7 @@ impl Gen {
             } else {
                 format!("{name} in {lo}..{hi}")
             });
-            indices.push(Index { name, lo, hi, inferred: false });
+            indices.push(Index { name, lo, hi, inferred: false, lonely: false });
         }
         (indices, slots)
     }
@@ -146,10 +146,11 @@ impl Gen {
         let mut indices: Vec<Index> = Vec::new();
         for (name, extent) in names.iter().zip(&var.shape) {
             let hi = *extent as i64;
-            indices.push(Index { name: name.clone(), lo: 0, hi, inferred: true });
+            indices.push(Index { name: name.clone(), lo: 0, hi, inferred: true, lonely: false });
         }
         let ctx = Ctx { indices, own: Vec::new() };
-        let anchor = E { text: format!("{}[{}]", var.text, names.join(", ")), lo: var.lo, hi: var.hi };
+        let anchor =
+            E { text: format!("{}[{}]", var.text, names.join(", ")), lo: var.lo, hi: var.hi };
         let (ty, e) = if self.rng.one_in(6) {
             let other = self.scalar(var.ty, 2, &ctx);
             (S::Bool, E { text: format!("({} < {})", anchor.text, other.text), lo: 0.0, hi: 1.0 })
@@ -161,7 +162,14 @@ impl Gen {
                 false => anchor.text.clone(),
             };
             let (lo, hi) = (anchor.lo + other.lo, anchor.hi + other.hi);
-            (var.ty, E { text, lo: lo.min(anchor.lo).min(other.lo), hi: hi.max(anchor.hi).max(other.hi) })
+            (
+                var.ty,
+                E {
+                    text,
+                    lo: lo.min(anchor.lo).min(other.lo),
+                    hi: hi.max(anchor.hi).max(other.hi),
+                },
+            )
         };
         if e.size() > limit(ty) * 2.0 {
             return self.literal_tensor();
@@ -200,7 +208,8 @@ impl Gen {
         };
         // `x[i + 2]` starts at 0 though `x[i + 1]` would allow -1.
         let extent = if body.contains("+ 2]") { n - 2 } else { extent };
-        let (lo, hi) = (-2.0 * var.lo.abs().max(var.hi.abs()), 2.0 * var.lo.abs().max(var.hi.abs()));
+        let (lo, hi) =
+            (-2.0 * var.lo.abs().max(var.hi.abs()), 2.0 * var.lo.abs().max(var.hi.abs()));
         if extent == 0 {
             return self.literal_tensor();
         }
@@ -251,11 +260,12 @@ impl Gen {
         let mut clauses = Vec::new();
         for (from, to) in [(0, a), (a, a + b)] {
             let (i, j) = (self.fresh("i"), self.fresh("i"));
-            let mut indices = vec![Index { name: i.clone(), lo: from, hi: to, inferred: false }];
+            let mut indices =
+                vec![Index { name: i.clone(), lo: from, hi: to, inferred: false, lonely: false }];
             let mut slots = format!("{i} in {from}..{to}");
             if !flat {
                 slots = format!("{slots}, {j} in 0..{width}");
-                indices.push(Index { name: j, lo: 0, hi: width, inferred: false });
+                indices.push(Index { name: j, lo: 0, hi: width, inferred: false, lonely: false });
             }
             let e = self.scalar(ty, 2, &Ctx { indices, own: Vec::new() });
             (lo, hi) = (lo.min(e.lo), hi.max(e.hi));
@@ -269,7 +279,11 @@ impl Gen {
             clauses.push(format!("let {name}[{slots}] = {};", e.text));
             if at == a + b {
                 self.statements.push(clauses.join("\n"));
-                let shape = if flat { vec![at as usize + 1] } else { vec![at as usize + 1, width as usize] };
+                let shape = if flat {
+                    vec![at as usize + 1]
+                } else {
+                    vec![at as usize + 1, width as usize]
+                };
                 return self.bind(name, ty, shape, lo, hi);
             }
         }
@@ -292,8 +306,8 @@ impl Gen {
             _ => (format!("{i}..{n}"), n),
         };
         let indices = vec![
-            Index { name: i.clone(), lo: 0, hi: n, inferred: false },
-            Index { name: j.clone(), lo: 0, hi: width, inferred: false },
+            Index { name: i.clone(), lo: 0, hi: n, inferred: false, lonely: false },
+            Index { name: j.clone(), lo: 0, hi: width, inferred: false, lonely: false },
         ];
         let e = self.scalar(ty, 2, &Ctx { indices, own: Vec::new() });
         self.statements.push(format!("let {name}[{i} in 0..{n}, {j} in {domain}] = {};", e.text));
@@ -311,13 +325,13 @@ impl Gen {
         match self.rng.below(3) {
             0 => {
                 let other = self.literal(var.ty);
-                let text = format!("let {name}[..{pack}] = {}[..{pack}] + {};", var.text, other.text);
+                let text =
+                    format!("let {name}[..{pack}] = {}[..{pack}] + {};", var.text, other.text);
                 self.statements.push(text);
                 self.bind(name, var.ty, var.shape, var.lo - 9.0, var.hi + 9.0);
             }
             1 if var.shape.len() > 1 && most * last as f64 <= limit(var.ty) => {
-                let text =
-                    format!("let {name}[..{pack}] = sum[{k}]({}[..{pack}, {k}]);", var.text);
+                let text = format!("let {name}[..{pack}] = sum[{k}]({}[..{pack}, {k}]);", var.text);
                 self.statements.push(text);
                 let shape = var.shape[..var.shape.len() - 1].to_vec();
                 self.bind(name, var.ty, shape, -most * last as f64, most * last as f64);

@@ -43,7 +43,7 @@ impl Gen {
             let text = format!("max(min({}, {bound:?}{suffix}), -{bound:?}{suffix})", e.text);
             return E { text, lo: -bound, hi: bound };
         }
-        let modulus = (most + 1.0).min(self.rng.between(5, 40) as f64).max(2.0);
+        let modulus = (most.floor() + 1.0).min(self.rng.between(5, 40) as f64).max(2.0);
         let (lo, hi) = (if e.lo < 0.0 { 1.0 - modulus } else { 0.0 }, modulus - 1.0);
         E { text: format!("({} % {modulus}{suffix})", e.text), lo, hi }
     }
@@ -278,7 +278,9 @@ impl Gen {
             7 => {
                 let a = self.scalar(S::I32, depth - 1, ctx);
                 let low = self.rng.between(-4, 4);
-                format!("({} in {low}..{})", a.text, low + 5)
+                // A bare index there would be a range in the wrong place.
+                let sign = if ctx.indices.iter().any(|it| it.name == a.text) { "0 + " } else { "" };
+                format!("({sign}{} in {low}..{})", a.text, low + 5)
             }
             _ => match self.reduction(S::Bool, depth, ctx) {
                 Some(e) => e.text,
@@ -292,7 +294,9 @@ impl Gen {
     pub(super) fn reduction(&mut self, ty: S, depth: usize, ctx: &Ctx) -> Option<E> {
         let op = match ty {
             S::Bool => *self.rng.pick(&["any", "all"])?,
-            S::I32 => *self.rng.pick(&["sum", "sum", "prod", "max", "min", "count", "argmax", "argmin"])?,
+            S::I32 => *self
+                .rng
+                .pick(&["sum", "sum", "prod", "max", "min", "count", "argmax", "argmin"])?,
             ty if ty.is_float() => *self.rng.pick(&["sum", "sum", "prod", "max", "min", "mean"])?,
             _ => *self.rng.pick(&["sum", "max", "min"])?,
         };
@@ -314,7 +318,9 @@ impl Gen {
             let axis = self.rng.below(var.shape.len());
             let name = self.fresh("k");
             let extent = var.shape[axis] as i64;
-            inner.indices.push(Index { name: name.clone(), lo: 0, hi: extent, inferred: true });
+            let lonely = var.symbolic;
+            let over = Index { name: name.clone(), lo: 0, hi: extent, inferred: true, lonely };
+            inner.indices.push(over);
             anchor = Some(self.read_of(&var, &inner, Some((axis, &name))));
             slots.push(name);
             points *= extent as f64;
@@ -336,7 +342,7 @@ impl Gen {
                         }
                     }
                 };
-                inner.indices.push(Index { name, lo: 0, hi, inferred: false });
+                inner.indices.push(Index { name, lo: 0, hi, inferred: false, lonely: false });
                 slots.push(text);
                 points *= hi as f64;
             }
@@ -357,7 +363,8 @@ impl Gen {
         if body.size() > most.max(1.0) {
             return None;
         }
-        let guard = if matches!(op, "sum" | "prod" | "count" | "any" | "all") && self.rng.one_in(4) {
+        let guard = if matches!(op, "sum" | "prod" | "count" | "any" | "all") && self.rng.one_in(4)
+        {
             format!(" where {}", self.truth(depth - 1, &inner).text)
         } else {
             String::new()

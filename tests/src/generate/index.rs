@@ -17,7 +17,7 @@ impl Gen {
         for (axis, extent) in var.shape.iter().enumerate() {
             let slot = match fixed {
                 Some((at, name)) if at == axis => name.to_owned(),
-                _ => self.slot(*extent as i64, ctx, true),
+                _ => self.slot(*extent as i64, ctx, true, var.symbolic),
             };
             slots.push(slot);
         }
@@ -30,25 +30,25 @@ impl Gen {
     }
 
     /// An index from 0 to `extent - 1`.
-    fn slot(&mut self, extent: i64, ctx: &Ctx, deep: bool) -> String {
+    fn slot(&mut self, extent: i64, ctx: &Ctx, deep: bool, symbolic: bool) -> String {
         for _ in 0..4 {
-            if let Some(text) = self.try_slot(extent, ctx, deep) {
+            if let Some(text) = self.try_slot(extent, ctx, deep, symbolic) {
                 return text;
             }
         }
         self.rng.between(0, extent - 1).to_string()
     }
 
-    fn try_slot(&mut self, extent: i64, ctx: &Ctx, deep: bool) -> Option<String> {
+    fn try_slot(&mut self, extent: i64, ctx: &Ctx, deep: bool, symbolic: bool) -> Option<String> {
         let index = self.rng.pick(&ctx.indices)?.clone();
-        let Index { name, lo, hi, inferred } = &index;
+        let Index { name, lo, hi, inferred, lonely } = &index;
         let last = hi - 1;
         if last < *lo {
             return None;
         }
         match self.rng.below(12) {
             0..=4 => {
-                let exact = *lo == 0 && *hi == extent;
+                let exact = *lo == 0 && *hi == extent && !lonely && !(symbolic && *inferred);
                 let inside = *lo >= 0 && *hi <= extent && !inferred;
                 (exact || inside).then(|| name.clone())
             }
@@ -57,7 +57,11 @@ impl Gen {
                 if -lo > extent - 1 - last || shift == 0 {
                     return None;
                 }
-                Some(if shift < 0 { format!("{name} - {}", -shift) } else { format!("{name} + {shift}") })
+                Some(if shift < 0 {
+                    format!("{name} - {}", -shift)
+                } else {
+                    format!("{name} + {shift}")
+                })
             }
             6 => (*lo >= 0 && *hi <= extent).then(|| format!("{} - {name}", extent - 1)),
             7 => {
@@ -75,9 +79,7 @@ impl Gen {
                 (*lo >= 0).then(|| format!("({name} * 3 + {shift}) % {extent}"))
             }
             _ if deep => {
-                let fits = |var: &&Var| {
-                    var.ty == S::I32 && var.lo >= 0.0 && var.hi < extent as f64
-                };
+                let fits = |var: &&Var| var.ty == S::I32 && var.lo >= 0.0 && var.hi < extent as f64;
                 let routes: Vec<Var> = self.vars.iter().filter(fits).cloned().collect();
                 let route = self.rng.pick(&routes)?.clone();
                 if route.shape.is_empty() {
@@ -85,7 +87,7 @@ impl Gen {
                 }
                 let mut slots = Vec::new();
                 for extent in &route.shape {
-                    slots.push(self.slot(*extent as i64, ctx, false));
+                    slots.push(self.slot(*extent as i64, ctx, false, route.symbolic));
                 }
                 Some(format!("{}[{}]", route.text, slots.join(", ")))
             }
@@ -116,7 +118,10 @@ impl Gen {
             format!("({place}) in 0..{extent}")
         };
         Some(E {
-            text: format!("(if {inside} {{ {}[{place}] }} else {{ {} }})", var.text, otherwise.text),
+            text: format!(
+                "(if {inside} {{ {}[{place}] }} else {{ {} }})",
+                var.text, otherwise.text
+            ),
             lo: var.lo.min(otherwise.lo),
             hi: var.hi.max(otherwise.hi),
         })

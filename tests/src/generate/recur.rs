@@ -31,7 +31,8 @@ impl Gen {
         let back = self.rng.between(1, 2);
         let end = back + self.rng.between(1, 5);
         let t = self.fresh("i");
-        let over_time = Index { name: t.clone(), lo: back, hi: end, inferred: false };
+        let over_time =
+            Index { name: t.clone(), lo: back, hi: end, inferred: false, lonely: false };
         let mut clauses = Vec::new();
         let mut shape = vec![end as usize];
         match self.rng.below(3) {
@@ -51,7 +52,8 @@ impl Gen {
                 // The base inside an `if`.
                 let base = self.literal(ty);
                 let own = vec![format!("{name}[{t} - 1]")];
-                let index = Index { name: t.clone(), lo: 1, hi: end, inferred: false };
+                let index =
+                    Index { name: t.clone(), lo: 1, hi: end, inferred: false, lonely: false };
                 let step = self.step(ty, most, &[index], &own);
                 clauses.push(format!(
                     "let {name}[{t} in 0..{end}] = if {t} == 0 {{ {} }} else {{ {step} }};",
@@ -66,16 +68,16 @@ impl Gen {
                     let base = self.literal(ty);
                     clauses.push(format!("let {name}[{at}, {l} in 0..{width}] = {};", base.text));
                 }
-                let over_state = Index { name: j.clone(), lo: 0, hi: width, inferred: false };
+                let over_state =
+                    Index { name: j.clone(), lo: 0, hi: width, inferred: false, lonely: false };
                 let own = vec![
                     format!("{name}[{t} - {back}, {j}]"),
                     format!("{name}[{t} - 1, {} - {j}]", width - 1),
                     format!("max[{k} in 0..{width}]({name}[{t} - 1, {k}])"),
                 ];
                 let step = self.step(ty, most, &[over_time, over_state], &own);
-                clauses.push(format!(
-                    "let {name}[{t} in {back}..{end}, {j} in 0..{width}] = {step};"
-                ));
+                clauses
+                    .push(format!("let {name}[{t} in {back}..{end}, {j} in 0..{width}] = {step};"));
             }
         }
         self.statements.push(clauses.join("\n"));
@@ -90,8 +92,8 @@ impl Gen {
         let (i, j, a, b) = (self.fresh("i"), self.fresh("i"), self.fresh("i"), self.fresh("i"));
         let (top, side) = (self.literal(ty), self.literal(ty));
         let indices = [
-            Index { name: i.clone(), lo: 1, hi: n, inferred: false },
-            Index { name: j.clone(), lo: 1, hi: m, inferred: false },
+            Index { name: i.clone(), lo: 1, hi: n, inferred: false, lonely: false },
+            Index { name: j.clone(), lo: 1, hi: m, inferred: false, lonely: false },
         ];
         let all = [
             format!("{name}[{i} - 1, {j}]"),
@@ -118,7 +120,7 @@ impl Gen {
         let (name, t) = (self.fresh("r"), self.fresh("i"));
         let end = self.rng.between(1, 5);
         let base = self.literal(ty);
-        let index = Index { name: t.clone(), lo: 0, hi: end, inferred: false };
+        let index = Index { name: t.clone(), lo: 0, hi: end, inferred: false, lonely: false };
         let own = vec![format!("{name}[{t} + 1]")];
         let step = self.step(ty, most, &[index], &own);
         self.statements.push(format!(
@@ -135,7 +137,13 @@ impl Gen {
         let (t, u, l) = (self.fresh("i"), self.fresh("i"), self.fresh("i"));
         let end = self.rng.between(2, 5);
         let base = self.literal(ty);
-        let at = |name: &String| Index { name: name.clone(), lo: 1, hi: end, inferred: false };
+        let at = |name: &String| Index {
+            name: name.clone(),
+            lo: 1,
+            hi: end,
+            inferred: false,
+            lonely: false,
+        };
         let first = self.step(
             ty,
             most,

@@ -2,11 +2,9 @@
 
 use crate::args::RunArgs;
 use crate::exit::Exit;
-use crate::output;
+use crate::{interrupt, output};
 use ein_driver::{FileSources, Input, Options, RunReport, Session};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Exit {
@@ -21,14 +19,7 @@ pub fn run(args: &RunArgs) -> Exit {
         Err(exit) => return exit,
     };
     let mut session = Session::new(Options::default(), FileSources::on_disk());
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = interrupted.clone();
-    // Without the handler Ctrl-C still ends the process, only without the outputs so far.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(Exit::Interrupted.code());
-        }
-    });
+    let interrupted = interrupt::begin();
     let mut written = Exit::Success;
     let mut print = |line: &str| {
         written = written.max(output::out(&format!("{line}\n")));

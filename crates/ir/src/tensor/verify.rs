@@ -22,7 +22,8 @@
 //! * A call has the sizes, captures and arguments of its function; components, variants and fields
 //!   exist; bindings, branches and arms agree with the value they are for.
 //!
-//! * No `Error` node is left, and, where `autodiff` has run, no derivative request.
+//! * No `Error` node is left, and, where `autodiff` has run, no derivative request. There a function
+//!   and its tangents bind the same variables, each in its own frame.
 //!
 //! Limit: extents are not compared (that is the solver's work), nor what the run-time library is
 //! given.
@@ -225,7 +226,7 @@ impl<'a> Verifier<'a> {
                 let slots = self.slots;
                 self.check(slot < slots, || format!("{name} lives in slot {slot} of {slots}"));
                 let before = self.owners[var.index()].replace(self.owner);
-                let own = before.is_none_or(|before| before == self.owner);
+                let own = before.is_none_or(|before| before == self.owner) || !self.derivatives;
                 self.check(own, || format!("two functions bind {name}"));
             }
         }

@@ -2,7 +2,9 @@
 //! domains of binders included. Passes that need more context match on the kinds they care about
 //! and leave the rest to these.
 
-use super::{Binder, Clause, ClauseSlot, CompClause, Derivative, Expr, ExprKind, Item, Stmt, StmtKind};
+use super::{
+    Binder, Clause, ClauseSlot, CompClause, Derivative, Expr, ExprKind, Item, Stmt, StmtKind,
+};
 
 /// Calls `f` on every direct child of an expression.
 pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {

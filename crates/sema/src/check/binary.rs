@@ -79,7 +79,10 @@ impl Cx<'_> {
         let d = error(
             Code::E0503,
             value.span,
-            format!("`{}` of an integer and `{float}`: there is no implicit conversion", op.as_str()),
+            format!(
+                "`{}` of an integer and `{float}`: there is no implicit conversion",
+                op.as_str()
+            ),
         )
         .here("an integer literal")
         .label(other.span, format!("this is `{}`", self.show(&other.ty)))
@@ -164,9 +167,13 @@ impl Cx<'_> {
 
     fn no_operator(&mut self, op: B, x: &Expr, y: &Expr, span: Span) -> Expr {
         let (a, b) = (self.show(&x.ty), self.show(&y.ty));
-        let d = error(Code::E0502, span, format!("`{}` is not defined for `{a}` and `{b}`", op.as_str()))
-            .label(x.span, format!("this is `{a}`"))
-            .label(y.span, format!("this is `{b}`"));
+        let d = error(
+            Code::E0502,
+            span,
+            format!("`{}` is not defined for `{a}` and `{b}`", op.as_str()),
+        )
+        .label(x.span, format!("this is `{a}`"))
+        .label(y.span, format!("this is `{b}`"));
         let d = match op {
             B::Add if x.ty == Type::Str || y.ty == Type::Str => {
                 d.help("insert the value into the string: `\"…{value}…\"`")
@@ -259,9 +266,8 @@ impl Cx<'_> {
             _ => {}
         }
         match (x.ty.elem(), y.ty.elem(), op) {
-            (Type::Str, Type::Str, _) => self.pointwise(vec![x, y], span, |cx, args| {
-                cx.compare_strings(scalar_op, args, span)
-            }),
+            (Type::Str, Type::Str, _) => self
+                .pointwise(vec![x, y], span, |cx, args| cx.compare_strings(scalar_op, args, span)),
             (a, b, B::Eq | B::Ne)
                 if self.same_kind(a, b) && !matches!(a, Type::Fn(_) | Type::Range) =>
             {
@@ -279,8 +285,7 @@ impl Cx<'_> {
         let b = args.pop().unwrap_or_else(|| Expr::error(span));
         let a = args.pop().unwrap_or_else(|| Expr::error(span));
         if let (ExprKind::Const(p), ExprKind::Const(q)) = (&*a.kind, &*b.kind)
-            && let Ok(value) =
-                ein_scalar::apply_binary(op, *p, *q, ein_scalar::Overflow::Trap)
+            && let Ok(value) = ein_scalar::apply_binary(op, *p, *q, ein_scalar::Overflow::Trap)
         {
             return Expr::new(ExprKind::Const(value), Type::BOOL, span);
         }
@@ -374,7 +379,8 @@ impl Cx<'_> {
                 let x = self.expect_integer(x, "what is looked for in a range");
                 let x = self.atomise(x);
                 let ExprKind::Range(lo, hi) = *y.kind else { return Expr::error(span) };
-                let below = Expr::new(ExprKind::Binary(BinaryOp::Le, lo, x.clone()), Type::BOOL, span);
+                let below =
+                    Expr::new(ExprKind::Binary(BinaryOp::Le, lo, x.clone()), Type::BOOL, span);
                 let above = Expr::new(ExprKind::Binary(BinaryOp::Lt, x, hi), Type::BOOL, span);
                 Expr::new(ExprKind::And(below, above), Type::BOOL, span)
             }

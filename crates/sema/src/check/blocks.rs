@@ -126,7 +126,10 @@ impl Cx<'_> {
         let d = error(
             Code::E0413,
             span,
-            format!("`{name}` needs at least {want} positions, but {axis_name} of {} has {have}", self.quote(base)),
+            format!(
+                "`{name}` needs at least {want} positions, but {axis_name} of {} has {have}",
+                self.quote(base)
+            ),
         )
         .here("nothing is there to take")
         .label(base.span, format!("this is `{}`", self.show(&base.ty)))
@@ -175,7 +178,11 @@ impl Cx<'_> {
                 let d = error(
                     Code::E0414,
                     *at_span,
-                    format!("{} has {} axes, so there is no axis #{at}", self.quote(base), axes.len()),
+                    format!(
+                        "{} has {} axes, so there is no axis #{at}",
+                        self.quote(base),
+                        axes.len()
+                    ),
                 )
                 .here("no such axis")
                 .label(base.span, format!("this is `{}`", self.show(&base.ty)))
@@ -195,9 +202,10 @@ impl Cx<'_> {
     }
 
     pub(super) fn wrong_count(&mut self, name: &str, want: usize, have: usize, span: Span) -> Expr {
-        let d = error(Code::E0508, span, format!("`{name}` takes {want} arguments, but gets {have}"))
-            .here(format!("{have} arguments"))
-            .help("see the language's list of built-ins");
+        let d =
+            error(Code::E0508, span, format!("`{name}` takes {want} arguments, but gets {have}"))
+                .here(format!("{have} arguments"))
+                .help("see the language's list of built-ins");
         self.fail(d)
     }
 
@@ -209,19 +217,20 @@ impl Cx<'_> {
         let (a, b) = (self.settle_expr(a), self.settle_expr(b));
         if !self.same_kind(a.ty.elem(), b.ty.elem()) {
             let (p, q) = (self.show(&a.ty), self.show(&b.ty));
-            let d = error(Code::E0501, span, format!("`join` of `{p}` and `{q}`: the elements differ"))
-                .label(a.span, format!("this is `{p}`"))
-                .label(b.span, format!("this is `{q}`"))
-                .help("join arrays of one element type");
+            let d =
+                error(Code::E0501, span, format!("`join` of `{p}` and `{q}`: the elements differ"))
+                    .label(a.span, format!("this is `{p}`"))
+                    .label(b.span, format!("this is `{q}`"))
+                    .help("join arrays of one element type");
             let d = self.numeric_help(d, &a, &b);
             return self.fail(d);
         }
         let (left, right) = match coords {
             [CoordArg::Coord(coord)] => {
                 let find = |e: &Expr| {
-                    e.ty.axes().iter().position(|axis| {
-                        axis.coord.is_some_and(|c| c.name == coord.name.sym)
-                    })
+                    e.ty.axes()
+                        .iter()
+                        .position(|axis| axis.coord.is_some_and(|c| c.name == coord.name.sym))
                 };
                 (find(&a), find(&b))
             }
@@ -292,14 +301,21 @@ impl Cx<'_> {
         let mut axes = whole.ty.axes().to_vec();
         for (position, (x, y)) in p.iter().zip(&q).enumerate() {
             let named = match (x.coord, y.coord) {
-                (Some(m), Some(n)) => m.name == n.name || m.root() == n.root() || !(m.contract && n.contract),
+                (Some(m), Some(n)) => {
+                    m.name == n.name || m.root() == n.root() || !(m.contract && n.contract)
+                }
                 _ => true,
             };
             fits &= named;
             match self.compare_sizes(&x.size, &y.size) {
                 SizeRelation::Equal => {}
                 SizeRelation::AtRunTime => {
-                    self.require(x.size.clone(), y.size.clone(), "the pieces of `join`".into(), span);
+                    self.require(
+                        x.size.clone(),
+                        y.size.clone(),
+                        "the pieces of `join`".into(),
+                        span,
+                    );
                 }
                 SizeRelation::Different => fits = false,
             }
@@ -405,4 +421,3 @@ fn split_name(op: Builtin) -> &'static str {
         _ => "drop",
     }
 }
-

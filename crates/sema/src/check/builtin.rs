@@ -1,12 +1,10 @@
 //! Built-ins.
 
 use super::{Cx, error};
-use crate::hir::{Arg, Builtin, CoordArg, ExprId, Io};
+use crate::hir::{Arg, Builtin, CoordArg, ExprId};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{
-    Bounds, Expr, ExprKind, FnType, HostOp, IoOp, Reduce, ReduceOp, Type,
-};
+use ein_ir::tensor::{Bounds, Expr, ExprKind, FnType, HostOp, IoOp, Reduce, ReduceOp, Type};
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 
 impl Cx<'_> {
@@ -20,18 +18,26 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         if let Some(name) = args.iter().find_map(|arg| arg.name) {
-            let d = error(Code::E0509, name.span, format!("built-ins take no named arguments: `{name}`"))
-                .here("named")
-                .help("pass it by position");
+            let d = error(
+                Code::E0509,
+                name.span,
+                format!("built-ins take no named arguments: `{name}`"),
+            )
+            .here("named")
+            .help("pass it by position");
             return self.fail(d);
         }
         match builtin {
             Builtin::Rerank => self.rerank(args, span),
             Builtin::Blocks => self.split_blocks(args, span),
             Builtin::Input => self.fail(
-                error(Code::E0516, span, "`input()` stands alone on the right of a `let` with a type")
-                    .here("a value from outside")
-                    .help("write `let x: [f32; ?, ?] = input();` at the top level"),
+                error(
+                    Code::E0516,
+                    span,
+                    "`input()` stands alone on the right of a `let` with a type",
+                )
+                .here("a value from outside")
+                .help("write `let x: [f32; ?, ?] = input();` at the top level"),
             ),
             Builtin::Jvp | Builtin::Vjp | Builtin::Hessian => {
                 self.derivative_product(builtin, args, span)
@@ -44,12 +50,12 @@ impl Cx<'_> {
                 let (x, y) = self.two_numbers(a, b, want);
                 self.scalar_binary(op, x, y, span)
             }
-            Builtin::Reduction(op @ (crate::hir::ReduceOp::Max | crate::hir::ReduceOp::Min))
+            Builtin::Reduction(op @ (ReduceOp::Max | ReduceOp::Min))
                 if args.len() == 2 =>
             {
                 let (x, y) = self.two_numbers(args[0].value, args[1].value, want);
                 let op = match op {
-                    crate::hir::ReduceOp::Max => BinaryOp::Max,
+                    ReduceOp::Max => BinaryOp::Max,
                     _ => BinaryOp::Min,
                 };
                 self.scalar_binary(op, x, y, span)
@@ -66,10 +72,8 @@ impl Cx<'_> {
                     _ => None,
                 };
                 let mapped = self.enter_coords(coords);
-                let args: Vec<Expr> = args
-                    .iter()
-                    .map(|arg| self.closed_argument(arg.value, want, &mapped))
-                    .collect();
+                let args: Vec<Expr> =
+                    args.iter().map(|arg| self.closed_argument(arg.value, want, &mapped)).collect();
                 self.leave_coords(mapped.len());
                 self.apply_with(builtin, coords, args, span)
             }
@@ -107,7 +111,9 @@ impl Cx<'_> {
                 Err(e) => e,
             },
             Builtin::ArrayAppend => self.array_append(args, span),
-            Builtin::Reduction(op) => self.whole_reduction(super::reduce::reduce_op(op), args, span),
+            Builtin::Reduction(op) => {
+                self.whole_reduction(op, args, span)
+            }
             Builtin::Reduce | Builtin::Scan => self.fold_array(builtin, args, span),
             Builtin::Append => match <[Expr; 2]>::try_from(args) {
                 Ok([a, b]) => self.join(&[CoordArg::Axis(0, span)], a, b, span),
@@ -124,9 +130,12 @@ impl Cx<'_> {
                 Ok(arg) => self.iota(arg, span),
                 Err(e) => e,
             },
-            Builtin::First | Builtin::Last | Builtin::Rest | Builtin::Init | Builtin::Take | Builtin::Drop => {
-                self.split(builtin, coords, args, span)
-            }
+            Builtin::First
+            | Builtin::Last
+            | Builtin::Rest
+            | Builtin::Init
+            | Builtin::Take
+            | Builtin::Drop => self.split(builtin, coords, args, span),
             Builtin::Join => match <[Expr; 2]>::try_from(args) {
                 Ok([a, b]) => self.join(coords, a, b, span),
                 Err(args) => self.wrong_count("join", 2, args.len(), span),
@@ -347,9 +356,13 @@ impl Cx<'_> {
         };
         if !arg.ty.is_array() {
             let have = self.show(&arg.ty);
-            let d = error(Code::E0501, arg.span, format!("`{name}` of a whole array needs an array, not `{have}`"))
-                .here(format!("this is `{have}`"))
-                .help(format!("write `{name}[i](…)` to reduce along an index"));
+            let d = error(
+                Code::E0501,
+                arg.span,
+                format!("`{name}` of a whole array needs an array, not `{have}`"),
+            )
+            .here(format!("this is `{have}`"))
+            .help(format!("write `{name}[i](…)` to reduce along an index"));
             return self.fail(d);
         }
         let scalar = arg.ty.scalar();
@@ -491,13 +504,9 @@ impl Cx<'_> {
         if let (Some(p), Some(q)) = (have.as_constant(), total.as_constant())
             && p != q
         {
-            let d = error(
-                Code::E0405,
-                span,
-                format!("{p} elements cannot be reshaped to {q}"),
-            )
-            .label(array.span, format!("this is `{}`", self.show(&array.ty)))
-            .help("the product of the extents must stay the same");
+            let d = error(Code::E0405, span, format!("{p} elements cannot be reshaped to {q}"))
+                .label(array.span, format!("this is `{}`", self.show(&array.ty)))
+                .help("the product of the extents must stay the same");
             return self.fail(d);
         }
         let ty = Type::array(array.ty.elem().clone(), axes);
@@ -544,9 +553,13 @@ impl Cx<'_> {
         }
         if mask.ty.rank() != 1 || mask.ty.scalar() != Some(ScalarType::Bool) {
             let have = self.show(&mask.ty);
-            let d = error(Code::E0501, mask.span, format!("`filter` takes a predicate or an array of `bool`, not `{have}`"))
-                .here(format!("this is `{have}`"))
-                .help("write `filter(|x| x > 0.0, xs)`");
+            let d = error(
+                Code::E0501,
+                mask.span,
+                format!("`filter` takes a predicate or an array of `bool`, not `{have}`"),
+            )
+            .here(format!("this is `{have}`"))
+            .help("write `filter(|x| x > 0.0, xs)`");
             return self.fail(d);
         }
         let mut axes = array.ty.axes().to_vec();
@@ -580,29 +593,29 @@ impl Cx<'_> {
         Expr::new(ExprKind::Host(HostOp::Iota, vec![arg]), Type::array(Type::I32, axes), span)
     }
 
-    fn io(&mut self, io: Io, args: Vec<Expr>, span: Span) -> Expr {
-        let (op, count, ty) = match io {
-            Io::LoadNpy => (IoOp::LoadNpy, 1, Type::AnyRank(Box::new(Type::F32))),
-            Io::SaveNpy => (IoOp::SaveNpy, 2, Type::BOOL),
-            Io::CurrentDir => (IoOp::CurrentDir, 0, Type::Str),
-            Io::ScriptDir => (IoOp::ScriptDir, 0, Type::Str),
-            Io::FileExists => (IoOp::FileExists, 1, Type::BOOL),
-            Io::IsFile => (IoOp::IsFile, 1, Type::BOOL),
-            Io::IsDir => (IoOp::IsDir, 1, Type::BOOL),
-            Io::FileSize => (IoOp::FileSize, 1, Type::Scalar(ScalarType::I64)),
-            Io::ListDir => {
+    fn io(&mut self, op: IoOp, args: Vec<Expr>, span: Span) -> Expr {
+        let (count, ty) = match op {
+            IoOp::LoadNpy => (1, Type::AnyRank(Box::new(Type::F32))),
+            IoOp::SaveNpy => (2, Type::BOOL),
+            IoOp::CurrentDir => (0, Type::Str),
+            IoOp::ScriptDir => (0, Type::Str),
+            IoOp::FileExists => (1, Type::BOOL),
+            IoOp::IsFile => (1, Type::BOOL),
+            IoOp::IsDir => (1, Type::BOOL),
+            IoOp::FileSize => (1, Type::Scalar(ScalarType::I64)),
+            IoOp::ListDir => {
                 let size = self.unknown_size(true);
-                (IoOp::ListDir, 1, Type::array(Type::Str, vec![super::anonymous(size)]))
+                (1, Type::array(Type::Str, vec![super::anonymous(size)]))
             }
-            Io::AbsolutePath => (IoOp::AbsolutePath, 1, Type::Str),
-            Io::CreateDir => (IoOp::CreateDir, 1, Type::BOOL),
-            Io::RemoveDir => (IoOp::RemoveDir, 1, Type::BOOL),
-            Io::DeleteFile => (IoOp::DeleteFile, 1, Type::BOOL),
-            Io::CopyFile => (IoOp::CopyFile, 2, Type::BOOL),
-            Io::MoveFile => (IoOp::MoveFile, 2, Type::BOOL),
-            Io::ReadFile => (IoOp::ReadFile, 1, Type::Str),
-            Io::WriteFile => (IoOp::WriteFile, 2, Type::BOOL),
-            Io::AppendFile => (IoOp::AppendFile, 2, Type::BOOL),
+            IoOp::AbsolutePath => (1, Type::Str),
+            IoOp::CreateDir => (1, Type::BOOL),
+            IoOp::RemoveDir => (1, Type::BOOL),
+            IoOp::DeleteFile => (1, Type::BOOL),
+            IoOp::CopyFile => (2, Type::BOOL),
+            IoOp::MoveFile => (2, Type::BOOL),
+            IoOp::ReadFile => (1, Type::Str),
+            IoOp::WriteFile => (2, Type::BOOL),
+            IoOp::AppendFile => (2, Type::BOOL),
         };
         if args.len() != count {
             return self.wrong_count("this file function", count, args.len(), span);

@@ -42,10 +42,7 @@ impl Cx<'_> {
 
     fn are_functions(&self, items: &[ExprId]) -> bool {
         items.iter().all(|item| {
-            matches!(
-                self.hir.exprs[*item].kind,
-                H::Fn(_) | H::Builtin(_) | H::Closure { .. }
-            )
+            matches!(self.hir.exprs[*item].kind, H::Fn(_) | H::Builtin(_) | H::Closure { .. })
         })
     }
 
@@ -61,7 +58,9 @@ impl Cx<'_> {
                     let d = error(
                         Code::E0505,
                         span,
-                        format!("the functions of this array give different types: `{a}` and `{b}`"),
+                        format!(
+                            "the functions of this array give different types: `{a}` and `{b}`"
+                        ),
                     )
                     .here("one array, one type")
                     .help("call the functions one by one");
@@ -148,7 +147,8 @@ impl Cx<'_> {
                 return self.fail(d);
             }
             let split = arg.ty.rank() - param.rank();
-            cells.push(Cell { frame: (0..split).collect(), cell: (split..arg.ty.rank()).collect() });
+            cells
+                .push(Cell { frame: (0..split).collect(), cell: (split..arg.ty.rank()).collect() });
         }
         let mut all = vec![callee];
         all.extend(args);
@@ -244,7 +244,9 @@ impl Cx<'_> {
         {
             return self.lift_ragged(name, args, &cells, at, &m, ret, span);
         }
-        self.lift(name, args, &cells, span, |cx, args| cx.call_instance(at, &m, function, args, span))
+        self.lift(name, args, &cells, span, |cx, args| {
+            cx.call_instance(at, &m, function, args, span)
+        })
     }
 
     /// A call of an instance on cells.
@@ -257,11 +259,12 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         let instance = self.instances.items[at].clone();
-        let sizes = instance.sizes.iter().map(|key| self.size_argument(m, *key)).collect();
+        let sizes: Vec<size::Expr> =
+            instance.sizes.iter().map(|key| self.size_argument(m, *key)).collect();
         let ty = match &function.ret {
             Some(ret) => self.result_type(m, ret),
             None => match &instance.ret {
-                Some(ret) => self.map_result(ret.clone(), &instance, &args),
+                Some(ret) => self.map_result(ret.clone(), &instance, &sizes, &args),
                 None => Type::Error,
             },
         };
@@ -273,16 +276,25 @@ impl Cx<'_> {
         match key {
             SizeKey::Name(local) => m.sizes.get(&local).cloned(),
             SizeKey::Coord(name) => m.coord_sizes.get(&name).cloned(),
-            SizeKey::Pack(local, position) => {
-                m.packs.get(&local).and_then(|axes| axes.get(position)).map(|axis| axis.size.clone())
-            }
+            SizeKey::Pack(local, position) => m
+                .packs
+                .get(&local)
+                .and_then(|axes| axes.get(position))
+                .map(|axis| axis.size.clone()),
         }
         .unwrap_or_else(size::Expr::zero)
     }
 
     /// The result of an unannotated function in the caller's terms.
-    pub(super) fn map_result(&mut self, ret: Type, instance: &Instance, args: &[Expr]) -> Type {
+    pub(super) fn map_result(
+        &mut self,
+        ret: Type,
+        instance: &Instance,
+        sizes: &[size::Expr],
+        args: &[Expr],
+    ) -> Type {
         let params = instance.params.clone();
+        let hidden = self.out.funcs[instance.func].sizes.clone();
         let replacement = |cx: &Self, atom| -> Option<size::Expr> {
             match cx.out.atoms[atom].def {
                 AtomDef::Extent(var, axis) => {
@@ -290,6 +302,9 @@ impl Cx<'_> {
                     Some(args.get(at)?.ty.axes().get(axis)?.size.clone())
                 }
                 AtomDef::Var(var) => {
+                    if let Some(at) = hidden.iter().position(|size| *size == var) {
+                        return sizes.get(at).cloned();
+                    }
                     let at = params.iter().position(|param| *param == var)?;
                     cx.to_size(args.get(at)?)
                 }
@@ -323,7 +338,12 @@ impl Cx<'_> {
         Expr::error(span)
     }
 
-    fn match_args(&mut self, m: &mut Match, function: &Function, args: &[Expr]) -> Option<Vec<Cell>> {
+    fn match_args(
+        &mut self,
+        m: &mut Match,
+        function: &Function,
+        args: &[Expr],
+    ) -> Option<Vec<Cell>> {
         let mut cells: Vec<Option<Cell>> = vec![None; args.len()];
         // Arguments without packs first: they may settle coordinates that split the others.
         let mut order: Vec<usize> = (0..args.len()).collect();
@@ -414,9 +434,10 @@ impl Cx<'_> {
         for arg in args {
             let at = match arg.name {
                 Some(named) => {
-                    let at = function.params.iter().position(|param| {
-                        param.name.is_some_and(|param| param.sym == named.sym)
-                    });
+                    let at = function
+                        .params
+                        .iter()
+                        .position(|param| param.name.is_some_and(|param| param.sym == named.sym));
                     match at {
                         Some(at) if values[at].is_none() => at,
                         Some(_) => {
@@ -431,7 +452,8 @@ impl Cx<'_> {
                             return None;
                         }
                         None => {
-                            let known = function.params.iter().filter_map(|p| p.name.map(|n| n.sym));
+                            let known =
+                                function.params.iter().filter_map(|p| p.name.map(|n| n.sym));
                             let nearest = crate::suggest::nearest(named.sym, known.clone());
                             let list: Vec<_> = known.map(|n| format!("`{n}`")).collect();
                             let d = error(
@@ -443,7 +465,11 @@ impl Cx<'_> {
                             .label(function.header, "declared here")
                             .note(format!("its parameters are {}", list.join(", ")));
                             let d = match nearest {
-                                Some(near) => d.fix(format!("did you mean `{near}`?"), named.span, near.as_str()),
+                                Some(near) => d.fix(
+                                    format!("did you mean `{near}`?"),
+                                    named.span,
+                                    near.as_str(),
+                                ),
                                 None => d.help("use one of these names, or pass it by position"),
                             };
                             self.report_at(d);
@@ -574,7 +600,9 @@ impl Cx<'_> {
                 let m = Match::default();
                 Some(self.lower_quietly(ty, &m))
             }
-            TypeKind::AnyRank(_) | TypeKind::Param(_) | TypeKind::Some(..) | TypeKind::Error => None,
+            TypeKind::AnyRank(_) | TypeKind::Param(_) | TypeKind::Some(..) | TypeKind::Error => {
+                None
+            }
         }
     }
 
@@ -597,7 +625,9 @@ impl Cx<'_> {
             let refs: Vec<hir::CoordRef> = match coord {
                 CoordArg::Coord(coord) => vec![*coord],
                 CoordArg::Group(group, _) => group.clone(),
-                CoordArg::Pack(..) | CoordArg::Axis(..) | CoordArg::Size(..) | CoordArg::Error => continue,
+                CoordArg::Pack(..) | CoordArg::Axis(..) | CoordArg::Size(..) | CoordArg::Error => {
+                    continue;
+                }
             };
             for coord in refs {
                 let index = self.new_index(coord.name, Declared::Name);
@@ -637,14 +667,18 @@ impl Cx<'_> {
             let refs: &[hir::CoordRef] = match coord {
                 CoordArg::Coord(coord) => std::slice::from_ref(coord),
                 CoordArg::Group(group, _) => group,
-                CoordArg::Pack(..) | CoordArg::Axis(..) | CoordArg::Size(..) | CoordArg::Error => &[],
+                CoordArg::Pack(..) | CoordArg::Axis(..) | CoordArg::Size(..) | CoordArg::Error => {
+                    &[]
+                }
             };
             for coord in refs {
                 let Some(local) = coord.local else { continue };
                 let Some(Binding::Index(index)) = self.f.env.get(&local).copied() else { continue };
-                let at = value.ty.axes().iter().position(|axis| {
-                    axis.coord.is_some_and(|c| c.name == coord.name.sym)
-                });
+                let at = value
+                    .ty
+                    .axes()
+                    .iter()
+                    .position(|axis| axis.coord.is_some_and(|c| c.name == coord.name.sym));
                 if let Some(at) = at {
                     front.push(at);
                     indices.push(self.index_expr(index, coord.name.span));
@@ -663,7 +697,13 @@ impl Cx<'_> {
     }
 
     /// The bracket of a call against the coordinate parameters of the function.
-    fn bracket(&mut self, m: &mut Match, function: &Function, coords: &[CoordArg], span: Span) -> bool {
+    fn bracket(
+        &mut self,
+        m: &mut Match,
+        function: &Function,
+        coords: &[CoordArg],
+        span: Span,
+    ) -> bool {
         let declared = function.coords.as_deref().unwrap_or(&[]);
         m.params = declared.iter().filter(|p| p.pack.is_none()).map(|p| p.name.sym).collect();
         let mut params = declared.iter();

@@ -6,6 +6,7 @@
 use super::{Cx, Declared, IndexId, error};
 use crate::hir::ExprId;
 use ein_base::{Code, Name, Symbol};
+use ein_ir::tensor::walk::each_child;
 use ein_ir::tensor::{Axis, Clause, ClauseSlot, Coord, Expr, ExprKind, Tensor, Type, VarId};
 
 impl Cx<'_> {
@@ -27,7 +28,7 @@ impl Cx<'_> {
             }
             _ => {
                 let d = error(
-                    Code::E0310,
+                    Code::E0313,
                     name.span,
                     format!("coordinate `{name}` is free here: nothing on the left binds it"),
                 )
@@ -54,9 +55,11 @@ impl Cx<'_> {
         self.f.pending.push(Vec::new());
         let facts = self.f.facts.len();
         let extents = self.f.extents.len();
+        let waiting = self.f.computed.len();
         let value = self.expr(id, want);
         let stmts = self.f.pending.pop().unwrap_or_default();
         let free = self.f.opens.pop().flatten().unwrap_or_default();
+        self.check_waiting(waiting);
         if free.is_empty() {
             // Nothing is open: what it computed first stays visible outside.
             let mut value = value;
@@ -89,6 +92,10 @@ impl Cx<'_> {
         if value.ty.has_error() {
             return value;
         }
+        let coords: Vec<Coord> = free.iter().map(|index| self.index_coord(*index)).collect();
+        if self.carried_twice(&coords, &value) {
+            return Expr::error(span);
+        }
         let free = match layout {
             Some(layout) => match self.order_free(free, layout, &value) {
                 Some(free) => free,
@@ -103,8 +110,7 @@ impl Cx<'_> {
                 ClauseSlot::Loop(self.unsolved_binder(var, span))
             })
             .collect();
-        let mut clause =
-            Clause { slots, items: Vec::new(), value, otherwise: None, span };
+        let mut clause = Clause { slots, items: Vec::new(), value, otherwise: None, span };
         let requires = self.solve_clause(&mut clause, None);
         let mut axes = Vec::new();
         for (slot, index) in clause.slots.iter().zip(&free) {
@@ -129,15 +135,46 @@ impl Cx<'_> {
         Expr::new(ExprKind::Tensor(tensor), Type::array(inner, axes), span)
     }
 
+    /// Rule 5: a coordinate that is an index around a value is not an axis of the value, too.
+    pub(super) fn carried_twice(&mut self, indices: &[Coord], value: &Expr) -> bool {
+        let twice = value.ty.axes().iter().filter_map(|axis| axis.coord).find(|coord| {
+            let same = |it: &Coord| it.name == coord.name && (it.contract || it.over.is_some());
+            coord.contract && indices.iter().any(same)
+        });
+        let Some(Coord { name, .. }) = twice else { return false };
+        let carrier = carrier(value, name);
+        let tensor = self.quote(carrier);
+        let d = error(
+            Code::E0312,
+            carrier.span,
+            format!("`{name}` is an index here, and {tensor} carries it as an axis, too"),
+        )
+        .here(format!("an array along `{name}`"))
+        .note(format!("the result would have `{name}` on two axes"));
+        let d = match &*carrier.kind {
+            ExprKind::Var(_) if carrier.ty.rank() == 1 => d.fix(
+                format!("read it at `{name}`: `{}[{name}]`", tensor.trim_matches('`')),
+                carrier.span.end(),
+                format!("[{name}]"),
+            ),
+            _ => d.help(format!("read {tensor} at `{name}`, too")),
+        };
+        let d = self.with_declaration(d, carrier);
+        self.report_at(d);
+        true
+    }
+
     /// The coordinate of the axis that an index variable gives to a definition.
     pub(super) fn index_coord(&self, index: IndexId) -> Coord {
         let info = &self.indices[index];
         match (info.declared, info.ground) {
             (Declared::Any, Some(ground)) => ground.coord,
             (_, Some(ground)) => super::types::contract(info.name, Some(ground.coord.root())),
-            (Declared::Over(over), None) => {
-                Coord { name: info.name, over: Some(over).filter(|o| *o != info.name), contract: false }
-            }
+            (Declared::Over(over), None) => Coord {
+                name: info.name,
+                over: Some(over).filter(|o| *o != info.name),
+                contract: false,
+            },
             (_, None) => Coord { name: info.name, over: None, contract: false },
         }
     }
@@ -157,7 +194,9 @@ impl Cx<'_> {
                 let d = error(
                     Code::E0310,
                     self.indices[*index].span,
-                    format!("coordinate `{name}` is left over: the result is declared as {{{declared}}}"),
+                    format!(
+                        "coordinate `{name}` is left over: the result is declared as {{{declared}}}"
+                    ),
                 )
                 .here("free here, and not among the declared coordinates")
                 .help(format!("reduce over it, `sum[{name}](…)`, or declare it in the result"));
@@ -190,4 +229,25 @@ impl Cx<'_> {
         }
         Some(ordered)
     }
+}
+
+/// The innermost part of a value that carries a coordinate.
+fn carrier(value: &Expr, name: Symbol) -> &Expr {
+    let carries = |e: &Expr| {
+        e.ty.axes().iter().any(|axis| axis.coord.is_some_and(|coord| coord.name == name))
+    };
+    match &*value.kind {
+        ExprKind::Index { .. } | ExprKind::Var(_) => return value,
+        // What stands before the value is not part of it.
+        ExprKind::Block { value, .. } => return carrier(value, name),
+        _ => {}
+    }
+    let mut inner = None;
+    each_child(value, &mut |child| {
+        if inner.is_none() {
+            let part = carrier(child, name);
+            inner = carries(part).then_some(part);
+        }
+    });
+    inner.unwrap_or(value)
 }

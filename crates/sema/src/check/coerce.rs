@@ -43,7 +43,7 @@ impl Cx<'_> {
             return self.specialise_value(value, params.clone(), (**ret).clone());
         }
         if let (Type::Jagged(..), Type::Array(_)) = (ty, &value.ty) {
-            return self.to_jagged(value, ty);
+            return self.jagged_literal(value, ty);
         }
         if let (Type::AnyRank(elem), Type::Array(array)) = (ty, &value.ty)
             && self.same_kind(elem, &array.elem)
@@ -64,14 +64,10 @@ impl Cx<'_> {
     }
 
     /// A nested array literal as a jagged array.
-    fn to_jagged(&mut self, value: Expr, ty: &Type) -> Expr {
+    fn jagged_literal(&mut self, value: Expr, ty: &Type) -> Expr {
         let span = value.span;
-        let value = Expr::new(
-            ExprKind::Host(ein_ir::tensor::HostOp::Convert, vec![value]),
-            ty.clone(),
-            span,
-        );
-        value
+        let kind = ExprKind::Host(ein_ir::tensor::HostOp::Convert, vec![value]);
+        Expr::new(kind, ty.clone(), span)
     }
 
     /// The sizes of a value against those asked for.
@@ -96,7 +92,9 @@ impl Cx<'_> {
                         format!("{axis} has extent {have}, but {what} says {want}"),
                     )
                     .here(format!("this is `{}`", self.show(&value.ty)))
-                    .help(format!("write `{want}` elements, or change the stated extent to `{have}`"));
+                    .help(format!(
+                        "write `{want}` elements, or change the stated extent to `{have}`"
+                    ));
                     self.report_at(d);
                     return;
                 }
@@ -127,11 +125,9 @@ impl Cx<'_> {
             _ => Code::E0501,
         };
         let message = match code {
-            Code::E0405 => format!(
-                "{what} has rank {}, but the value has rank {}",
-                ty.rank(),
-                value.ty.rank()
-            ),
+            Code::E0405 => {
+                format!("{what} has rank {}, but the value has rank {}", ty.rank(), value.ty.rank())
+            }
             _ => format!("{what} is `{want}`, but the value is `{have}`"),
         };
         let mut d = error(code, value.span, message).here(format!("this is `{have}`"));
@@ -142,7 +138,11 @@ impl Cx<'_> {
             && super::is_numeric(b)
         {
             let target = if ty.is_array() { want.clone() } else { b.name().to_string() };
-            d = d.fix(format!("convert it: `… as {target}`"), value.span.end(), format!(" as {target}"));
+            d = d.fix(
+                format!("convert it: `… as {target}`"),
+                value.span.end(),
+                format!(" as {target}"),
+            );
         }
         d
     }

@@ -23,13 +23,12 @@ impl Cx<'_> {
         let name = self.hir.locals[local].name;
         let clauses = &definition.clauses;
         let span = clauses.iter().map(|clause| clause.span).reduce(Span::to).unwrap_or(name.span);
-        let recursive: Vec<bool> = clauses
+        let recursive: Vec<bool> =
+            clauses.iter().map(|clause| self.mentions(clause.body, local)).collect();
+        if clauses
             .iter()
-            .map(|clause| self.mentions(clause.body, local))
-            .collect();
-        if clauses.iter().any(|clause| {
-            clause.slots.iter().any(|slot| matches!(slot.kind, LeftSlotKind::Error))
-        }) {
+            .any(|clause| clause.slots.iter().any(|slot| matches!(slot.kind, LeftSlotKind::Error)))
+        {
             self.bind_local(local, Expr::error(span));
             return;
         }
@@ -118,12 +117,43 @@ impl Cx<'_> {
         if elem.has_error() {
             let clause = &definition.clauses[0];
             let name = clause.name;
-            let d = error(Code::E0516, name.span, format!("the type of `{name}` cannot be inferred"))
-                .here("every value of it is made from other values of it")
-                .help(format!("add a base clause: `let {name}[0] = …;`"));
+            let d = self.other_rank(definition).unwrap_or_else(|| {
+                error(Code::E0516, name.span, format!("the type of `{name}` cannot be inferred"))
+                    .here("every value of it is made from other values of it")
+                    .help(format!("add a base clause: `let {name}[0] = …;`"))
+            });
             self.report_at(d);
         }
         elem
+    }
+
+    /// A recurrence without a base may have one of another rank above it.
+    fn other_rank(&self, definition: &hir::Definition) -> Option<ein_base::Diagnostic> {
+        let name = self.hir.locals[definition.local].name;
+        let rank = definition.clauses[0].slots.len();
+        let before = self.f.env.keys().chain(self.globals.keys()).copied().filter(|local| {
+            let other = self.hir.locals[*local].name;
+            other.sym == name.sym
+                && other.span.file == name.span.file
+                && other.span.lo < name.span.lo
+        });
+        let before = before.max_by_key(|local| self.hir.locals[*local].name.span.lo)?;
+        let var = match self.f.env.get(&before) {
+            Some(Binding::Var(var)) => *var,
+            _ => *self.globals.get(&before)?,
+        };
+        let other = self.out.vars[var].ty.rank();
+        (other != rank && other > 0).then(|| {
+            error(
+                Code::E0417,
+                name.span,
+                format!("the clauses of `{name}` have different ranks: {other} and {rank}"),
+            )
+            .here(format!("of rank {rank}"))
+            .label(self.out.vars[var].span, format!("of rank {other}, so this is another tensor"))
+            .note("clauses with the same number of indices form one definition")
+            .help(format!("write all clauses of `{name}` with the same number of indices"))
+        })
     }
 
     /// What the clauses of a recurrence read: a variable of the type known so far.
@@ -266,7 +296,9 @@ impl Cx<'_> {
                 LeftSlotKind::Error => {}
             }
         }
+        let waiting = self.f.computed.len();
         let (items, value, otherwise) = self.clause_body(clause.body, elem);
+        self.check_waiting(waiting);
         self.f.opens.pop();
         self.f.loops -= 1;
         self.f.packs = saved_packs;
@@ -346,6 +378,13 @@ impl Cx<'_> {
         let Some(inner) = self.common_value_type(name, &drafts) else {
             return Expr::error(span);
         };
+        for draft in &drafts {
+            let coords: Vec<Coord> =
+                draft.indices.iter().flatten().map(|index| self.index_coord(*index)).collect();
+            if self.carried_twice(&coords, &draft.clause.value) {
+                return Expr::error(span);
+            }
+        }
         let mut axes = Vec::new();
         let mut shape = Vec::new();
         for axis in 0..rank {

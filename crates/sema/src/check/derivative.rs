@@ -79,9 +79,9 @@ impl Cx<'_> {
         }
         let mut axes = y.ty.axes().to_vec();
         for axis in x.ty.axes() {
-            let taken = axis
-                .coord
-                .is_some_and(|coord| axes.iter().any(|a| a.coord.is_some_and(|c| c.name == coord.name)));
+            let taken = axis.coord.is_some_and(|coord| {
+                axes.iter().any(|a| a.coord.is_some_and(|c| c.name == coord.name))
+            });
             let coord = axis.coord.map(|coord| {
                 if !taken {
                     return coord;

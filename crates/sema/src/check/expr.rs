@@ -3,9 +3,7 @@
 use super::{Cx, error};
 use crate::hir::{self, ExprId, ExprKind as H};
 use ein_base::{Code, Span};
-use ein_ir::tensor::{
-    Bounds, Expr, ExprKind, HostOp, IndexArg, Type,
-};
+use ein_ir::tensor::{Bounds, Expr, ExprKind, HostOp, IndexArg, Type};
 use ein_scalar::{ScalarType, UnaryOp};
 
 impl Cx<'_> {
@@ -18,11 +16,9 @@ impl Cx<'_> {
         match &node.kind {
             H::Int(value, suffix) => self.int_literal(*value, *suffix, want, false, span),
             H::Float(text, suffix) => self.float_literal(*text, *suffix, want, span),
-            H::Bool(value) => Expr::new(
-                ExprKind::Const(ein_scalar::Scalar::Bool(*value)),
-                Type::BOOL,
-                span,
-            ),
+            H::Bool(value) => {
+                Expr::new(ExprKind::Const(ein_scalar::Scalar::Bool(*value)), Type::BOOL, span)
+            }
             H::Str(parts) => self.string(parts, span),
             H::Local(local) => self.local(*local, span),
             H::Size(local) => {
@@ -43,9 +39,7 @@ impl Cx<'_> {
             H::Cast(inner, ty) => self.cast(*inner, ty, span),
             H::At(inner) => self.tangent(*inner, span),
             H::Call { callee, args } => self.call(*callee, &[], args, want, span),
-            H::CoordCall { callee, coords, args } => {
-                self.call(*callee, coords, args, want, span)
-            }
+            H::CoordCall { callee, coords, args } => self.call(*callee, coords, args, want, span),
             H::Reduce { op, op_span, binders, body } => {
                 self.reduce(*op, *op_span, binders, *body, want, span)
             }
@@ -73,9 +67,7 @@ impl Cx<'_> {
                 self.result_pipe(*value, *local, *call, want, span)
             }
             H::OrElse(value, otherwise) => self.or_else(*value, *otherwise, want, span),
-            H::Catch { value, param, handler } => {
-                self.catch(*value, *param, *handler, want, span)
-            }
+            H::Catch { value, param, handler } => self.catch(*value, *param, *handler, want, span),
             H::Try(inner) => self.try_expr(*inner, want, span),
             H::Where { body, items, otherwise } => {
                 self.where_expr(*body, items, *otherwise, want, span)
@@ -122,11 +114,9 @@ impl Cx<'_> {
                 )
                 .here("not an integer");
                 let d = match ty.scalar() {
-                    Some(s) if s.is_float() => d.fix(
-                        "convert it: `… as i32`",
-                        value.span.end(),
-                        " as i32",
-                    ),
+                    Some(s) if s.is_float() => {
+                        d.fix("convert it: `… as i32`", value.span.end(), " as i32")
+                    }
                     _ => d,
                 };
                 self.fail(d)
@@ -233,9 +223,7 @@ impl Cx<'_> {
             return Expr::new(ExprKind::Error, target, span);
         }
         match (&value.ty, &target) {
-            (Type::Scalar(_), Type::Scalar(_)) => {
-                Expr::new(ExprKind::Cast(value), target, span)
-            }
+            (Type::Scalar(_), Type::Scalar(_)) => Expr::new(ExprKind::Cast(value), target, span),
             (Type::Array(from), Type::Array(to)) => {
                 if from.elem.scalar().is_none() || to.elem.scalar().is_none() {
                     if !self.same_kind(&from.elem, &to.elem) {
@@ -252,7 +240,9 @@ impl Cx<'_> {
                     Expr::new(ExprKind::Cast(args.remove(0)), Type::Scalar(to), span)
                 })
             }
-            (Type::AnyRank(from), Type::Array(to)) if from.scalar().is_some() && to.elem.scalar().is_some() => {
+            (Type::AnyRank(from), Type::Array(to))
+                if from.scalar().is_some() && to.elem.scalar().is_some() =>
+            {
                 self.assert_shape(value, target, span)
             }
             (from, to) if self.same_kind(from, to) => value,
@@ -293,7 +283,16 @@ impl Cx<'_> {
                 axis.size = from.size.clone();
                 stated.push(None);
             } else {
-                match self.compare_sizes(&from.size, &to.size) {
+                let relation = match self.compare_sizes(&from.size, &to.size) {
+                    // A cast asserts what cannot be known here; only what is known to be wrong is.
+                    super::symbolic::SizeRelation::Different
+                        if from.size.add(&to.size.scale(-1)).as_constant().is_none() =>
+                    {
+                        super::symbolic::SizeRelation::AtRunTime
+                    }
+                    relation => relation,
+                };
+                match relation {
                     super::symbolic::SizeRelation::Equal => stated.push(None),
                     super::symbolic::SizeRelation::AtRunTime => {
                         assertion = true;
@@ -566,10 +565,7 @@ impl Cx<'_> {
         let sizes: Vec<_> = base.ty.axes().iter().map(|axis| axis.size.clone()).collect();
         let rank = sizes.len() as i64;
         let items = sizes.into_iter().map(|size| Expr::size(size, span)).collect();
-        let ty = Type::array(
-            Type::I32,
-            vec![super::anonymous(ein_ir::size::Expr::constant(rank))],
-        );
+        let ty = Type::array(Type::I32, vec![super::anonymous(ein_ir::size::Expr::constant(rank))]);
         Expr::new(ExprKind::Array(items), ty, span)
     }
 

@@ -116,13 +116,21 @@ impl Cx<'_> {
             })
             .collect();
         let fact = BindingFact { name, span, ty: self.show(ty), layout, shape };
-        // Of a name bound twice the last binding counts.
-        self.bindings.retain(|other| other.name != name);
         self.bindings.push(fact);
+        self.out.outputs.push(var);
+    }
+
+    /// Puts outputs and facts in source order; of a name bound twice the last binding counts.
+    pub(super) fn settle_outputs(&mut self) {
+        let mut last: FxHashMap<Symbol, Span> = FxHashMap::default();
+        for fact in &self.bindings {
+            let at = last.entry(fact.name).or_insert(fact.span);
+            *at = (*at).max(fact.span);
+        }
+        self.bindings.retain(|fact| last.get(&fact.name) == Some(&fact.span));
         self.bindings.sort_by_key(|fact| fact.span);
         let vars = &self.out.vars;
-        self.out.outputs.retain(|other| vars[*other].name != name);
-        self.out.outputs.push(var);
+        self.out.outputs.retain(|var| last.get(&vars[*var].name) == Some(&vars[*var].span));
         self.out.outputs.sort_by_key(|var| vars[*var].span);
     }
 }

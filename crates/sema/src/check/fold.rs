@@ -64,14 +64,16 @@ impl Cx<'_> {
             otherwise: None,
             span,
         };
-        let binder =
-            Binder { var, lo: Expr::int(1, span), hi: Expr::size(length.offset(1), span) };
+        let binder = Binder { var, lo: Expr::int(1, span), hi: Expr::size(length.offset(1), span) };
         let tensor = Tensor {
             name: None,
             self_var: Some(self_var),
             shape: vec![Some(length.offset(1))],
             inner_rank: cell.rank(),
-            clauses: vec![clause(ClauseSlot::Point(0), zero), clause(ClauseSlot::Loop(binder), step)],
+            clauses: vec![
+                clause(ClauseSlot::Point(0), zero),
+                clause(ClauseSlot::Loop(binder), step),
+            ],
             recurrence: Some(Recurrence {
                 axes: vec![RecurrenceAxis { axis: 0, backward: false }],
                 lookback: Some(1),

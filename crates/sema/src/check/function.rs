@@ -22,8 +22,8 @@ impl<'a> Cx<'a> {
     pub(super) fn check_uncalled(&mut self, def: DefId) {
         let Some(function) = self.function(def) else { return };
         let known = self.instances.table.keys().any(|key| key.source == Source::Def(def));
-        let annotated = function.params.iter().all(|param| param.ty.is_some())
-            && function.generics.is_empty();
+        let annotated =
+            function.params.iter().all(|param| param.ty.is_some()) && function.generics.is_empty();
         if known || !annotated {
             return;
         }
@@ -254,11 +254,13 @@ impl<'a> Cx<'a> {
             }
             (None, None) => Type::Error,
         };
-        let name = param.name.unwrap_or(Name { sym: Symbol::intern("parameter"), span: param.span });
+        let name =
+            param.name.unwrap_or(Name { sym: Symbol::intern("parameter"), span: param.span });
         let var = self.new_var(name.sym, name.span, ty.clone());
         let ty = self.settle_type(var, ty);
         self.size_variable(var, None, true);
-        if let Some(hir::Type { kind: TypeKind::Array { no_broadcast: true, .. }, .. }) = &param.ty {
+        if let Some(hir::Type { kind: TypeKind::Array { no_broadcast: true, .. }, .. }) = &param.ty
+        {
             self.no_broadcast.insert(var);
         }
         match &param.pat.kind {
@@ -418,7 +420,10 @@ impl<'a> Cx<'a> {
             let d = error(
                 Code::E0412,
                 span,
-                format!("size `?{name}` is not known to the caller of `{}`", self.hir.defs[def].name),
+                format!(
+                    "size `?{name}` is not known to the caller of `{}`",
+                    self.hir.defs[def].name
+                ),
             )
             .here("appears in no parameter")
             .help(format!("hide it: `-> some {name}. […; {name}]`"));
@@ -436,7 +441,9 @@ impl<'a> Cx<'a> {
                         DimKind::Size(e) | DimKind::Coord { extent: Some(e), .. } => {
                             self.sizes_in_expr(*e, f);
                         }
-                        DimKind::Unknown | DimKind::Coord { extent: None, .. } | DimKind::Pack(_) => {}
+                        DimKind::Unknown
+                        | DimKind::Coord { extent: None, .. }
+                        | DimKind::Pack(_) => {}
                     }
                 }
             }
@@ -472,7 +479,9 @@ impl<'a> Cx<'a> {
 pub(super) fn unstated_coords(function: &Function) -> Vec<Name> {
     let mut names: Vec<Name> = Vec::new();
     for param in &function.params {
-        let Some(hir::Type { kind: TypeKind::Array { dims, .. }, .. }) = &param.ty else { continue };
+        let Some(hir::Type { kind: TypeKind::Array { dims, .. }, .. }) = &param.ty else {
+            continue;
+        };
         for dim in dims {
             if let DimKind::Coord { name, extent: None, .. } = &dim.kind
                 && !names.iter().any(|known| known.sym == name.sym)

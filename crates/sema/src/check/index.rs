@@ -111,7 +111,7 @@ impl Cx<'_> {
             }
             H::Unary(hir::UnaryOp::Neg, inner) => {
                 if let H::Int(value, _) = &hir.exprs[*inner].kind {
-                    return self.from_the_end(base, position, *value, node.span).map(Part::Point);
+                    return self.index_from_end(base, position, *value, node.span).map(Part::Point);
                 }
             }
             _ => {}
@@ -135,7 +135,7 @@ impl Cx<'_> {
     }
 
     /// `a[-1]`: a negative literal counts from the end.
-    fn from_the_end(
+    fn index_from_end(
         &mut self,
         base: &Expr,
         position: usize,
@@ -278,7 +278,7 @@ impl Cx<'_> {
 
     fn gather(&mut self, base: Expr, axis: usize, indices: Expr, span: Span) -> Expr {
         let mut axes = base.ty.axes().to_vec();
-        axes[axis] = super::anonymous(indices.ty.axes()[0].size.clone());
+        axes[axis] = indices.ty.axes()[0].clone();
         let ty = Type::array(base.ty.elem().clone(), axes);
         let name = self.show_name(&base);
         Expr::new(ExprKind::Gather { base, axis, indices, name }, ty, span)
@@ -297,10 +297,13 @@ impl Cx<'_> {
             };
             let hir = self.hir;
             let index = match &hir.exprs[*id].kind {
-                H::Unary(hir::UnaryOp::Neg, inner) if matches!(hir.exprs[*inner].kind, H::Int(..)) => {
+                H::Unary(hir::UnaryOp::Neg, inner)
+                    if matches!(hir.exprs[*inner].kind, H::Int(..)) =>
+                {
                     let back = self.integer(*id, "an index");
                     let value = self.atomise(value.clone());
-                    let length = Expr::new(ExprKind::Host(HostOp::Len, vec![value]), Type::I32, span);
+                    let length =
+                        Expr::new(ExprKind::Host(HostOp::Len, vec![value]), Type::I32, span);
                     Expr::new(
                         ExprKind::Binary(ein_scalar::BinaryOp::Add, length, back),
                         Type::I32,
@@ -415,14 +418,20 @@ impl Cx<'_> {
             return;
         };
         match self.shifted_index(value) {
-            Some(index) if coord.contract => self.check_index(base, position, coord, index, value.span),
+            Some(index) if coord.contract => {
+                self.check_index(base, position, coord, index, value.span)
+            }
             Some(index) => {
                 let info = &self.indices[index];
                 if info.free && info.name != coord.name && !info.broken {
                     self.ghost(base, position, index, value.span);
                 }
             }
-            None if coord.contract => self.check_computed(base, position, coord, value),
+            None if coord.contract => {
+                if !self.check_computed(base, position, coord, value) {
+                    self.f.computed.push((base.clone(), position, coord, value.clone()));
+                }
+            }
             None => {}
         }
     }
@@ -441,11 +450,17 @@ impl Cx<'_> {
             return;
         }
         let name = info.name;
-        let own = name == coord.name || name == coord.root();
-        let names_another = !own
+        // Roles that definitions gave to one coordinate may change places, those of types may not.
+        let free_role = matches!(info.declared, Declared::Over(over) if over == coord.root())
+            && !self.declared_roles.contains(&(coord.name, coord.root()));
+        let names_another = name != coord.name
             && base.ty.axes().iter().enumerate().any(|(other, axis)| {
-                other != position && axis.coord.is_some_and(|coord| coord.name == name)
+                other != position
+                    && axis.coord.is_some_and(|it| {
+                        it.name == name && !(free_role && it.root() == coord.root())
+                    })
             });
+        let own = name == coord.name || (name == coord.root() && !names_another);
         let fits = match info.declared {
             Declared::Name => own,
             Declared::Over(over) => {
@@ -483,7 +498,14 @@ impl Cx<'_> {
 
     /// A computed index must not come from another axis of the same tensor, and if its value is
     /// known to address a coordinate, it must be this one.
-    fn check_computed(&mut self, base: &Expr, position: usize, coord: Coord, value: &Expr) {
+    /// Says whether something was wrong.
+    fn check_computed(
+        &mut self,
+        base: &Expr,
+        position: usize,
+        coord: Coord,
+        value: &Expr,
+    ) -> bool {
         if let Some(address) = self.address_of(value)
             && address != coord.root()
             && address != coord.name
@@ -501,7 +523,7 @@ impl Cx<'_> {
             .help(format!("use an index that addresses `{}`", coord.name));
             let d = self.with_declaration(d, base);
             self.report_at(d);
-            return;
+            return true;
         }
         for index in self.position_deps(value) {
             let info = &self.indices[index];
@@ -514,7 +536,9 @@ impl Cx<'_> {
             let here = known == coord.root() || known == coord.name;
             let elsewhere = base.ty.axes().iter().enumerate().any(|(other, axis)| {
                 other != position
-                    && axis.coord.is_some_and(|c| c.contract && (c.root() == known || c.name == known))
+                    && axis
+                        .coord
+                        .is_some_and(|c| c.contract && (c.root() == known || c.name == known))
             });
             if !here && elsewhere && !info.broken {
                 let name = info.name;
@@ -532,8 +556,18 @@ impl Cx<'_> {
                 let d = self.with_declaration(d, base);
                 self.indices[index].broken = true;
                 self.report_at(d);
-                return;
+                return true;
             }
+        }
+        false
+    }
+
+    /// Checks computed indices again, when the whole body has said which coordinates its index
+    /// variables run along.
+    pub(super) fn check_waiting(&mut self, since: usize) {
+        let waiting = self.f.computed.split_off(since.min(self.f.computed.len()));
+        for (base, position, coord, value) in waiting {
+            self.check_computed(&base, position, coord, &value);
         }
     }
 
@@ -590,9 +624,10 @@ impl Cx<'_> {
             Some(tensor) => d.label(ground.span, format!("the axis of `{tensor}` is `{a}`")),
             None => d.label(ground.span, format!("declared over `{a}`")),
         };
-        d = d
-            .note("their extents may be equal, but they are not the same thing")
-            .help(format!("index {} by `{b}`, or rename the coordinate where it is declared", self.quote(base)));
+        d = d.note("their extents may be equal, but they are not the same thing").help(format!(
+            "index {} by `{b}`, or rename the coordinate where it is declared",
+            self.quote(base)
+        ));
         let d = self.with_declaration(d, base);
         self.indices[index].broken = true;
         self.report_at(d);

@@ -111,12 +111,9 @@ impl Cx<'_> {
                 let wider = [ScalarType::I64, ScalarType::U64]
                     .into_iter()
                     .find(|wide| Scalar::from_i128(signed, *wide).is_some());
-                let mut d = error(
-                    Code::E0515,
-                    span,
-                    format!("`{signed}` does not fit in `{}`", ty.name()),
-                )
-                .here(format!("`{}` holds {lo} to {hi}", ty.name()));
+                let mut d =
+                    error(Code::E0515, span, format!("`{signed}` does not fit in `{}`", ty.name()))
+                        .here(format!("`{}` holds {lo} to {hi}", ty.name()));
                 if let (Some(wide), None) = (wider, suffix) {
                     d = d.help(format!("give it a wider type: `{signed}{}`", wide.name()));
                 }
@@ -136,8 +133,12 @@ impl Cx<'_> {
         match parse_float(text.as_str(), ty) {
             Some(scalar) => Expr::new(ExprKind::Const(scalar), Type::Scalar(ty), span),
             None => self.fail(
-                error(Code::E0515, span, format!("`{text}` is not a number of type `{}`", ty.name()))
-                    .here("this literal"),
+                error(
+                    Code::E0515,
+                    span,
+                    format!("`{text}` is not a number of type `{}`", ty.name()),
+                )
+                .here("this literal"),
             ),
         }
     }

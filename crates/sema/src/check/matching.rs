@@ -112,7 +112,9 @@ impl Cx<'_> {
         let mut d = error(
             Code::E0501,
             arg.span,
-            format!("parameter `{param}` of {function} takes `{wanted}`, but the argument is `{have}`"),
+            format!(
+                "parameter `{param}` of {function} takes `{wanted}`, but the argument is `{have}`"
+            ),
         )
         .here(format!("this is `{}`", self.show(&arg.ty)))
         .label(elem.span, format!("declared as `{wanted}`"));
@@ -120,7 +122,11 @@ impl Cx<'_> {
             && super::is_numeric(a)
             && super::is_numeric(b)
         {
-            d = d.fix(format!("convert it: `… as {wanted}`"), arg.span.end(), format!(" as {wanted}"));
+            d = d.fix(
+                format!("convert it: `… as {wanted}`"),
+                arg.span.end(),
+                format!(" as {wanted}"),
+            );
         } else {
             d = d.help(format!("pass a value of type `{wanted}`"));
         }
@@ -203,7 +209,8 @@ impl Cx<'_> {
         if !named {
             return None;
         }
-        let mut free: Vec<usize> = (0..axes.len()).filter(|at| !cell.contains(&Some(*at))).collect();
+        let mut free: Vec<usize> =
+            (0..axes.len()).filter(|at| !cell.contains(&Some(*at))).collect();
         let mut result = Vec::new();
         for at in cell.into_iter().rev() {
             match at {
@@ -296,8 +303,10 @@ impl Cx<'_> {
 
     /// How many axes stand before the named coordinate that follows a pack.
     fn length_by_name(&self, m: &Match, dims: &[Dim], pack: LocalId, arg: &Expr) -> Option<usize> {
-        let start = dims.iter().position(|dim| matches!(dim.kind, DimKind::Pack(p) if p == pack))?;
-        let next = dims[start + 1..].iter().position(|dim| matches!(dim.kind, DimKind::Coord { .. }))?;
+        let start =
+            dims.iter().position(|dim| matches!(dim.kind, DimKind::Pack(p) if p == pack))?;
+        let next =
+            dims[start + 1..].iter().position(|dim| matches!(dim.kind, DimKind::Coord { .. }))?;
         let DimKind::Coord { name, .. } = &dims[start + 1 + next].kind else { return None };
         let wanted = self.wanted(m, name.sym)?;
         let at = arg.ty.axes().iter().position(|axis| {
@@ -328,7 +337,12 @@ impl Cx<'_> {
                 let d = error(
                     Code::E0307,
                     arg.span,
-                    format!("`..{}` is `{}` in one argument and `{}` in another", self.local_name(pack), a.name, b.name),
+                    format!(
+                        "`..{}` is `{}` in one argument and `{}` in another",
+                        self.local_name(pack),
+                        a.name,
+                        b.name
+                    ),
                 )
                 .here(format!("has `{}`", b.name))
                 .help("pass arguments with the same coordinates");
@@ -551,12 +565,22 @@ impl Cx<'_> {
     }
 
     /// Gives sizes their explicit values: `f[n = 3](…)`.
-    pub(super) fn explicit_size(&mut self, m: &mut Match, function: &Function, name: Name, value: ExprId) -> bool {
-        let Some(local) = function.sizes.iter().find(|local| self.local_name(**local) == name.sym) else {
+    pub(super) fn explicit_size(
+        &mut self,
+        m: &mut Match,
+        function: &Function,
+        name: Name,
+        value: ExprId,
+    ) -> bool {
+        let Some(local) = function.sizes.iter().find(|local| self.local_name(**local) == name.sym)
+        else {
             let d = error(
                 Code::E0410,
                 name.span,
-                format!("{} has no size `?{name}`", m.function.map_or("the function".into(), |f| format!("`{f}`"))),
+                format!(
+                    "{} has no size `?{name}`",
+                    m.function.map_or("the function".into(), |f| format!("`{f}`"))
+                ),
             )
             .here("no such size")
             .help("name a size of the signature");
@@ -569,7 +593,12 @@ impl Cx<'_> {
     }
 
     /// Solves the equations between the extents of the signature and of the arguments.
-    pub(super) fn solve_sizes(&mut self, m: &mut Match, function: &Function, span: Span) -> Option<()> {
+    pub(super) fn solve_sizes(
+        &mut self,
+        m: &mut Match,
+        function: &Function,
+        span: Span,
+    ) -> Option<()> {
         let mut open = std::mem::take(&mut m.equations);
         loop {
             let before = open.len();
@@ -639,7 +668,9 @@ impl Cx<'_> {
                 }
             },
             [(local, atom)] => {
-                let Some((coefficient, rest)) = pattern.affine_in(*atom) else { return Some(false) };
+                let Some((coefficient, rest)) = pattern.affine_in(*atom) else {
+                    return Some(false);
+                };
                 let difference = equation.actual.sub(&rest);
                 let value = if coefficient == 1 {
                     difference
@@ -722,7 +753,7 @@ impl Cx<'_> {
                                     let over = over.map(|over| {
                                         m.coords.get(&over.sym).map_or(over.sym, |c| c.name)
                                     });
-                                    super::types::contract(name.sym, over)
+                                    self.declared_coord(name.sym, over)
                                 }
                             };
                             axes.push(Axis { coord: Some(coord), size });

@@ -161,8 +161,9 @@ impl Cx<'_> {
     }
 
     /// Reads with packs: the rank of what is read, the number of single indices, and the packs.
-    fn pack_uses(&self, id: ExprId, found: &mut Vec<(usize, usize, Vec<LocalId>)>) {
-        let node = &self.hir.exprs[id];
+    fn pack_uses(&mut self, id: ExprId, found: &mut Vec<(usize, usize, Vec<LocalId>)>) {
+        let hir = self.hir;
+        let node = &hir.exprs[id];
         if let H::Index { base, slots } = &node.kind {
             let packs: Vec<LocalId> = slots
                 .iter()
@@ -177,20 +178,41 @@ impl Cx<'_> {
                 found.push((rank, slots.len() - packs.len(), packs));
             }
         }
-        crate::visit::each_child(self.hir, id, &mut |child| self.pack_uses(child, found));
+        crate::visit::each_child(hir, id, &mut |child| self.pack_uses(child, found));
     }
 
     /// The rank of an expression that needs no checking to know.
-    fn known_rank(&self, id: ExprId) -> Option<usize> {
-        let H::Local(local) = &self.hir.exprs[id].kind else { return None };
-        let var = match self.f.env.get(local) {
-            Some(Binding::Var(var)) => *var,
-            Some(Binding::Index(_)) => return None,
-            None => *self.globals.get(local)?,
-        };
-        match &self.out.vars[var].ty {
+    fn known_rank(&mut self, id: ExprId) -> Option<usize> {
+        match self.known_type(id)? {
             Type::Array(array) => Some(array.axes.len()),
             Type::Scalar(_) => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The type of a variable, or of a field of one.
+    fn known_type(&mut self, id: ExprId) -> Option<Type> {
+        let hir = self.hir;
+        match &hir.exprs[id].kind {
+            H::Local(local) => {
+                let var = match self.f.env.get(local) {
+                    Some(Binding::Var(var)) => *var,
+                    Some(Binding::Index(_)) => return None,
+                    None => *self.globals.get(local)?,
+                };
+                Some(self.out.vars[var].ty.clone())
+            }
+            H::Field(base, name) => {
+                let Type::Data(data, args) = self.known_type(*base)? else { return None };
+                let def = self.data_def(data)?;
+                let position = self.declared(def, 0)?.position(name.sym)?;
+                let mut types = self.field_types(def, 0, &args);
+                (position < types.len()).then(|| types.swap_remove(position))
+            }
+            H::TupleField(base, position, _) => match self.known_type(*base)? {
+                Type::Tuple(types) => types.get(*position as usize).cloned(),
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -23,13 +23,12 @@ impl Cx<'_> {
         if let [a, b] = args.as_slice()
             && a.ty.rank() == b.ty.rank()
         {
-            let pairs: Vec<_> = a
-                .ty
-                .axes()
-                .iter()
-                .zip(b.ty.axes())
-                .map(|(p, q)| (p.size.clone(), q.size.clone()))
-                .collect();
+            let pairs: Vec<_> =
+                a.ty.axes()
+                    .iter()
+                    .zip(b.ty.axes())
+                    .map(|(p, q)| (p.size.clone(), q.size.clone()))
+                    .collect();
             for (p, q) in pairs {
                 let hidden = p.sub(&q).atoms().into_iter().any(|atom| {
                     matches!(self.out.atoms[atom].def, ein_ir::tensor::AtomDef::Extent(..))
@@ -83,10 +82,9 @@ impl Cx<'_> {
         let mut slots = Vec::new();
         let mut indices = Vec::new();
         for (position, axis) in axes.iter().enumerate() {
-            let name = axis.coord.map_or_else(
-                || Symbol::intern(&format!("${position}")),
-                |coord| coord.name,
-            );
+            let name = axis
+                .coord
+                .map_or_else(|| Symbol::intern(&format!("${position}")), |coord| coord.name);
             let index = self.new_index(Name { sym: name, span }, Declared::Any);
             let binder = self.full_binder(self.indices[index].var, &axis.size, span);
             indices.push(self.index_expr(index, span));
@@ -225,8 +223,7 @@ impl Cx<'_> {
         let index = |rank: usize, from: usize| {
             letters[..letters.len().min(from + rank)][from.min(letters.len())..].join(", ")
         };
-        let (long, short) =
-            if a.ty.rank() > b.ty.rank() { (a, b) } else { (b, a) };
+        let (long, short) = if a.ty.rank() > b.ty.rank() { (a, b) } else { (b, a) };
         let d = error(
             Code::E0408,
             span,

@@ -372,9 +372,7 @@ impl Cx<'_> {
         unknown: &[Atom],
     ) -> Option<(size::Expr, size::Expr)> {
         let mut result: Option<(size::Expr, size::Expr)> = None;
-        let unconditional = reads.iter().any(|read| {
-            !read.conditional && read.index.mentions(atom)
-        });
+        let unconditional = reads.iter().any(|read| !read.conditional && read.index.mentions(atom));
         for read in reads {
             if !read.index.mentions(atom) || (read.conditional && unconditional) {
                 continue;
@@ -442,7 +440,9 @@ impl Cx<'_> {
                 format!("coordinate `{name}` is missing: the value does not depend on it"),
             )
             .here(format!("declared on the left, but nothing on the right carries `{name}`"))
-            .help(format!("leave `{name}` out, or repeat the value on purpose: `{name} in 0..extent({name})`"));
+            .help(format!(
+                "leave `{name}` out, or repeat the value on purpose: `{name} in 0..extent({name})`"
+            ));
             self.report_at(d);
             return;
         }

@@ -4,9 +4,7 @@ use super::{Binding, Cx, Declared, IndexId, error};
 use crate::hir::{self, Domain, ExprId, ExprKind as H, WhereItem};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{
-    Axis, Binder, Bounds, Expr, ExprKind, Item, Reduce, ReduceOp, Type,
-};
+use ein_ir::tensor::{Axis, Binder, Bounds, Expr, ExprKind, Item, Reduce, ReduceOp, StmtKind, Type};
 use ein_scalar::{Scalar, ScalarType};
 
 /// An index of a reduction or a slot on the left, after its domain was checked.
@@ -20,7 +18,7 @@ pub(super) struct Bound {
 impl Cx<'_> {
     pub(super) fn reduce(
         &mut self,
-        op: hir::ReduceOp,
+        op: ReduceOp,
         op_span: Span,
         binders: &[hir::Binder],
         body: ExprId,
@@ -33,7 +31,6 @@ impl Cx<'_> {
         for binder in binders {
             bounds.extend(self.bind_indices(binder));
         }
-        let op = reduce_op(op);
         let want = match op {
             ReduceOp::Any | ReduceOp::All | ReduceOp::Count => Some(Type::BOOL),
             ReduceOp::Argmax | ReduceOp::Argmin => None,
@@ -51,9 +48,19 @@ impl Cx<'_> {
             return Expr::error(span);
         }
         if value.ty.is_array() {
-            for stmt in stmts {
-                self.emit(stmt);
-            }
+            let inside = stmts.iter().any(|stmt| match &stmt.kind {
+                StmtKind::Let(_, e) | StmtKind::Destructure(_, e) | StmtKind::Expr(e) => {
+                    let used = self.index_deps(e);
+                    bounds.iter().any(|bound| used.contains(&bound.index))
+                }
+                StmtKind::Require(_) => false,
+            });
+            let value = if inside {
+                self.block(stmts, value)
+            } else {
+                stmts.into_iter().for_each(|stmt| self.emit(stmt));
+                value
+            };
             return self.reduce_array(op, op_span, bounds, items, value, span);
         }
         let value = self.block(stmts, value);
@@ -211,6 +218,9 @@ impl Cx<'_> {
         for bound in &bounds {
             let name = self.indices[bound.index].name;
             if used.contains(&bound.index) {
+                if self.carried_twice(&[self.index_coord(bound.index)], &value) {
+                    return Expr::error(span);
+                }
                 reduced.push(None);
                 continue;
             }
@@ -315,9 +325,7 @@ impl Cx<'_> {
 
     /// A domain as written.
     fn domain(&mut self, domain: &Domain, name: Symbol) -> (Declared, Option<(Expr, Expr)>) {
-        let broken = |cx: &mut Self, span| {
-            (Declared::Range, Some((cx.zero(span), cx.zero(span))))
-        };
+        let broken = |cx: &mut Self, span| (Declared::Range, Some((cx.zero(span), cx.zero(span))));
         match domain {
             Domain::Range { lo, hi, inclusive, span } => {
                 let lo = self.scoped(|cx| cx.integer(*lo, "the start of a domain"));
@@ -354,9 +362,12 @@ impl Cx<'_> {
             Domain::Other(id) => {
                 let span = self.hir.exprs[*id].span;
                 if !matches!(self.hir.exprs[*id].kind, H::Error) {
-                    let d = error(Code::E0418, span, format!("the domain of `{name}` is not a range"))
-                        .here("not a range and not a coordinate")
-                        .help(format!("write `{name} in 0..n`, or `{name} in c` with a coordinate `c`"));
+                    let d =
+                        error(Code::E0418, span, format!("the domain of `{name}` is not a range"))
+                            .here("not a range and not a coordinate")
+                            .help(format!(
+                                "write `{name} in 0..n`, or `{name} in c` with a coordinate `c`"
+                            ));
                     self.report_at(d);
                 }
                 broken(self, span)
@@ -375,10 +386,7 @@ impl Cx<'_> {
 
     /// `extent(c)`, `extent(x, c)`
     pub(super) fn extent(&mut self, of: Option<ExprId>, coord: hir::CoordRef, span: Span) -> Expr {
-        let of = match of {
-            Some(of) => Some(self.expr(of, None)),
-            None => None,
-        };
+        let of = of.map(|of| self.expr(of, None));
         if of.as_ref().is_some_and(|of| of.ty.has_error()) {
             return Expr::new(ExprKind::Error, Type::I32, span);
         }
@@ -406,10 +414,11 @@ impl Cx<'_> {
             }
             let tensor = self.quote(of);
             let layout = self.show_coords(of.ty.axes());
-            let d = error(Code::E0301, coord.name.span, format!("{tensor} has no coordinate `{name}`"))
-                .here(format!("not a coordinate of {tensor}"))
-                .note(format!("{tensor} has the coordinates {layout}"))
-                .help("name one of its coordinates");
+            let d =
+                error(Code::E0301, coord.name.span, format!("{tensor} has no coordinate `{name}`"))
+                    .here(format!("not a coordinate of {tensor}"))
+                    .note(format!("{tensor} has the coordinates {layout}"))
+                    .help("name one of its coordinates");
             let d = self.with_declaration(d, of);
             self.report_at(d);
             return None;
@@ -428,11 +437,16 @@ impl Cx<'_> {
             let mut known: Vec<Symbol> = self.f.extents.iter().map(|extent| extent.name).collect();
             known.dedup();
             let nearest = crate::suggest::nearest(name, known.iter().copied());
-            let d = error(Code::E0301, span, format!("no value in scope has a coordinate `{name}`"))
-                .here("unknown coordinate");
+            let d =
+                error(Code::E0301, span, format!("no value in scope has a coordinate `{name}`"))
+                    .here("unknown coordinate");
             match nearest {
-                Some(nearest) => d.fix(format!("did you mean `{nearest}`?"), coord.name.span, nearest.as_str()),
-                None => d.help(format!("declare it in a type: `[f32; {name}]`, or write a range: `0..n`")),
+                Some(nearest) => {
+                    d.fix(format!("did you mean `{nearest}`?"), coord.name.span, nearest.as_str())
+                }
+                None => d.help(format!(
+                    "declare it in a type: `[f32; {name}]`, or write a range: `0..n`"
+                )),
             }
         } else {
             let mut d = error(
@@ -518,7 +532,8 @@ impl Cx<'_> {
                     }
                     Item::Guard(cond) => {
                         let ty = result.ty.clone();
-                        let kind = ExprKind::If { cond, then: result, otherwise: otherwise.clone() };
+                        let kind =
+                            ExprKind::If { cond, then: result, otherwise: otherwise.clone() };
                         result = Expr::new(kind, ty, span);
                     }
                 }
@@ -544,21 +559,5 @@ impl Cx<'_> {
             }
             _ => Expr::error(span),
         }
-    }
-}
-
-/// The operation in tensor IR.
-pub(super) fn reduce_op(op: hir::ReduceOp) -> ReduceOp {
-    match op {
-        hir::ReduceOp::Sum => ReduceOp::Sum,
-        hir::ReduceOp::Prod => ReduceOp::Prod,
-        hir::ReduceOp::Max => ReduceOp::Max,
-        hir::ReduceOp::Min => ReduceOp::Min,
-        hir::ReduceOp::Mean => ReduceOp::Mean,
-        hir::ReduceOp::Any => ReduceOp::Any,
-        hir::ReduceOp::All => ReduceOp::All,
-        hir::ReduceOp::Argmax => ReduceOp::Argmax,
-        hir::ReduceOp::Argmin => ReduceOp::Argmin,
-        hir::ReduceOp::Count => ReduceOp::Count,
     }
 }

@@ -11,6 +11,7 @@ impl Cx<'_> {
         for module in &hir.init_order {
             self.top_level(*module);
         }
+        self.settle_outputs();
         self.uncalled_functions();
         if let Some(main) = hir.main
             && let Some(function) = self.function(main)

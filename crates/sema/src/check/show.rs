@@ -8,7 +8,11 @@ use ein_ir::tensor::{Axis, Expr, ExprKind, FnType, Type};
 impl Cx<'_> {
     /// A size in the words of the source.
     pub(super) fn show_size(&self, size: &size::Expr) -> String {
-        size.display(&|atom| self.out.atoms[atom].name.to_string())
+        size.display(&|atom| {
+            let name = self.out.atoms[atom].name.as_str();
+            // Values that the compiler named itself have no name for users.
+            if name.starts_with('$') { "?".into() } else { name.into() }
+        })
     }
 
     /// A type in the syntax of the language.

@@ -5,9 +5,7 @@ use super::{Binding, CoordExtent, Cx, error};
 use crate::hir::{self, Dim, DimKind, ExprId, ExprKind as H, LocalId, LocalKind, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{
-    AtomDef, Axis, Expr, ExprKind, HostOp, Pattern, Stmt, StmtKind, Type, VarId,
-};
+use ein_ir::tensor::{AtomDef, Axis, Expr, ExprKind, HostOp, Pattern, Stmt, StmtKind, Type, VarId};
 
 impl Cx<'_> {
     pub(super) fn stmt(&mut self, stmt: &hir::Stmt) {
@@ -49,9 +47,10 @@ impl Cx<'_> {
             (Some(name), Some(ty)) if self.is_input(value) => self.input(name, ty),
             (Some(name), None) if self.is_input(value) => {
                 let span = self.hir.exprs[value].span;
-                let d = error(Code::E0516, span, format!("the type of input `{name}` is not known"))
-                    .here("a value from outside")
-                    .help(format!("write its type: `let {name}: [f32; ?, ?] = input();`"));
+                let d =
+                    error(Code::E0516, span, format!("the type of input `{name}` is not known"))
+                        .here("a value from outside")
+                        .help(format!("write its type: `let {name}: [f32; ?, ?] = input();`"));
                 self.fail(d)
             }
             (_, Some(ty)) => {
@@ -103,10 +102,7 @@ impl Cx<'_> {
         match &self.hir.exprs[id].kind {
             H::Call { callee, args } => {
                 args.is_empty()
-                    && matches!(
-                        self.hir.exprs[*callee].kind,
-                        H::Builtin(hir::Builtin::Input)
-                    )
+                    && matches!(self.hir.exprs[*callee].kind, H::Builtin(hir::Builtin::Input))
             }
             _ => false,
         }
@@ -128,9 +124,10 @@ impl Cx<'_> {
                         }
                         DimKind::Unknown | DimKind::Coord { extent: None, .. } => None,
                         DimKind::Pack(_) => {
-                            let d = error(Code::E0410, dim.span, "an input cannot have a pack of axes")
-                                .here("how many axes?")
-                                .help("write one entry for each axis: `[f32; ?, ?]`");
+                            let d =
+                                error(Code::E0410, dim.span, "an input cannot have a pack of axes")
+                                    .here("how many axes?")
+                                    .help("write one entry for each axis: `[f32; ?, ?]`");
                             return self.fail(d);
                         }
                     };
@@ -142,7 +139,8 @@ impl Cx<'_> {
                     extents.push(stated);
                 }
                 let ty = Type::array(elem, axes);
-                let raw = Expr::new(ExprKind::Host(HostOp::Input(name), Vec::new()), ty.clone(), span);
+                let raw =
+                    Expr::new(ExprKind::Host(HostOp::Input(name), Vec::new()), ty.clone(), span);
                 let what = format!("input `{name}`");
                 let value = Expr::new(ExprKind::Assert { value: raw, extents, what }, ty, span);
                 let var = self.bind(Symbol::intern(super::TEMPORARY), value);
@@ -225,8 +223,9 @@ impl Cx<'_> {
             let mut d = self.mismatch(&value, &Type::array(elem, axes), what);
             if matches!(value.ty, Type::Jagged(..)) {
                 d.code = Code::E0405;
-                d.message =
-                    format!("{what} is a rectangular array, but the rows of this value differ in length");
+                d.message = format!(
+                    "{what} is a rectangular array, but the rows of this value differ in length"
+                );
             }
             return self.fail(d);
         }
@@ -253,21 +252,23 @@ impl Cx<'_> {
                 DimKind::Unknown => (None, None),
                 DimKind::Size(e) => (Some(*e), None),
                 DimKind::Coord { name, extent, over } => {
-                    (*extent, Some(super::types::contract(name.sym, over.map(|over| over.sym))))
+                    (*extent, Some(self.declared_coord(name.sym, over.map(|over| over.sym))))
                 }
                 DimKind::Pack(_) => continue,
             };
             let Some(axis) = axes.get_mut(position) else { break };
             if let Some(coord) = coord {
                 // A role keeps what it is a role of.
-                let over = coord.over.or(axis.coord.and_then(|old| {
-                    (old.name == coord.name).then_some(old.over).flatten()
-                }));
+                let over = coord.over.or(axis
+                    .coord
+                    .and_then(|old| (old.name == coord.name).then_some(old.over).flatten()));
                 axis.coord = Some(super::types::contract(coord.name, over));
             }
             if let Some(extent) = extent {
                 let size = axis.size.clone();
-                if let Some(stated) = self.match_extent(extent, &size, &value, position, coord.map(|c| c.name), what) {
+                if let Some(stated) =
+                    self.match_extent(extent, &size, &value, position, coord.map(|c| c.name), what)
+                {
                     axes[position].size = stated;
                 }
             }
@@ -380,17 +381,15 @@ impl Cx<'_> {
         let axes = value.ty.axes();
         let have: Vec<Option<Symbol>> =
             axes.iter().map(|axis| axis.coord.map(|coord| coord.name)).collect();
-        let wrong = axes.iter().zip(declared).position(|(axis, declared)| {
-            match (axis.coord, declared) {
+        let wrong =
+            axes.iter().zip(declared).position(|(axis, declared)| match (axis.coord, declared) {
                 (Some(coord), Some(name)) => coord.name != *name && coord.root() != *name,
                 _ => false,
-            }
-        });
+            });
         let Some(position) = wrong else { return true };
         let Some(wanted) = declared[position] else { return true };
-        let swapped = have.iter().enumerate().any(|(other, name)| {
-            other != position && *name == Some(wanted)
-        });
+        let swapped =
+            have.iter().enumerate().any(|(other, name)| other != position && *name == Some(wanted));
         let contract = axes[position].coord.is_some_and(|coord| coord.contract);
         let found = have[position].map_or("_".into(), |name| name.to_string());
         let names: Vec<_> = declared.iter().flatten().map(Symbol::to_string).collect();
@@ -504,7 +503,10 @@ impl Cx<'_> {
             Pattern::Array { before, rest, after } => {
                 before.is_empty() && after.is_empty() && rest.is_some()
             }
-            Pattern::Data { .. } | Pattern::Literal(_) | Pattern::Str(_) | Pattern::Range { .. } => false,
+            Pattern::Data { .. }
+            | Pattern::Literal(_)
+            | Pattern::Str(_)
+            | Pattern::Range { .. } => false,
         }
     }
 

@@ -186,7 +186,11 @@ impl Cx<'_> {
                     let d = error(
                         Code::E0508,
                         span,
-                        format!("`{name}` takes {} arguments, but gets {}", function.params.len(), args.len()),
+                        format!(
+                            "`{name}` takes {} arguments, but gets {}",
+                            function.params.len(),
+                            args.len()
+                        ),
                     )
                     .here(format!("{} arguments", args.len()))
                     .label(function.header, "declared here")
@@ -205,7 +209,11 @@ impl Cx<'_> {
                     let d = error(
                         Code::E0508,
                         hir.exprs[closure].span,
-                        format!("this closure takes {} arguments, but is given {}", params.len(), args.len()),
+                        format!(
+                            "this closure takes {} arguments, but is given {}",
+                            params.len(),
+                            args.len()
+                        ),
                     )
                     .here("the closure")
                     .label(span, "called here")
@@ -219,13 +227,7 @@ impl Cx<'_> {
     }
 
     /// A call of a closure on checked arguments.
-    fn call_closure(
-        &mut self,
-        closure: ExprId,
-        callee: Expr,
-        args: Vec<Expr>,
-        span: Span,
-    ) -> Expr {
+    fn call_closure(&mut self, closure: ExprId, callee: Expr, args: Vec<Expr>, span: Span) -> Expr {
         if args.iter().any(|arg| arg.ty.has_error()) {
             return Expr::error(span);
         }
@@ -240,7 +242,7 @@ impl Cx<'_> {
         };
         let instance = self.instances.items[at].clone();
         let ty = match &instance.ret {
-            Some(ret) => self.map_result(ret.clone(), &instance, &args),
+            Some(ret) => self.map_result(ret.clone(), &instance, &[], &args),
             None => Type::Error,
         };
         let kind =
@@ -321,7 +323,11 @@ impl Cx<'_> {
             let d = error(
                 Code::E0508,
                 span,
-                format!("`rerank` gave {} cell ranks, but there are {} arguments", ranks.len(), args.len()),
+                format!(
+                    "`rerank` gave {} cell ranks, but there are {} arguments",
+                    ranks.len(),
+                    args.len()
+                ),
             )
             .here(format!("{} arguments", args.len()))
             .help("give one rank for each argument");
@@ -357,7 +363,10 @@ impl Cx<'_> {
                     let d = error(
                         Code::E0508,
                         span,
-                        format!("a function of {} arguments is wanted, this closure takes {count}", params.len()),
+                        format!(
+                            "a function of {} arguments is wanted, this closure takes {count}",
+                            params.len()
+                        ),
                     )
                     .here("the closure")
                     .help("give the closure that many parameters");

@@ -17,9 +17,7 @@ impl Cx<'_> {
                 let args = args.iter().map(|arg| self.lower_type(arg)).collect::<Vec<_>>();
                 self.data_type(*def, args, ty.span)
             }
-            TypeKind::Param(local) => {
-                self.f.type_params.get(local).cloned().unwrap_or(Type::Error)
-            }
+            TypeKind::Param(local) => self.f.type_params.get(local).cloned().unwrap_or(Type::Error),
             TypeKind::Array { elem, dims, .. } => {
                 let elem = self.lower_type(elem);
                 let axes = self.lower_dims(dims);
@@ -70,7 +68,7 @@ impl Cx<'_> {
                             None => self.unknown_size(true),
                         },
                     };
-                    let coord = contract(name.sym, over.map(|over| over.sym));
+                    let coord = self.declared_coord(name.sym, over.map(|over| over.sym));
                     axes.push(Axis { coord: Some(coord), size });
                 }
                 DimKind::Pack(local) => {
@@ -79,6 +77,15 @@ impl Cx<'_> {
             }
         }
         axes
+    }
+
+    /// A coordinate from a type; roles are remembered.
+    pub(super) fn declared_coord(&mut self, name: Symbol, over: Option<Symbol>) -> Coord {
+        let coord = contract(name, over);
+        if coord.over.is_some() {
+            self.declared_roles.insert((coord.name, coord.root()));
+        }
+        coord
     }
 
     /// One coordinate may stand on one axis of a type only.

@@ -1,6 +1,6 @@
 //! What is there without being defined: built-in functions, scalar types, intrinsics.
 
-use crate::hir::{Builtin, Io, ReduceOp};
+use crate::hir::{Builtin, IoOp, ReduceOp};
 use ein_base::Symbol;
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
@@ -58,25 +58,25 @@ const FUNCTIONS: &[(&str, Builtin)] = &[
     ("hessian", Builtin::Hessian),
 ];
 
-const IO: &[(&str, Io)] = &[
-    ("load_npy", Io::LoadNpy),
-    ("save_npy", Io::SaveNpy),
-    ("current_dir", Io::CurrentDir),
-    ("script_dir", Io::ScriptDir),
-    ("file_exists", Io::FileExists),
-    ("is_file", Io::IsFile),
-    ("is_dir", Io::IsDir),
-    ("file_size", Io::FileSize),
-    ("list_dir", Io::ListDir),
-    ("absolute_path", Io::AbsolutePath),
-    ("create_dir", Io::CreateDir),
-    ("remove_dir", Io::RemoveDir),
-    ("delete_file", Io::DeleteFile),
-    ("copy_file", Io::CopyFile),
-    ("move_file", Io::MoveFile),
-    ("read_file", Io::ReadFile),
-    ("write_file", Io::WriteFile),
-    ("append_file", Io::AppendFile),
+const IO: &[(&str, IoOp)] = &[
+    ("load_npy", IoOp::LoadNpy),
+    ("save_npy", IoOp::SaveNpy),
+    ("current_dir", IoOp::CurrentDir),
+    ("script_dir", IoOp::ScriptDir),
+    ("file_exists", IoOp::FileExists),
+    ("is_file", IoOp::IsFile),
+    ("is_dir", IoOp::IsDir),
+    ("file_size", IoOp::FileSize),
+    ("list_dir", IoOp::ListDir),
+    ("absolute_path", IoOp::AbsolutePath),
+    ("create_dir", IoOp::CreateDir),
+    ("remove_dir", IoOp::RemoveDir),
+    ("delete_file", IoOp::DeleteFile),
+    ("copy_file", IoOp::CopyFile),
+    ("move_file", IoOp::MoveFile),
+    ("read_file", IoOp::ReadFile),
+    ("write_file", IoOp::WriteFile),
+    ("append_file", IoOp::AppendFile),
 ];
 
 /// Tables of the built-in names, and the words that paths treat specially.

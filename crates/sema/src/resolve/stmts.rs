@@ -75,9 +75,9 @@ impl<'r> Lower<'r, '_> {
         let globs = self.globs.len();
         let table = if declares(self.ast, stmts) { Some(self.enter_table(stmts)) } else { None };
         let by_stmt = table.as_ref().map_or(&[][..], |t| &t.by_stmt);
-        let broken = stmts.last().filter(|stmt| {
-            tail.is_none() && matches!(self.ast.stmt[**stmt].kind, StmtKind::Error)
-        });
+        let broken = stmts
+            .last()
+            .filter(|stmt| tail.is_none() && matches!(self.ast.stmt[**stmt].kind, StmtKind::Error));
         let broken = broken.map(|stmt| self.ast.stmt[*stmt].span);
         let stmts = self.stmt_list(stmts, by_stmt, false);
         let tail = tail.map(|e| self.expr(e, pos));

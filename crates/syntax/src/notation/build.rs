@@ -200,12 +200,7 @@ impl Builder {
     pub(crate) fn closure(&mut self, params: Vec<Name>, body: ExprId, span: Span) -> ExprId {
         let params = params
             .into_iter()
-            .map(|name| Param {
-                pat: self.bind(name),
-                ty: None,
-                default: None,
-                span: name.span,
-            })
+            .map(|name| Param { pat: self.bind(name), ty: None, default: None, span: name.span })
             .collect();
         self.expr(ExprKind::Closure { params, body }, span)
     }
@@ -224,8 +219,7 @@ impl Builder {
         if dims.is_empty() {
             return elem;
         }
-        let dims =
-            dims.into_iter().map(|size| Dim { kind: DimKind::Size(size), span }).collect();
+        let dims = dims.into_iter().map(|size| Dim { kind: DimKind::Size(size), span }).collect();
         let kind = TypeKind::Array { elem, dims: Some(dims), no_broadcast: false };
         self.ast.ty.push(Type { kind, span })
     }

@@ -1,6 +1,6 @@
 //! Names of other notations as Einlang names.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 const KEYWORDS: &[&str] = &[
     "let", "const", "fn", "pub", "use", "if", "else", "match", "true", "false", "struct", "enum",
@@ -64,35 +64,48 @@ fn word(c: char) -> Option<&'static str> {
         'τ' => "tau",
         'φ' => "phi",
         'ω' => "omega",
-        '0'..='9' => return Some(["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"]
-            .get(c.to_digit(10)? as usize)?),
+        '0'..='9' => {
+            return Some(
+                ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"]
+                    .get(c.to_digit(10)? as usize)?,
+            );
+        }
         _ => return None,
     })
 }
 
 /// Names that are taken.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Taken(FxHashSet<String>);
+pub(crate) struct Taken(
+    /// Each name with the number from which the next one like it is tried.
+    FxHashMap<String, usize>,
+);
 
 impl Taken {
     /// Keeps a name free of other uses.
     pub(crate) fn reserve(&mut self, name: &str) {
-        self.0.insert(name.to_owned());
+        self.0.entry(name.to_owned()).or_insert(2);
     }
 
     /// Whether it is taken.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.contains(name)
+        self.0.contains_key(name)
     }
 
     /// A name like this one that nothing else has; it is taken from now on.
     pub(crate) fn fresh(&mut self, name: &str) -> String {
-        let mut out = name.to_owned();
-        let mut count = 2;
-        while !self.0.insert(out.clone()) {
-            out = format!("{name}_{count}");
+        let Some(next) = self.0.get(name) else {
+            self.reserve(name);
+            return name.to_owned();
+        };
+        let mut count = *next;
+        let mut out = format!("{name}_{count}");
+        while self.has(&out) {
             count += 1;
+            out = format!("{name}_{count}");
         }
+        self.0.insert(name.to_owned(), count + 1);
+        self.reserve(&out);
         out
     }
 }

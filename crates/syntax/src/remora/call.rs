@@ -11,7 +11,7 @@ use crate::notation::Elem;
 use ein_base::{Code, Span, Symbol};
 use std::rc::Rc;
 
-impl Translator<'_> {
+impl Translator {
     pub(super) fn apply(&mut self, callee: &Node, args: &[Node], span: Span) -> Val {
         let functions = match self.value(callee) {
             Val::Functions(it) => it,

@@ -9,7 +9,7 @@ use crate::notation::build::named;
 use crate::notation::size::Size;
 use ein_base::{Code, Span};
 
-impl Translator<'_> {
+impl Translator {
     /// `reduce`, `scan` and `filter`, whose first argument may be a function.
     pub(super) fn call_fold(&mut self, prim: Prim, args: Vec<Val>, span: Span) -> Val {
         let mut args = args.into_iter();
@@ -184,10 +184,9 @@ impl Translator<'_> {
         let int = self.b.scalar(Elem::Int, span);
         let args = vec![self.b.path("items", span), self.b.path("amount", span)];
         let body = self.b.call_path("rotate", args, span);
-        let params =
-            vec![(named("amount", span), Some(int)), (named("items", span), Some(ty))];
+        let params = vec![(named("amount", span), Some(int)), (named("items", span), Some(ty))];
         let item = self.b.function(named(&name, span), Vec::new(), params, Some(ty), body, span);
-        self.items.push(item);
+        self.calls.add(item);
         let code = self.b.call_path(&name, vec![amount.code, items.code], span);
         let mut shape = amount.ty.shape;
         shape.extend(items.ty.shape);

@@ -4,14 +4,14 @@
 //! becomes equal, and the signature says so.
 
 use super::prim::array;
-use super::translate::{Scope, Translator};
+use super::translate::Translator;
 use super::tree::{Cell, Index, Lambda};
 use super::types::{Array, Binding, BindingCode, Bound, Ty, Val};
 use crate::ast::{BinaryOp, ExprId, ExprKind, TypeId};
+use crate::notation::Elem;
 use crate::notation::build::named;
 use crate::notation::names::readable;
 use crate::notation::size::{Size, Var};
-use crate::notation::{Elem, MAX_CALLS, MAX_INSTANCES};
 use ein_base::{Code, Name, Span, Symbol};
 use rustc_hash::FxHashMap;
 
@@ -25,8 +25,6 @@ pub(super) struct Instance {
     params: Vec<Vec<Size>>,
     /// `None` while it is translated for the first time.
     result: Option<Ty>,
-    /// Whether it was asked for in that time.
-    recursive: bool,
 }
 
 /// The names of sizes in a signature.
@@ -36,7 +34,7 @@ struct SizeNames {
     next: usize,
 }
 
-impl Translator<'_> {
+impl Translator {
     /// Calls the instance of a function for what its names are bound to.
     pub(super) fn call_instance(
         &mut self,
@@ -49,13 +47,12 @@ impl Translator<'_> {
         if !self.instances.contains_key(&key) && !self.make_instance(lambda, &bound, &key, span) {
             return Val::Array(self.broken(span));
         }
-        let Some(instance) = self.instances.get_mut(&key) else {
+        let Some(instance) = self.instances.get(&key).cloned() else {
             return Val::Array(self.broken(span));
         };
         if instance.result.is_none() {
-            instance.recursive = true;
+            self.calls.asked(&key);
         }
-        let instance = instance.clone();
         self.call_made(&instance, &bound, span)
     }
 
@@ -94,26 +91,22 @@ impl Translator<'_> {
         key: &str,
         span: Span,
     ) -> bool {
-        if self.instances.len() >= MAX_INSTANCES || self.waiting >= MAX_CALLS {
+        if !self.calls.begin(key) {
             let message = "too many functions follow from this call";
             self.report(Code::E0518, span, message);
             return false;
         }
         let name = lambda.name.map_or("each".to_owned(), |it| readable(it.as_str()));
-        let name = self.taken.fresh(&name);
-        let mut reported = self.diagnostics.len();
-        let mut made = self.translate_body(lambda, bound, key, &name, None);
-        let recursive = self.instances.get(key).is_some_and(|it| it.recursive);
-        if recursive {
+        let name = self.calls.name(key, || self.taken.fresh(&name));
+        let mut result = self.translate_body(lambda, bound, key, &name, None);
+        if let Some(stale) = self.calls.known() {
             // Now the type of its result is known.
-            self.items.truncate(made.items);
-            self.diagnostics.truncate(reported);
-            made = self.translate_body(lambda, bound, key, &name, Some(made.result));
-            reported = self.diagnostics.len();
+            stale.iter().for_each(|it| _ = self.instances.remove(it));
+            result = self.translate_body(lambda, bound, key, &name, Some(result));
         }
-        let _ = reported;
+        self.calls.end();
         if let Some(instance) = self.instances.get_mut(key) {
-            instance.result = Some(made.result);
+            instance.result = Some(result);
             for cell in &mut instance.params {
                 for size in cell {
                     *size = self.sizes.resolve(size);
@@ -130,28 +123,20 @@ impl Translator<'_> {
         key: &str,
         name: &str,
         assumed: Option<Ty>,
-    ) -> Made {
-        let items = self.items.len();
-        let outer = std::mem::take(&mut self.scope);
-        self.waiting += 1;
+    ) -> Ty {
+        let inner = self.new_scope();
+        let outer = std::mem::replace(&mut self.scope, inner);
         let mut sizes = SizeNames::default();
         let params = self.declare(lambda, bound, &mut sizes);
         let cells = params.iter().map(|it| it.1.shape.clone()).collect();
         self.instances.insert(
             key.to_owned(),
-            Instance {
-                lambda: lambda.id,
-                name: name.to_owned(),
-                params: cells,
-                result: assumed,
-                recursive: false,
-            },
+            Instance { lambda: lambda.id, name: name.to_owned(), params: cells, result: assumed },
         );
         let body = self.array(&lambda.body);
         let result = self.function(lambda, name, &params, body, &mut sizes);
-        self.waiting -= 1;
         self.scope = outer;
-        Made { result, items }
+        result
     }
 
     /// Binds the names of a function to parameters; gives those.
@@ -251,11 +236,11 @@ impl Translator<'_> {
             Size::Opaque => false,
         });
         let place = lambda.body.span;
-        let ret = (known && result.elem != Elem::Unknown)
+        let ret = (known && generics.is_empty() && result.elem != Elem::Unknown)
             .then(|| self.type_of(&result, &mut Vec::new(), sizes, place));
         let name = named(name, lambda.span);
         let item = self.b.function(name, generics, typed, ret, body.code, lambda.span);
-        self.items.push(item);
+        self.calls.add(item);
         result
     }
 
@@ -309,7 +294,7 @@ impl Translator<'_> {
 
     /// Translates a function that is never called for elements of any type.
     pub(super) fn any_instance(&mut self, lambda: &Lambda) {
-        self.scope = Scope::default();
+        self.scope = self.new_scope();
         let mut bound = Vec::new();
         for (name, cell) in &lambda.params {
             let rank = if cell.rest { cell.dims.len().max(1) } else { cell.dims.len() };
@@ -321,13 +306,6 @@ impl Translator<'_> {
         let key = format!("any#{}", lambda.id);
         self.make_instance(lambda, &bound, &key, lambda.span);
     }
-}
-
-/// What translating a body gave.
-struct Made {
-    result: Ty,
-    /// How many functions there were before.
-    items: usize,
 }
 
 impl SizeNames {

@@ -46,9 +46,34 @@ pub(super) enum Prim {
 
 /// Names that translated programs refer to; functions and locals are called otherwise.
 pub(super) const RESERVED: &[&str] = &[
-    "add", "sub", "mul", "div", "neg", "lt", "le", "eq", "gt", "ge", "and", "or", "not", "min",
-    "max", "sqrt", "exp", "log", "reduce", "scan", "iota", "append", "rotate", "reverse", "filter",
-    "len", "reshape", "transpose",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "neg",
+    "lt",
+    "le",
+    "eq",
+    "gt",
+    "ge",
+    "and",
+    "or",
+    "not",
+    "min",
+    "max",
+    "sqrt",
+    "exp",
+    "log",
+    "reduce",
+    "scan",
+    "iota",
+    "append",
+    "rotate",
+    "reverse",
+    "filter",
+    "len",
+    "reshape",
+    "transpose",
 ];
 
 impl Prim {
@@ -141,7 +166,7 @@ impl Prim {
     }
 }
 
-impl Translator<'_> {
+impl Translator {
     /// `(- x)`
     pub(super) fn negate(&mut self, a: Array, span: Span) -> Val {
         let code = if a.ty.rank() == 0 {

@@ -93,9 +93,37 @@ impl<'a> Reader<'a, '_> {
                 let ends = |c: char| c.is_whitespace() || "()[];".contains(c);
                 self.at += rest.find(ends).unwrap_or(rest.len());
                 let text = self.text.get(lo..self.at).unwrap_or_default();
+                if text == "#A" {
+                    return Some(self.flat_array(lo, depth));
+                }
                 Some(Sexp { kind: SexpKind::Atom(text), span: self.span_from(lo, self.at) })
             }
         }
+    }
+
+    /// `#A(2 3)(9 8 7 6 5 4)`: a shape and the elements in order, read as a call of `reshape`.
+    fn flat_array(&mut self, lo: usize, depth: u32) -> Sexp<'a> {
+        let start = self.span_from(lo, self.at);
+        let mut parts = vec![Sexp { kind: SexpKind::Atom("reshape"), span: start }];
+        for _ in 0..2 {
+            self.skip();
+            match self.peek() {
+                Some('(') => {
+                    let open = self.at;
+                    self.at += 1;
+                    let kind = SexpKind::Vector(self.items('(', ')', open, depth + 1));
+                    parts.push(Sexp { kind, span: self.span_from(open, self.at) });
+                }
+                _ => {
+                    let message = "the array lacks its shape or its elements";
+                    let diagnostic = Diagnostic::new(Code::E0101, start, message)
+                        .help("write `#A(2 2)(1 2 3 4)`");
+                    self.diagnostics.push(diagnostic);
+                    return Sexp { kind: SexpKind::Vector(Vec::new()), span: start };
+                }
+            }
+        }
+        Sexp { kind: SexpKind::List(parts), span: self.span_from(lo, self.at) }
     }
 
     fn items(&mut self, open: char, close: char, lo: usize, depth: u32) -> Vec<Sexp<'a>> {

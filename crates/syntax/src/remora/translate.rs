@@ -7,10 +7,11 @@ use super::types::{
     Array, Binding, BindingCode, Bound, Function, FunctionCode, Functions, Ty, Val,
 };
 use crate::ast::{Ast, ExprKind, StmtId};
+use crate::notation::Elem;
 use crate::notation::build::{Builder, named};
+use crate::notation::calls::Calls;
 use crate::notation::names::{Taken, readable};
 use crate::notation::size::{Size, Sizes};
-use crate::notation::Elem;
 use ein_base::{Code, Diagnostic, FileId, Span, Symbol};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -20,7 +21,6 @@ use std::rc::Rc;
 pub(super) fn translate(file: FileId, program: &[Form], diagnostics: &mut Vec<Diagnostic>) -> Ast {
     let mut translator = Translator {
         b: Builder::new(file),
-        diagnostics,
         sizes: Sizes::default(),
         globals: FxHashMap::default(),
         user_names: Taken::default(),
@@ -28,19 +28,19 @@ pub(super) fn translate(file: FileId, program: &[Form], diagnostics: &mut Vec<Di
         ops: BTreeSet::new(),
         maths: BTreeSet::new(),
         arrays: BTreeSet::new(),
-        items: Vec::new(),
         instances: FxHashMap::default(),
-        waiting: 0,
+        calls: Calls::default(),
         scope: Scope::default(),
+        function_names: Vec::new(),
     };
     translator.program(program);
+    diagnostics.append(&mut translator.calls.said());
     translator.b.ast
 }
 
 /// The state of one translation; the files of this module add methods to it.
-pub(super) struct Translator<'d> {
+pub(super) struct Translator {
     pub(super) b: Builder,
-    pub(super) diagnostics: &'d mut Vec<Diagnostic>,
     pub(super) sizes: Sizes,
     /// What is defined at top level.
     pub(super) globals: FxHashMap<Symbol, Bound>,
@@ -51,12 +51,11 @@ pub(super) struct Translator<'d> {
     ops: BTreeSet<&'static str>,
     maths: BTreeSet<&'static str>,
     arrays: BTreeSet<&'static str>,
-    /// Functions made since the last form.
-    pub(super) items: Vec<StmtId>,
     pub(super) instances: FxHashMap<String, super::instance::Instance>,
-    /// How many functions wait for one that they call.
-    pub(super) waiting: usize,
+    pub(super) calls: Calls,
     pub(super) scope: Scope,
+    /// Functions of the program, which locals must not hide.
+    function_names: Vec<String>,
 }
 
 /// The names of one Einlang function.
@@ -69,14 +68,14 @@ pub(super) struct Scope {
 impl Default for Scope {
     fn default() -> Self {
         let mut taken = Taken::default();
-        RESERVED.iter().for_each(|it| taken.reserve(it));
+        RESERVED.iter().chain(&["each", "rotated"]).for_each(|it| taken.reserve(it));
         Self { names: Vec::new(), taken }
     }
 }
 
-impl Translator<'_> {
+impl Translator {
     pub(super) fn report(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::new(code, span, message));
+        self.calls.say(Diagnostic::new(code, span, message));
     }
 
     /// The path of a function of `std::ops`.
@@ -106,6 +105,13 @@ impl Translator<'_> {
         name.to_owned()
     }
 
+    /// A scope in which no local hides a function.
+    pub(super) fn new_scope(&self) -> Scope {
+        let mut scope = Scope::default();
+        self.function_names.iter().for_each(|it| scope.taken.reserve(it));
+        scope
+    }
+
     fn program(&mut self, program: &[Form]) {
         RESERVED.iter().for_each(|it| self.taken.reserve(it));
         for form in program {
@@ -119,6 +125,7 @@ impl Translator<'_> {
                     };
                     let functions = Functions { list: vec![function], array: false };
                     self.globals.insert(name.sym, Bound::Functions(functions));
+                    self.function_names.push(text);
                 } else {
                     self.taken.reserve(&text);
                 }
@@ -128,11 +135,11 @@ impl Translator<'_> {
         let mut results = Taken::default();
         for form in program {
             let made = self.form(form, &mut results);
-            stmts.append(&mut self.items);
+            stmts.append(&mut self.calls.items());
             stmts.extend(made);
         }
         self.unused(program);
-        stmts.append(&mut self.items);
+        stmts.append(&mut self.calls.items());
         let start = Span::new(self.b.ast.file, 0, 0);
         let mut uses = Vec::new();
         for (prefix, names) in
@@ -148,7 +155,7 @@ impl Translator<'_> {
     }
 
     fn form(&mut self, form: &Form, results: &mut Taken) -> Option<StmtId> {
-        self.scope = Scope::default();
+        self.scope = self.new_scope();
         let (name, value, span) = match form {
             Form::Define(name, value, span) => {
                 if matches!(value.kind, Kind::Lambda(_)) {
@@ -156,9 +163,7 @@ impl Translator<'_> {
                 }
                 (*name, value, *span)
             }
-            Form::Value(value) => {
-                (named(&results.fresh("result"), value.span), value, value.span)
-            }
+            Form::Value(value) => (named(&results.fresh("result"), value.span), value, value.span),
         };
         match self.value(value) {
             Val::Array(it) => {

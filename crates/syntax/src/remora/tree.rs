@@ -84,7 +84,8 @@ struct Parser<'d> {
 
 impl Parser<'_> {
     fn wrong(&mut self, span: Span, message: &str, form: &str) -> Kind {
-        let diagnostic = Diagnostic::new(Code::E0101, span, message).help(format!("write `{form}`"));
+        let diagnostic =
+            Diagnostic::new(Code::E0101, span, message).help(format!("write `{form}`"));
         self.diagnostics.push(diagnostic);
         Kind::Error
     }
@@ -148,31 +149,7 @@ impl Parser<'_> {
     }
 
     fn nodes(&mut self, items: &[Sexp<'_>]) -> Vec<Node> {
-        let mut out = Vec::with_capacity(items.len());
-        let mut rest = items;
-        while let [first, after @ ..] = rest {
-            // `#A(2 3)(9 8 7 6 5 4)`: a shape and the elements in order.
-            if let (Some("#A"), [shape, data, after @ ..]) = (atom(first), after) {
-                out.push(self.flat_array(shape, data, first.span.to(data.span)));
-                rest = after;
-                continue;
-            }
-            out.push(self.node(first));
-            rest = after;
-        }
-        out
-    }
-
-    fn flat_array(&mut self, shape: &Sexp<'_>, data: &Sexp<'_>, span: Span) -> Node {
-        let (Some(shape), Some(data)) = (items(shape), items(data)) else {
-            let kind = self.wrong(span, "the array has no elements", "#A(2 2)(1 2 3 4)");
-            return Node { kind, span };
-        };
-        let array = |items: Vec<Node>, span| Node { kind: Kind::Array(items), span };
-        let (shape, data) = (self.nodes(shape), self.nodes(data));
-        let callee = Node { kind: Kind::Name(Symbol::intern("reshape")), span };
-        let args = vec![array(shape, span), array(data, span)];
-        Node { kind: Kind::Apply(Box::new(callee), args), span }
+        items.iter().map(|it| self.node(it)).collect()
     }
 
     fn list(&mut self, items: &[Sexp<'_>], span: Span) -> Kind {
@@ -209,11 +186,9 @@ impl Parser<'_> {
                 let message = format!("`{form}` lacks a part");
                 self.wrong(span, &message, "(UNPACK (n v (iota [3])) body)")
             }
-            (Some("define"), _) => self.wrong(
-                span,
-                "definitions stand at top level",
-                "(let ((x 1)) body)",
-            ),
+            (Some("define"), _) => {
+                self.wrong(span, "definitions stand at top level", "(let ((x 1)) body)")
+            }
             _ => {
                 let callee = Box::new(self.node(head));
                 Kind::Apply(callee, self.nodes(rest))

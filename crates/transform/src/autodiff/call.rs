@@ -27,9 +27,11 @@ impl Pass<'_> {
                 let tangents: Vec<Option<Expr>> =
                     args.iter().map(|arg| self.tangent(arg, t)).collect();
                 let moving_closure = closure.as_ref().and_then(|closure| self.tangent(closure, t));
-                let still = tangents.iter().zip(args).all(|(tangent, arg)| {
-                    tangent.is_none() || matches!(arg.ty, Type::Fn(_))
-                }) && globals.is_empty()
+                let still = tangents
+                    .iter()
+                    .zip(args)
+                    .all(|(tangent, arg)| tangent.is_none() || matches!(arg.ty, Type::Fn(_)))
+                    && globals.is_empty()
                     && !self.captures_move(closure.as_ref(), t);
                 if still || !moves(&e.ty) {
                     return None;
@@ -39,8 +41,12 @@ impl Pass<'_> {
                     all.push(tangent.unwrap_or_else(|| self.zeros_like(self.primal(arg, t))));
                 }
                 if let Some(rule) = self.program.funcs[*func].rule {
-                    let kind =
-                        ExprKind::Call { func: rule, sizes: sizes.clone(), closure: None, args: all };
+                    let kind = ExprKind::Call {
+                        func: rule,
+                        sizes: sizes.clone(),
+                        closure: None,
+                        args: all,
+                    };
                     return Some(Expr::new(kind, e.ty.clone(), span));
                 }
                 for global in &globals {
@@ -50,8 +56,7 @@ impl Pass<'_> {
                 let tangent = self.tangent_function(*func, globals);
                 let closure = closure.as_ref().map(|closure| {
                     let primal = self.primal(closure, t);
-                    let moving =
-                        moving_closure.unwrap_or_else(|| self.zeros_like(primal.clone()));
+                    let moving = moving_closure.unwrap_or_else(|| self.zeros_like(primal.clone()));
                     self.merge_closures(primal, moving)
                 });
                 let kind =

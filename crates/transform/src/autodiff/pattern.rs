@@ -115,10 +115,8 @@ impl Pass<'_> {
                 for (at, item) in before.iter().enumerate() {
                     let rest = value.ty.axes().get(1..).unwrap_or(&[]).to_vec();
                     let ty = Type::array(value.ty.elem().clone(), rest);
-                    let index = IndexArg {
-                        value: Expr::int(at as i64, span),
-                        bounds: Bounds::Checked,
-                    };
+                    let index =
+                        IndexArg { value: Expr::int(at as i64, span), bounds: Bounds::Checked };
                     let kind = ExprKind::Index { base: value.clone(), indices: vec![index] };
                     self.scope_pattern(item, &Expr::new(kind, ty, span));
                 }

@@ -35,9 +35,11 @@ impl Pass<'_> {
                 [_] => self.extremum_tangent(reduce, e, t),
                 _ => self.nested_extremum(reduce, e, t),
             },
-            ReduceOp::Any | ReduceOp::All | ReduceOp::Argmax | ReduceOp::Argmin | ReduceOp::Count => {
-                None
-            }
+            ReduceOp::Any
+            | ReduceOp::All
+            | ReduceOp::Argmax
+            | ReduceOp::Argmin
+            | ReduceOp::Count => None,
         }
     }
 
@@ -113,9 +115,7 @@ impl Pass<'_> {
                 Some(same) => Expr::new(ExprKind::And(same, equal), Type::BOOL, span),
             });
         }
-        same.unwrap_or_else(|| {
-            Expr::new(ExprKind::Const(Scalar::Bool(true)), Type::BOOL, span)
-        })
+        same.unwrap_or_else(|| Expr::new(ExprKind::Const(Scalar::Bool(true)), Type::BOOL, span))
     }
 
     /// The expression with other variables, in sizes as well.

@@ -33,7 +33,8 @@ impl Pass<'_> {
             UnaryOp::Exp => self.times(apply(UnaryOp::Exp, &a), da),
             UnaryOp::Expm1 => self.times(apply(UnaryOp::Exp, &a), da),
             UnaryOp::Exp2 => {
-                let slope = self.times(number(self, std::f64::consts::LN_2), apply(UnaryOp::Exp2, &a));
+                let slope =
+                    self.times(number(self, std::f64::consts::LN_2), apply(UnaryOp::Exp2, &a));
                 self.times(slope, da)
             }
             UnaryOp::Log => self.arith(BinaryOp::Div, da, a),
@@ -156,7 +157,8 @@ impl Pass<'_> {
             BinaryOp::Pow => self.power_tangent(a, b, da, db, span),
             BinaryOp::Min | BinaryOp::Max => {
                 let test = if op == BinaryOp::Min { BinaryOp::Le } else { BinaryOp::Ge };
-                let cond = Expr::new(ExprKind::Binary(test, a.clone(), b.clone()), Type::BOOL, span);
+                let cond =
+                    Expr::new(ExprKind::Binary(test, a.clone(), b.clone()), Type::BOOL, span);
                 let then = da.unwrap_or_else(|| self.number(&ty, 0.0, span));
                 let otherwise = db.unwrap_or_else(|| self.number(&ty, 0.0, span));
                 Some(Expr::new(ExprKind::If { cond, then, otherwise }, ty, span))
@@ -238,8 +240,11 @@ impl Pass<'_> {
                 Expr::new(ExprKind::Binary(BinaryOp::Pow, a.clone(), b.clone()), ty.clone(), span);
             let slope = self.times(log, power);
             let value = self.times(slope, db);
-            let cond =
-                Expr::new(ExprKind::Binary(BinaryOp::Eq, a.clone(), zero.clone()), Type::BOOL, span);
+            let cond = Expr::new(
+                ExprKind::Binary(BinaryOp::Eq, a.clone(), zero.clone()),
+                Type::BOOL,
+                span,
+            );
             let kind = ExprKind::If { cond, then: zero.clone(), otherwise: value };
             Expr::new(kind, ty.clone(), span)
         });

@@ -2,9 +2,7 @@
 
 use super::{Pass, let_stmt};
 use ein_ir::tensor::walk::each_child_mut;
-use ein_ir::tensor::{
-    CompClause, Expr, ExprKind, Item, Pattern, Stmt, StmtKind, Type, VarId,
-};
+use ein_ir::tensor::{CompClause, Expr, ExprKind, Item, Pattern, Stmt, StmtKind, Type, VarId};
 use ein_scalar::BinaryOp;
 use rustc_hash::FxHashMap;
 
@@ -165,8 +163,7 @@ impl Pass<'_> {
             ExprKind::Host(op, args) => self.host_tangent(op, args, e, t),
             ExprKind::Assert { value, extents, what } => {
                 let value = self.tangent(value, t)?;
-                let kind =
-                    ExprKind::Assert { value, extents: extents.clone(), what: what.clone() };
+                let kind = ExprKind::Assert { value, extents: extents.clone(), what: what.clone() };
                 Some(Expr::new(kind, e.ty.clone(), span))
             }
             ExprKind::Try(inner) => {

@@ -66,7 +66,12 @@ impl Cx<'_> {
                 None => false,
             },
             Pattern::Or(items) => {
-                items.iter().fold(true, |said, item| self.differs_on(item, value, path) && said)
+                {
+                    // Every item adds what it says, also after one that does not say all.
+                    let said: Vec<bool> =
+                        items.iter().map(|item| self.differs_on(item, value, path)).collect();
+                    said.into_iter().all(|said| said)
+                }
             }
             Pattern::At(_, inner) => self.differs_on(inner, value, path),
             Pattern::Range { lo: None, hi: Some(hi), inclusive } => {

@@ -1,0 +1,33 @@
+//! Ctrl-C. While a program runs, the first one asks it to stop, so that its outputs so far are
+//! kept; any other ends the process.
+
+use crate::exit::Exit;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the program that runs looks at.
+static RUNNING: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
+
+/// Begins to listen.
+pub fn listen() {
+    // Without the handler Ctrl-C still ends the process, only with the system's own status.
+    let _ = ctrlc::set_handler(|| {
+        let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let already = running.is_none_or(|flag| flag.swap(true, Ordering::Relaxed));
+        if already {
+            std::process::exit(Exit::Interrupted.code());
+        }
+    });
+}
+
+/// A program begins to run: the flag is set when it shall stop.
+pub fn begin() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(flag.clone());
+    flag
+}
+
+/// It has ended.
+pub fn end() {
+    *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}

@@ -1,0 +1,88 @@
+//! The programs of the repository: examples print what stands beside them, and all programs are
+//! formatted and check without a word.
+
+use crate::{Case, repository};
+use ein_driver::render::Style;
+use ein_driver::{
+    FileSources, Formatted, Input, Options, RunOptions, Session, format_file, program_files,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The folders whose programs are formatted and free of errors and warnings.
+const FOLDERS: [&str; 3] = ["examples", "library", "tests/library"];
+
+/// One test for each program.
+pub fn cases() -> Result<Vec<Case>, String> {
+    let root = repository();
+    let mut cases = Vec::new();
+    for folder in FOLDERS {
+        let files = program_files(&root.join(folder))
+            .map_err(|error| format!("{folder} cannot be searched: {error}"))?;
+        for path in files {
+            let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
+            cases.push(Case { name, run: Box::new(move || program(&path)) });
+        }
+    }
+    Ok(cases)
+}
+
+fn program(path: &Path) -> Result<(), String> {
+    formatted(path)?;
+    let input = Input::File(path.to_owned());
+    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let expected = path.with_extension("out");
+    if !expected.is_file() {
+        let report = session
+            .check(std::slice::from_ref(&input))
+            .map_err(|bug| format!("{bug}: {}", bug.detail))?;
+        return match report.diagnostics.is_empty() {
+            true => Ok(()),
+            false => Err(session.render(&report.diagnostics, Style::Plain)),
+        };
+    }
+    let mut printed = String::new();
+    let mut print = |line: &str| {
+        printed.push_str(line);
+        printed.push('\n');
+    };
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let report = session
+        .run(&input, &RunOptions::default(), interrupted, &mut print)
+        .map_err(|bug| format!("{bug}: {}", bug.detail))?;
+    let mut diagnostics = report.checked.diagnostics;
+    diagnostics.extend(report.failure);
+    if !diagnostics.is_empty() {
+        return Err(session.render(&diagnostics, Style::Plain));
+    }
+    same(&expected, &printed)
+}
+
+/// Compares what was printed with a golden file, or makes it that.
+fn same(expected: &PathBuf, printed: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", expected.display());
+    if crate::bless() {
+        return std::fs::write(expected, printed).map_err(failed);
+    }
+    let wanted = std::fs::read_to_string(expected).map_err(failed)?;
+    match wanted == printed {
+        true => Ok(()),
+        false => Err(format!(
+            "it does not print what {} says (`cargo xtask bless` accepts it)\n\n\
+             expected:\n{wanted}\nfound:\n{printed}",
+            expected.display()
+        )),
+    }
+}
+
+fn formatted(path: &Path) -> Result<(), String> {
+    match format_file(path, false).map_err(|bug| format!("{bug}: {}", bug.detail))? {
+        Ok(Formatted::Same) => Ok(()),
+        Ok(Formatted::Changed(_)) => Err("it is not formatted: `einlang fmt` does it".into()),
+        Ok(Formatted::Rejected(files, diagnostics)) => {
+            Err(ein_driver::render::render(&files, &diagnostics, Style::Plain))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
