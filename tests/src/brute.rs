@@ -17,7 +17,7 @@ mod value;
 
 use ein_base::{SourceMap, Symbol};
 use ein_syntax::ast::{Ast, ExprId, StmtId, WhereItem};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub use value::V;
 
@@ -54,12 +54,23 @@ struct Brute<'a> {
     attached: HashMap<ExprId, Vec<WhereItem>>,
     /// The bindings at top level so far.
     globals: std::rc::Rc<Env>,
+    /// Where the indices stand that were used.
+    touched: HashSet<u32>,
     depth: usize,
     steps: usize,
 }
 
-/// The value of every binding at top level, in source order; of a name bound twice the last.
-pub fn run(text: &str) -> Result<Vec<(String, V)>> {
+/// What a program means.
+#[derive(Debug)]
+pub struct Meaning {
+    /// The value of every binding at top level, in source order; of a name bound twice the last.
+    pub bindings: Vec<(String, V)>,
+    /// Where in the text the indices stand that were used.
+    pub touched: HashSet<u32>,
+}
+
+/// Evaluates a program.
+pub fn run(text: &str) -> Result<Meaning> {
     let mut files = SourceMap::default();
     let file = files.add("brute".into(), None, text.into());
     let parsed = ein_syntax::parse(file, text);
@@ -73,6 +84,7 @@ pub fn run(text: &str) -> Result<Vec<(String, V)>> {
         functions: HashMap::new(),
         attached: HashMap::new(),
         globals: std::rc::Rc::default(),
+        touched: HashSet::new(),
         depth: 0,
         steps: 0,
     };
@@ -85,5 +97,5 @@ pub fn run(text: &str) -> Result<Vec<(String, V)>> {
             out.push((name.to_string(), value));
         }
     }
-    Ok(out)
+    Ok(Meaning { bindings: out, touched: brute.touched })
 }

@@ -2,7 +2,7 @@
 
 use crate::brute::{self, Stop, V};
 use ein_driver::render::Style;
-use ein_driver::{FileSources, Input, Options, RunOptions, Session};
+use ein_driver::{Code, FileSources, Input, Options, RunOptions, Session};
 use ein_scalar::ScalarType;
 use serde_json::Value as Json;
 
@@ -25,23 +25,29 @@ pub fn compare(text: &str) -> Verdict {
     if let Err(Stop::Unknown(why)) = &expected {
         // What the other says must be sound nevertheless.
         return match evaluated(text) {
-            Err(Failure::Rejected(shown)) => Verdict::Differs(shown),
-            Err(Failure::Internal(shown)) => Verdict::Differs(shown),
+            Err(Failure::Rejected(shown, _) | Failure::Internal(shown)) => Verdict::Differs(shown),
             _ => Verdict::Undecided(why.clone()),
         };
     }
     match (evaluated(text), expected) {
-        (Err(Failure::Rejected(shown) | Failure::Internal(shown)), _) => Verdict::Differs(shown),
+        // A read that is never reached may well be wrong.
+        (Err(Failure::Rejected(_, places)), Ok(meaning))
+            if !places.is_empty() && places.iter().all(|at| !meaning.touched.contains(at)) =>
+        {
+            Verdict::Undecided("a read that is never reached".into())
+        }
+        (Err(Failure::Rejected(shown, _) | Failure::Internal(shown)), _) => Verdict::Differs(shown),
         (Err(Failure::Stopped(_)), Err(_)) => Verdict::BothFail,
         (Err(Failure::Stopped(shown)), Ok(_)) => Verdict::Differs(shown),
         (Ok(_), Err(stop)) => Verdict::Differs(format!("brute force stops: {stop:?}")),
-        (Ok(found), Ok(expected)) => outputs(&found, &expected),
+        (Ok(found), Ok(expected)) => outputs(&found, &expected.bindings),
     }
 }
 
 /// Why there are no outputs.
 enum Failure {
-    Rejected(String),
+    /// What was said, and, if that is only about reads out of bounds, where they stand.
+    Rejected(String, Vec<u32>),
     Stopped(String),
     Internal(String),
 }
@@ -56,7 +62,9 @@ fn evaluated(text: &str) -> Result<Vec<(String, Json)>, Failure> {
     if report.checked.has_errors() {
         let errors: Vec<_> =
             report.checked.diagnostics.into_iter().filter(|it| it.is_error()).collect();
-        return Err(Failure::Rejected(session.render(&errors, Style::Plain)));
+        let reads = errors.iter().all(|error| error.code == Code::E0403);
+        let places = errors.iter().filter(|_| reads).map(|error| error.primary.span.lo).collect();
+        return Err(Failure::Rejected(session.render(&errors, Style::Plain), places));
     }
     if let Some(failure) = report.failure {
         return Err(Failure::Stopped(session.render(&[failure], Style::Plain)));

@@ -2,7 +2,7 @@
 //! its page, the fixed one passes.
 //!
 //! An example is a block marked `einlang fails` or `einlang fixed`. A block `einlang file PATH`
-//! in front of one is a file beside both.
+//! in front of one is a file beside both; in an example, `// file: PATH` starts another file.
 
 use crate::markdown::{Block, blocks};
 use crate::{Case, kinds};
@@ -25,6 +25,7 @@ pub const ENABLED: &[Stage] = &[
 
 /// The pages that need more than a program that is checked or run, each with the reason.
 pub const EXCEPT: &[(Code, &str)] = &[
+    (Code::E0210, "needs a file that is not text"),
     (Code::E0903, "needs a damaged file"),
     (Code::E0904, "needs an input"),
     (Code::E0905, "needs an input"),
@@ -103,13 +104,20 @@ fn diagnostics(
     text: &str,
     files: &[(String, String)],
 ) -> Result<(Session, Vec<Diagnostic>), String> {
+    let mut files = files.to_vec();
+    let mut parts = text.split("// file: ");
+    let text = parts.next().unwrap_or_default();
+    files.extend(parts.filter_map(|part| {
+        let (path, text) = part.split_once('\n')?;
+        Some((path.trim().to_owned(), text.to_owned()))
+    }));
     match code.stage() {
         Stage::RunTime | Stage::InputOutput => {
-            let (session, found, _) = kinds::ran("page.ein", text, files)?;
+            let (session, found, _) = kinds::ran("page.ein", text, &files)?;
             Ok((session, found))
         }
         _ => {
-            let (session, report) = kinds::checked("page.ein", text, files)?;
+            let (session, report) = kinds::checked("page.ein", text, &files)?;
             Ok((session, report.diagnostics))
         }
     }

@@ -71,15 +71,41 @@ impl Answer {
 /// Whether a text ends inside a bracket or a comment, so that more must follow.
 pub fn is_unfinished(text: &str) -> bool {
     let end = text.trim_end().len();
+    let at_end = |span: ein_base::Span| span.lo as usize >= end;
     let unfinished = guarded(|| {
         let parsed = ein_syntax::parse(FileId::from_usize(0), text);
         parsed.diagnostics.iter().any(|found| match found.code {
             Code::E0103 => true,
-            Code::E0104 => found.labels.iter().any(|label| label.span.lo as usize >= end),
+            Code::E0104 => found.labels.iter().any(|label| at_end(label.span)),
+            Code::E0101 => at_end(found.primary.span) && has_open_bracket(text),
             _ => false,
         })
     });
     unfinished.unwrap_or(false)
+}
+
+/// Whether more brackets open than close, outside of texts and comments.
+fn has_open_bracket(text: &str) -> bool {
+    let mut depth = 0i64;
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            '/' if rest.peek() == Some(&'/') => while rest.next_if(|c| *c != '\n').is_some() {},
+            '"' => {
+                while let Some(inside) = rest.next() {
+                    match inside {
+                        '\\' => drop(rest.next()),
+                        '"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    depth > 0
 }
 
 impl Interactive {
@@ -123,7 +149,7 @@ impl Interactive {
     pub fn type_of(&self, text: &str) -> Result<Result<String, Answer>, InternalError> {
         let (session, report) = self.checked(&wrap(text))?;
         let bindings = report.facts.iter().flat_map(|facts| &facts.report.bindings);
-        let found = bindings.filter(|binding| binding.name.as_str() == VALUE).last();
+        let found = bindings.rev().find(|binding| binding.name.as_str() == VALUE);
         let ty = found.map_or_else(|| "()".into(), |binding| binding.ty.clone());
         let mut diagnostics = report.diagnostics;
         diagnostics.retain(Diagnostic::is_error);
@@ -147,14 +173,13 @@ impl Interactive {
     pub fn layout_of(&self, name: &str) -> Result<Option<String>, InternalError> {
         let (_, report) = self.checked("")?;
         let bindings = report.facts.iter().flat_map(|facts| &facts.report.bindings);
-        let found = bindings.filter(|binding| binding.name.as_str() == name).last();
+        let found = bindings.rev().find(|binding| binding.name.as_str() == name);
         Ok(found.map(|binding| {
-            let axes = binding.layout.iter().zip(&binding.shape).map(|(coord, extent)| {
-                match coord {
+            let axes =
+                binding.layout.iter().zip(&binding.shape).map(|(coord, extent)| match coord {
                     Some(coord) => format!("{coord}: {extent}"),
                     None => extent.clone(),
-                }
-            });
+                });
             match axes.collect::<Vec<_>>().join(", ") {
                 none if none.is_empty() => "no axes".into(),
                 axes => axes,

@@ -223,6 +223,8 @@ struct FnState {
     extents: Vec<CoordExtent>,
     /// Computed indices of the body being checked: tensor, axis, coordinate and index.
     computed: Vec<(Expr, usize, Coord, Expr)>,
+    /// Sizes that are compared at run time.
+    assumed: Vec<ein_ir::tensor::Require>,
     /// In a tangent rule: its parameters and their tangents.
     rule: Option<Vec<(LocalId, VarId)>>,
     /// The calls through which this body is being checked, outermost first.

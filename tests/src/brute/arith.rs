@@ -115,7 +115,8 @@ fn power(a: &V, b: &V) -> Result<V> {
             }
         }
         (V::Float(x, ty, soft), V::Int(y, ..)) => {
-            Ok(V::Float(round(x.powi(*y as i32), *ty), *ty, *soft))
+            let value = x.powi(*y as i32);
+            Ok(V::Float(if *soft { value } else { round(value, *ty) }, *ty, *soft))
         }
         _ => unknown("a power"),
     }
@@ -187,6 +188,9 @@ pub(super) fn cast(a: &V, ty: ScalarType) -> Result<V> {
             Err(_) => return unknown("a narrowing conversion"),
         },
         V::Int(x, ..) if ty.is_float() => V::Float(round(*x as f64, ty), ty, false),
+        V::Float(x, _, true) if ty == ScalarType::F64 && round(*x, ScalarType::F32) != *x => {
+            return unknown("the precision of literals under a conversion");
+        }
         V::Float(x, ..) if ty.is_float() => V::Float(round(*x, ty), ty, false),
         V::Float(x, ..) if is_int => {
             if (x - x.round()).abs() < NEAR && *x != x.round() {

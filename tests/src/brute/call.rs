@@ -60,7 +60,6 @@ impl Brute<'_> {
                 return built_in(last.as_str(), args.into_iter().map(|it| it.1).collect());
             }
             ([.., kind, last], None) => return self.variant(*kind, *last, args),
-            (_, None) => return unknown("a call"),
         };
         match value {
             V::Closure(e, captured) => {
@@ -86,7 +85,12 @@ impl Brute<'_> {
         }
     }
 
-    fn variant(&mut self, kind: Symbol, which: Symbol, args: Vec<(Option<Symbol>, V)>) -> Result<V> {
+    fn variant(
+        &mut self,
+        kind: Symbol,
+        which: Symbol,
+        args: Vec<(Option<Symbol>, V)>,
+    ) -> Result<V> {
         let types = self.ast.stmt.iter().find_map(|stmt| match &stmt.kind {
             StmtKind::Enum(it) if it.name.sym != kind => None,
             StmtKind::Enum(it) => it.variants.iter().find_map(|variant| match &variant.data {

@@ -102,7 +102,7 @@ impl Gen {
         ];
         let own: Vec<String> = all[self.rng.below(3)..].to_vec();
         let step = self.step(ty, most, &indices, &own);
-        let mut clauses = vec![
+        let mut clauses = [
             format!("let {name}[0, {a} in 0..{m}] = {};", top.text),
             format!("let {name}[{b} in 1..{n}, 0] = {};", side.text),
             format!("let {name}[{i} in 1..{n}, {j} in 1..{m}] = {step};"),

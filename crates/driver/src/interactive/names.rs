@@ -7,16 +7,47 @@ use std::collections::BTreeSet;
 
 /// Names that need no import.
 const BUILT_IN: &[&str] = &[
-    "print", "assert", "len", "shape", "extent", "typeof", "array_append", "sum", "prod", "max", "min",
-    "mean", "any", "all", "argmax", "argmin", "count", "rerank", "reduce", "scan", "append", "rotate",
-    "reverse", "reshape", "filter", "iota", "first", "last", "rest", "init", "take", "drop", "join",
-    "blocks", "unblocks",
+    "print",
+    "assert",
+    "len",
+    "shape",
+    "extent",
+    "typeof",
+    "array_append",
+    "sum",
+    "prod",
+    "max",
+    "min",
+    "mean",
+    "any",
+    "all",
+    "argmax",
+    "argmin",
+    "count",
+    "rerank",
+    "reduce",
+    "scan",
+    "append",
+    "rotate",
+    "reverse",
+    "reshape",
+    "filter",
+    "iota",
+    "first",
+    "last",
+    "rest",
+    "init",
+    "take",
+    "drop",
+    "join",
+    "blocks",
+    "unblocks",
 ];
 
 /// Words of the language that begin something.
 const WORDS: &[&str] = &[
-    "let", "const", "fn", "pub", "use", "mod", "if", "else", "match", "where", "true", "false", "struct",
-    "enum", "try", "catch", "in", "as",
+    "let", "const", "fn", "pub", "use", "mod", "if", "else", "match", "where", "true", "false",
+    "struct", "enum", "try", "catch", "in", "as",
 ];
 
 /// The words that mean something in every program: of the language, built in, and the paths of

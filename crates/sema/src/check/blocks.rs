@@ -131,9 +131,9 @@ impl Cx<'_> {
                 self.quote(base)
             ),
         )
-        .here("nothing is there to take")
+        .here(format!("more than the {have} that are there"))
         .label(base.span, format!("this is `{}`", self.show(&base.ty)))
-        .help("test the extent first: `if extent(…) > 0 { … } else { … }`");
+        .help("take less, or test the extent first: `if extent(…) > 0 { … } else { … }`");
         self.report_at(d);
         false
     }
@@ -179,9 +179,10 @@ impl Cx<'_> {
                     Code::E0414,
                     *at_span,
                     format!(
-                        "{} has {} axes, so there is no axis #{at}",
+                        "{} has {} {}, so there is no axis #{at}",
                         self.quote(base),
-                        axes.len()
+                        axes.len(),
+                        super::index::axes_word(axes.len())
                     ),
                 )
                 .here("no such axis")

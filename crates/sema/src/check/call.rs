@@ -261,6 +261,7 @@ impl Cx<'_> {
         let instance = self.instances.items[at].clone();
         let sizes: Vec<size::Expr> =
             instance.sizes.iter().map(|key| self.size_argument(m, *key)).collect();
+        self.check_assumed(&instance, &sizes, &args, span);
         let ty = match &function.ret {
             Some(ret) => self.result_type(m, ret),
             None => match &instance.ret {
@@ -270,6 +271,71 @@ impl Cx<'_> {
         };
         let kind = ExprKind::Call { func: instance.func, sizes, closure: None, args };
         Expr::new(kind, ty, span)
+    }
+
+    /// Sizes that an unannotated function compares at run time, where this call decides them.
+    fn check_assumed(
+        &mut self,
+        instance: &Instance,
+        sizes: &[size::Expr],
+        args: &[Expr],
+        span: Span,
+    ) {
+        for require in &instance.assumed {
+            let left = self.in_caller(&require.left, instance, sizes, args);
+            let right = self.in_caller(&require.right, instance, sizes, args);
+            let difference = left.sub(&right).as_constant();
+            if difference.is_some_and(|difference| difference != 0) {
+                let name = self.out.funcs[instance.func].name;
+                let (p, q) = (self.show_size(&left), self.show_size(&right));
+                let d = error(
+                    Code::E0411,
+                    span,
+                    format!("`{name}` compares extents that differ in this call, {p} and {q}: {}", require.what),
+                )
+                .here("these arguments do not fit together")
+                .label(require.span, "compared here")
+                .help("pass arrays whose extents agree");
+                self.report_at(d);
+                return;
+            }
+        }
+    }
+
+    /// A size of an instance in the terms of one call, as far as the call decides it.
+    fn in_caller(
+        &self,
+        size: &size::Expr,
+        instance: &Instance,
+        sizes: &[size::Expr],
+        args: &[Expr],
+    ) -> size::Expr {
+        size.substitute(&|atom| self.caller_size(atom, instance, sizes, args))
+    }
+
+    /// What a hidden size, or a parameter's extent or value, is in a call.
+    fn caller_size(
+        &self,
+        atom: size::Atom,
+        instance: &Instance,
+        sizes: &[size::Expr],
+        args: &[Expr],
+    ) -> Option<size::Expr> {
+        match self.out.atoms[atom].def {
+            AtomDef::Extent(var, axis) => {
+                let at = instance.params.iter().position(|param| *param == var)?;
+                Some(args.get(at)?.ty.axes().get(axis)?.size.clone())
+            }
+            AtomDef::Var(var) => {
+                let hidden = &self.out.funcs[instance.func].sizes;
+                if let Some(at) = hidden.iter().position(|size| *size == var) {
+                    return sizes.get(at).cloned();
+                }
+                let at = instance.params.iter().position(|param| *param == var)?;
+                self.to_size(args.get(at)?)
+            }
+            AtomDef::Length(_) | AtomDef::Unknown => None,
+        }
     }
 
     fn size_argument(&mut self, m: &Match, key: SizeKey) -> size::Expr {
@@ -293,28 +359,11 @@ impl Cx<'_> {
         sizes: &[size::Expr],
         args: &[Expr],
     ) -> Type {
-        let params = instance.params.clone();
-        let hidden = self.out.funcs[instance.func].sizes.clone();
-        let replacement = |cx: &Self, atom| -> Option<size::Expr> {
-            match cx.out.atoms[atom].def {
-                AtomDef::Extent(var, axis) => {
-                    let at = params.iter().position(|param| *param == var)?;
-                    Some(args.get(at)?.ty.axes().get(axis)?.size.clone())
-                }
-                AtomDef::Var(var) => {
-                    if let Some(at) = hidden.iter().position(|size| *size == var) {
-                        return sizes.get(at).cloned();
-                    }
-                    let at = params.iter().position(|param| *param == var)?;
-                    cx.to_size(args.get(at)?)
-                }
-                AtomDef::Length(_) | AtomDef::Unknown => None,
-            }
-        };
         self.map_sizes(ret, &mut |cx, size| {
-            let mapped = size.substitute(&|atom| replacement(cx, atom));
+            let mapped = cx.in_caller(&size, instance, sizes, args);
             let foreign = mapped.atoms().into_iter().find(|atom| {
-                let mine = size.mentions(*atom) && replacement(cx, *atom).is_none();
+                let mine = size.mentions(*atom)
+                    && cx.caller_size(*atom, instance, sizes, args).is_none();
                 mine && match cx.out.atoms[*atom].def {
                     AtomDef::Extent(var, _) | AtomDef::Var(var) | AtomDef::Length(var) => {
                         matches!(cx.out.vars[var].place, Place::Local(_))
@@ -719,9 +768,13 @@ impl Cx<'_> {
                 let d = error(
                     Code::E0302,
                     span,
-                    format!("{name} has {} coordinate parameters", declared.len()),
+                    match declared.len() {
+                        0 => format!("{name} takes no coordinates"),
+                        1 => format!("{name} takes one coordinate, `{}`", declared[0].name),
+                        count => format!("{name} takes {count} coordinates"),
+                    },
                 )
-                .here("too many coordinate arguments")
+                .here(format!("{} coordinates", coords.len()))
                 .label(function.header, "declared here")
                 .help("pass at most one coordinate for each parameter in the bracket");
                 self.report_at(d);

@@ -142,7 +142,7 @@ impl Cx<'_> {
             coord.contract && indices.iter().any(same)
         });
         let Some(Coord { name, .. }) = twice else { return false };
-        let carrier = carrier(value, name);
+        let carrier = Self::carrier(value, name);
         let tensor = self.quote(carrier);
         let d = error(
             Code::E0312,
@@ -151,9 +151,9 @@ impl Cx<'_> {
         )
         .here(format!("an array along `{name}`"))
         .note(format!("the result would have `{name}` on two axes"));
-        let d = match &*carrier.kind {
-            ExprKind::Var(_) if carrier.ty.rank() == 1 => d.fix(
-                format!("read it at `{name}`: `{}[{name}]`", tensor.trim_matches('`')),
+        let d = match self.show_name(carrier) {
+            Some(tensor) if carrier.ty.rank() == 1 => d.fix(
+                format!("read it at `{name}`: `{tensor}[{name}]`"),
                 carrier.span.end(),
                 format!("[{name}]"),
             ),
@@ -200,6 +200,10 @@ impl Cx<'_> {
                 )
                 .here("free here, and not among the declared coordinates")
                 .help(format!("reduce over it, `sum[{name}](…)`, or declare it in the result"));
+                let d = match self.indices[*index].ground.and_then(|ground| ground.tensor) {
+                    Some(tensor) => d.note(format!("`{name}` is a coordinate of `{tensor}`")),
+                    None => d,
+                };
                 self.report_at(d);
                 return None;
             }
@@ -229,25 +233,35 @@ impl Cx<'_> {
         }
         Some(ordered)
     }
+
+    /// The innermost part of a value that carries a coordinate.
+    fn carrier(value: &Expr, name: Symbol) -> &Expr {
+        match &*value.kind {
+            ExprKind::Var(_) => return value,
+            ExprKind::Index { .. } if carried_at(value, name).is_some() => return value,
+            ExprKind::Index { base, indices } => {
+                // A read as it is written no longer carries it; one that an operator on whole
+                // arrays made does.
+                let at = carried_at(base, name).and_then(|at| indices.get(at));
+                let written = at.is_none_or(|index| index.value.span.lo >= base.span.hi);
+                return if written { value } else { Self::carrier(base, name) };
+            }
+            // What stands before the value is not part of it.
+            ExprKind::Block { value, .. } => return Self::carrier(value, name),
+            _ => {}
+        }
+        let mut inner = None;
+        each_child(value, &mut |child| {
+            if inner.is_none() {
+                let part = Self::carrier(child, name);
+                inner = carried_at(part, name).map(|_| part);
+            }
+        });
+        inner.unwrap_or(value)
+    }
 }
 
-/// The innermost part of a value that carries a coordinate.
-fn carrier(value: &Expr, name: Symbol) -> &Expr {
-    let carries = |e: &Expr| {
-        e.ty.axes().iter().any(|axis| axis.coord.is_some_and(|coord| coord.name == name))
-    };
-    match &*value.kind {
-        ExprKind::Index { .. } | ExprKind::Var(_) => return value,
-        // What stands before the value is not part of it.
-        ExprKind::Block { value, .. } => return carrier(value, name),
-        _ => {}
-    }
-    let mut inner = None;
-    each_child(value, &mut |child| {
-        if inner.is_none() {
-            let part = carrier(child, name);
-            inner = carries(part).then_some(part);
-        }
-    });
-    inner.unwrap_or(value)
+/// The axis along which a value carries a coordinate.
+fn carried_at(e: &Expr, name: Symbol) -> Option<usize> {
+    e.ty.axes().iter().position(|axis| axis.coord.is_some_and(|coord| coord.name == name))
 }

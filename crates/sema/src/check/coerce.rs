@@ -112,6 +112,7 @@ impl Cx<'_> {
     ) {
         self.f.facts.eq(&left, &right);
         let require = Require { left, right, what, span };
+        self.f.assumed.push(require.clone());
         self.emit(ein_ir::tensor::Stmt { kind: StmtKind::Require(require), span });
     }
 

@@ -122,6 +122,7 @@ impl<'a> Cx<'a> {
             params: Vec::new(),
             captures: Vec::new(),
             sizes: Vec::new(),
+            assumed: Vec::new(),
             called_itself: false,
             done: false,
         });
@@ -177,6 +178,7 @@ impl<'a> Cx<'a> {
         if instance.ret.is_none() || !instance.called_itself {
             instance.ret = Some(ty.clone());
         }
+        instance.assumed = frame.assumed;
         let func = &mut self.out.funcs[instance.func];
         func.params = instance.params.clone();
         func.captures = instance.captures.clone();
@@ -357,8 +359,9 @@ impl<'a> Cx<'a> {
             return value;
         }
         for (position, dim) in dims.iter().enumerate() {
-            let DimKind::Coord { name, extent: None, .. } = &dim.kind else { continue };
-            let declared = self.f.coord_sizes.get(&name.sym).cloned().or_else(|| {
+            let DimKind::Coord { name, extent: None, over } = &dim.kind else { continue };
+            let root = over.unwrap_or(*name).sym;
+            let declared = self.f.coord_sizes.get(&root).cloned().or_else(|| {
                 self.f
                     .signature_packs
                     .values()
@@ -483,10 +486,11 @@ pub(super) fn unstated_coords(function: &Function) -> Vec<Name> {
             continue;
         };
         for dim in dims {
-            if let DimKind::Coord { name, extent: None, .. } = &dim.kind
-                && !names.iter().any(|known| known.sym == name.sym)
-            {
-                names.push(*name);
+            let DimKind::Coord { name, extent: None, over } = &dim.kind else { continue };
+            // Roles of one coordinate have one extent.
+            let name = over.unwrap_or(*name);
+            if !names.iter().any(|known| known.sym == name.sym) {
+                names.push(name);
             }
         }
     }

@@ -678,6 +678,7 @@ impl Cx<'_> {
     }
 }
 
-fn axes_word(rank: usize) -> &'static str {
+/// `axis` or `axes`.
+pub(super) fn axes_word(rank: usize) -> &'static str {
     if rank == 1 { "axis" } else { "axes" }
 }

@@ -49,6 +49,9 @@ pub(super) struct Instance {
     pub captures: Vec<VarId>,
     /// What the hidden size parameters stand for, in order.
     pub sizes: Vec<SizeKey>,
+    /// Sizes that it compares at run time, over its own variables: a call that is known to break
+    /// one is refused.
+    pub assumed: Vec<ein_ir::tensor::Require>,
     /// Whether it called itself before its result was known.
     pub called_itself: bool,
     pub done: bool,

@@ -269,6 +269,7 @@ impl Cx<'_> {
                         format!("{function} can split the axes of this argument in more than one way"),
                     )
                     .here(format!("this is `{}`", self.show(&arg.ty)))
+                    .note(format!("candidates are {}", self.show_coords(arg.ty.axes())))
                     .help("name the coordinate in the call's bracket, and give the argument that coordinate");
                     self.report_at(d);
                     return None;
@@ -385,14 +386,17 @@ impl Cx<'_> {
                 }
                 DimKind::Unknown => (None, None),
                 DimKind::Size(e) => (None, Some(*e)),
-                DimKind::Coord { name, extent, .. } => (Some(*name), *extent),
+                DimKind::Coord { name, extent, over } => {
+                    (Some((*name, over.unwrap_or(*name).sym)), *extent)
+                }
             };
             let at = *cursor.next()?;
             let axis = arg.ty.axes().get(at)?.clone();
-            if let Some(name) = name {
+            if let Some((name, root)) = name {
                 self.bind_coord(m, name, axis.coord, arg, at, param)?;
                 if extent.is_none() {
-                    match m.coord_sizes.get(&name.sym) {
+                    // Roles of one coordinate have one extent.
+                    match m.coord_sizes.get(&root) {
                         Some(known) => m.equations.push(Equation {
                             pattern: known.clone(),
                             actual: axis.size.clone(),
@@ -401,7 +405,7 @@ impl Cx<'_> {
                             span: arg.span,
                         }),
                         None => {
-                            m.coord_sizes.insert(name.sym, axis.size.clone());
+                            m.coord_sizes.insert(root, axis.size.clone());
                         }
                     }
                 }
@@ -742,7 +746,7 @@ impl Cx<'_> {
                         DimKind::Coord { name, extent, over } => {
                             let size = match extent {
                                 Some(e) => self.result_size(m, *e),
-                                None => match m.coord_sizes.get(&name.sym) {
+                                None => match m.coord_sizes.get(&over.unwrap_or(*name).sym) {
                                     Some(size) => size.clone(),
                                     None => self.unknown_size(true),
                                 },

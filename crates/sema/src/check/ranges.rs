@@ -302,6 +302,7 @@ impl Cx<'_> {
                         what,
                         span: other.span,
                     };
+                    self.f.assumed.push(require.clone());
                     requires.push((var, require));
                     // A constant says more than an unknown.
                     if other.extent.as_constant().is_some() {
@@ -443,6 +444,11 @@ impl Cx<'_> {
             .help(format!(
                 "leave `{name}` out, or repeat the value on purpose: `{name} in 0..extent({name})`"
             ));
+            let owner = self.f.extents.iter().find(|it| it.name == name && it.contract);
+            let d = match owner {
+                Some(it) => d.label(it.span, format!("`{name}` is a coordinate of `{}`", it.owner)),
+                None => d,
+            };
             self.report_at(d);
             return;
         }

@@ -226,11 +226,42 @@ impl Cx<'_> {
         }
     }
 
-    /// A call of a closure on checked arguments.
+    /// A call of a closure on checked arguments, lifted over what they have beyond the cells that
+    /// its parameters declare.
     fn call_closure(&mut self, closure: ExprId, callee: Expr, args: Vec<Expr>, span: Span) -> Expr {
         if args.iter().any(|arg| arg.ty.has_error()) {
             return Expr::error(span);
         }
+        let hir = self.hir;
+        let H::Closure { params, .. } = &hir.exprs[closure].kind else { return Expr::error(span) };
+        let cells: Vec<super::matching::Cell> = params
+            .iter()
+            .zip(&args)
+            .map(|(param, arg)| {
+                let rank = arg.ty.rank();
+                let cell = param.ty.as_ref().and_then(cell_rank).unwrap_or(rank).min(rank);
+                super::matching::Cell {
+                    frame: (0..rank - cell).collect(),
+                    cell: (rank - cell..rank).collect(),
+                }
+            })
+            .collect();
+        if cells.iter().all(|cell| cell.frame.is_empty()) {
+            return self.call_closure_cells(closure, callee, args, span);
+        }
+        let callee = self.atomise(callee);
+        self.lift(Symbol::intern("closure"), args, &cells, span, |cx, args| {
+            cx.call_closure_cells(closure, callee, args, span)
+        })
+    }
+
+    fn call_closure_cells(
+        &mut self,
+        closure: ExprId,
+        callee: Expr,
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
         let args: Vec<Expr> = args.into_iter().map(|arg| self.settle_expr(arg)).collect();
         let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();
         let captures = match &callee.ty {
@@ -430,5 +461,17 @@ impl Cx<'_> {
             cx.apply_template(id, callee, args, span)
         });
         Some(at)
+    }
+}
+
+/// The rank of the cells that a declared type takes; `None` if it takes the whole argument.
+fn cell_rank(ty: &hir::Type) -> Option<usize> {
+    match &ty.kind {
+        hir::TypeKind::Scalar(_) | hir::TypeKind::Str => Some(0),
+        hir::TypeKind::Array { dims, .. } => {
+            let packs = dims.iter().any(|dim| matches!(dim.kind, hir::DimKind::Pack(_)));
+            (!packs).then_some(dims.len())
+        }
+        _ => None,
     }
 }

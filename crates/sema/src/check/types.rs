@@ -63,7 +63,7 @@ impl Cx<'_> {
                 DimKind::Coord { name, extent, over } => {
                     let size = match extent {
                         Some(e) => self.size_value(*e),
-                        None => match self.f.coord_sizes.get(&name.sym) {
+                        None => match self.f.coord_sizes.get(&over.unwrap_or(*name).sym) {
                             Some(size) => size.clone(),
                             None => self.unknown_size(true),
                         },

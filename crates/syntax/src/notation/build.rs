@@ -67,7 +67,7 @@ impl Builder {
     }
 
     /// The value as floats; literals are written as such.
-    pub(crate) fn to_float(&mut self, value: ExprId) -> ExprId {
+    pub(crate) fn floats(&mut self, value: ExprId) -> ExprId {
         let span = self.ast.expr[value].span;
         if let Some(number) = self.literal(value) {
             return self.float(&format!("{number}.0"), span);
@@ -76,7 +76,7 @@ impl Builder {
             && self.is_literal(value)
         {
             let items = items.clone();
-            let items = items.into_iter().map(|it| self.to_float(it)).collect();
+            let items = items.into_iter().map(|it| self.floats(it)).collect();
             return self.expr(ExprKind::Array(items), span);
         }
         let ty = self.scalar(Elem::Float, span);

@@ -62,19 +62,35 @@ impl Parser<'_> {
             return Ok(body);
         }
         let mut items = Vec::new();
-        loop {
-            if self.kind().is_name() && self.ahead(1) == TokenKind::Eq {
+        let mut otherwise = None;
+        while otherwise.is_none() {
+            let name = if self.kind().is_name() && self.ahead(1) == TokenKind::Eq {
                 let name = self.take_name();
                 self.bump();
-                items.push(WhereItem::Binding(name, self.expression()?));
+                Some(name)
             } else {
-                items.push(WhereItem::Guard(self.expression()?));
+                None
+            };
+            let at = self.lo();
+            let mut value = self.expression()?;
+            // After `(x |> f)` the pipeline is over: the `else` is that of the `where`.
+            if let ExprKind::OrElse(inner, other) = self.ast.expr[value].kind
+                && matches!(self.ast.expr[inner].kind, ExprKind::Pipe(PipeOp::Plain, ..))
+                && self.ast.expr[inner].span.lo > at
+            {
+                (value, otherwise) = (inner, Some(other));
             }
+            items.push(match name {
+                Some(name) => WhereItem::Binding(name, value),
+                None => WhereItem::Guard(value),
+            });
             if !self.eat(TokenKind::Comma) || !self.kind().starts_expr() {
                 break;
             }
         }
-        let otherwise = if self.eat(TokenKind::Else) { Some(self.expression()?) } else { None };
+        if otherwise.is_none() && self.eat(TokenKind::Else) {
+            otherwise = Some(self.expression()?);
+        }
         self.expr(ExprKind::Where { body, items, otherwise }, lo)
     }
 

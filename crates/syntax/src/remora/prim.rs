@@ -229,7 +229,7 @@ impl Translator {
     }
 
     pub(super) fn as_float(&mut self, value: Array) -> Array {
-        let code = self.b.to_float(value.code);
+        let code = self.b.floats(value.code);
         let ty = Ty { elem: Elem::Float, shape: value.ty.shape };
         Array { code, ty, items: None }
     }

@@ -360,8 +360,7 @@ impl<'a> Parser<'a, '_> {
 
     fn bindings(&mut self) -> Kind {
         let mut out = Vec::new();
-        loop {
-            let Some(name) = self.name() else { break };
+        while let Some(name) = self.name() {
             self.expect("=");
             out.push((name, self.expr()));
             if !self.eat(",") {

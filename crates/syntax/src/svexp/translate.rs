@@ -192,7 +192,7 @@ impl Translator<'_> {
             return value;
         }
         let code = self.written(&value, span);
-        let code = self.b.to_float(code);
+        let code = self.b.floats(code);
         Val { code: Code::Plain(code), elem, ..value }
     }
 

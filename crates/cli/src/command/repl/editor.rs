@@ -67,7 +67,8 @@ impl Editor {
 
 /// Where history is kept: the cache directory of the user.
 fn history_file() -> Option<PathBuf> {
-    let directory = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let directory =
+        |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let cache = directory("XDG_CACHE_HOME")
         .or_else(|| directory("LOCALAPPDATA"))
         .or_else(|| directory("HOME").map(|home| home.join(".cache")))?;
