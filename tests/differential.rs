@@ -47,7 +47,7 @@ fn generated_programs_mean_the_same_twice() {
                         return;
                     }
                     let verdict = compare(&generate::program(seed).join("\n"));
-                    let mut tally = tally.lock().unwrap();
+                    let mut tally = tally.lock().expect("no worker panics with the lock");
                     match verdict {
                         Verdict::Same => tally.same += 1,
                         Verdict::BothFail => tally.both_fail += 1,
@@ -58,10 +58,13 @@ fn generated_programs_mean_the_same_twice() {
                     }
                 }
             };
-            std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work).unwrap();
+            std::thread::Builder::new()
+                .stack_size(64 << 20)
+                .spawn_scoped(scope, work)
+                .expect("a test may start threads");
         }
     });
-    let mut tally = tally.into_inner().unwrap();
+    let mut tally = tally.into_inner().expect("no worker panics with the lock");
     tally.different.sort_unstable();
     let undecided: usize = tally.undecided.values().map(Vec::len).sum();
     println!(

@@ -48,8 +48,7 @@ pub fn model_program(lines: usize) -> String {
             0 => "tokens".to_owned(),
             _ => format!("out_{}", layer - 1),
         };
-        let one =
-            MODEL_LAYER.replace("LAYER", &layer.to_string()).replace("BEFORE", &before);
+        let one = MODEL_LAYER.replace("LAYER", &layer.to_string()).replace("BEFORE", &before);
         written += one.lines().count();
         text.push_str(&one);
         layer += 1;

@@ -96,7 +96,9 @@ fn runs(_: &Path, section: &Section) -> Result<(), String> {
     if printed == expected {
         return Ok(());
     }
-    Err(format!("it does not print what its comments say\n\nexpected:\n{expected}\nfound:\n{printed}"))
+    Err(format!(
+        "it does not print what its comments say\n\nexpected:\n{expected}\nfound:\n{printed}"
+    ))
 }
 
 /// Whether exactly what the comments of a program say was reported.

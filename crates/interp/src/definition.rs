@@ -148,7 +148,9 @@ impl<'p> Machine<'p> {
         let shape = outer.clone();
         let (name, span) = (tensor.name, e.span);
         // Points without elements cost nothing, but they are counted.
-        if let Err(error) = self.options.memory.check(ScalarType::Bool, &outer) {
+        if let Err(error) =
+            self.options.memory.check(elem.scalar().unwrap_or(ScalarType::Bool), &outer)
+        {
             return Err(self.out_of_memory(error, name, &outer, span));
         }
         let axes = e.ty.axes();

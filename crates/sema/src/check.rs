@@ -123,7 +123,7 @@ struct Cx<'a> {
     /// Parameters that must not broadcast.
     no_broadcast: FxHashSet<VarId>,
     /// Variables that hold inputs.
-    input_vars: Vec<VarId>,
+    input_vars: FxHashSet<VarId>,
     /// Roles that types declare, each with its coordinate.
     declared_roles: FxHashSet<(Symbol, Symbol)>,
     /// The coordinate that the (elements of the) value of a variable address.
@@ -267,7 +267,7 @@ impl<'a> Cx<'a> {
             check_library: false,
             inputs,
             no_broadcast: FxHashSet::default(),
-            input_vars: Vec::new(),
+            input_vars: FxHashSet::default(),
             declared_roles: FxHashSet::default(),
             addresses: FxHashMap::default(),
             bindings: Vec::new(),

@@ -9,8 +9,8 @@
 //! * **One arena**: all expressions of all modules lie in [`Program::exprs`].
 
 use ein_base::{FileId, IndexVec, Name, Span, Symbol, id};
-use ein_scalar::{BinaryOp as ScalarBinary, ScalarType, UnaryOp as ScalarUnary};
 pub use ein_ir::tensor::{IoOp, ReduceOp};
+use ein_scalar::{BinaryOp as ScalarBinary, ScalarType, UnaryOp as ScalarUnary};
 pub use ein_syntax::ast::{Align, BinaryOp, FormatSpec, UnaryOp};
 
 id!(

@@ -75,10 +75,10 @@ fn long_lines() {
 ",
     );
     check(
-        "let x = some_value |> a_function_with_a_long_name(argument) |> another_function_with_a_long_name else 0.0;",
+        "let x = some_value |> a_function_with_a_long_name(argument) ?> another_function_with_a_long_name else 0.0;",
         "let x = some_value
     |> a_function_with_a_long_name(argument)
-    |> another_function_with_a_long_name
+    ?> another_function_with_a_long_name
     else 0.0;
 ",
     );

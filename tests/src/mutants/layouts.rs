@@ -102,8 +102,8 @@ impl Scope {
         self.functions.push((name, signature));
     }
 
-    /// How many names are bound.
-    pub fn len(&self) -> usize {
+    /// How many names are bound: what `truncate` goes back to.
+    pub fn depth(&self) -> usize {
         self.tensors.len()
     }
 

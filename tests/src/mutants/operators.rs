@@ -128,7 +128,7 @@ impl<'a> Maker<'a> {
                 self.expr(it.value, &place);
             }
             StmtKind::Fn(function) => {
-                let outer = self.scope.len();
+                let outer = self.scope.depth();
                 for param in &function.params {
                     if let Some(name) = param_name(ast, param) {
                         self.scope.bind(name, param.ty.and_then(|ty| of_type(ast, ty)));

@@ -1,9 +1,7 @@
 //! Walking over syntax trees.
 
 use ein_base::Symbol;
-use ein_syntax::ast::{
-    Ast, BinaryOp, CompClause, ExprId, ExprKind, SlotKind, StrPart, WhereItem,
-};
+use ein_syntax::ast::{Ast, BinaryOp, CompClause, ExprId, ExprKind, SlotKind, StrPart, WhereItem};
 
 /// The reductions of the language.
 const REDUCTIONS: &[&str] =

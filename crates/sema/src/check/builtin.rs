@@ -50,9 +50,7 @@ impl Cx<'_> {
                 let (x, y) = self.two_numbers(a, b, want);
                 self.scalar_binary(op, x, y, span)
             }
-            Builtin::Reduction(op @ (ReduceOp::Max | ReduceOp::Min))
-                if args.len() == 2 =>
-            {
+            Builtin::Reduction(op @ (ReduceOp::Max | ReduceOp::Min)) if args.len() == 2 => {
                 let (x, y) = self.two_numbers(args[0].value, args[1].value, want);
                 let op = match op {
                     ReduceOp::Max => BinaryOp::Max,
@@ -111,9 +109,7 @@ impl Cx<'_> {
                 Err(e) => e,
             },
             Builtin::ArrayAppend => self.array_append(args, span),
-            Builtin::Reduction(op) => {
-                self.whole_reduction(op, args, span)
-            }
+            Builtin::Reduction(op) => self.whole_reduction(op, args, span),
             Builtin::Reduce | Builtin::Scan => self.fold_array(builtin, args, span),
             Builtin::Append => match <[Expr; 2]>::try_from(args) {
                 Ok([a, b]) => self.join(&[CoordArg::Axis(0, span)], a, b, span),

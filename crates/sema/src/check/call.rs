@@ -291,7 +291,10 @@ impl Cx<'_> {
                 let d = error(
                     Code::E0411,
                     span,
-                    format!("`{name}` compares extents that differ in this call, {p} and {q}: {}", require.what),
+                    format!(
+                        "`{name}` compares extents that differ in this call, {p} and {q}: {}",
+                        require.what
+                    ),
                 )
                 .here("these arguments do not fit together")
                 .label(require.span, "compared here")
@@ -362,8 +365,8 @@ impl Cx<'_> {
         self.map_sizes(ret, &mut |cx, size| {
             let mapped = cx.in_caller(&size, instance, sizes, args);
             let foreign = mapped.atoms().into_iter().find(|atom| {
-                let mine = size.mentions(*atom)
-                    && cx.caller_size(*atom, instance, sizes, args).is_none();
+                let mine =
+                    size.mentions(*atom) && cx.caller_size(*atom, instance, sizes, args).is_none();
                 mine && match cx.out.atoms[*atom].def {
                     AtomDef::Extent(var, _) | AtomDef::Var(var) | AtomDef::Length(var) => {
                         matches!(cx.out.vars[var].place, Place::Local(_))

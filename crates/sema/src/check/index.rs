@@ -428,9 +428,10 @@ impl Cx<'_> {
                 }
             }
             None if coord.contract => {
-                if !self.check_computed(base, position, coord, value) {
-                    self.f.computed.push((base.clone(), position, coord, value.clone()));
-                }
+                let wrong = self.check_computed(base, position, coord, value);
+                // What its variables run along may be known only later.
+                let again = (base.clone(), position, coord, value.clone());
+                self.f.computed.extend((!wrong).then_some(again));
             }
             None => {}
         }
@@ -499,13 +500,7 @@ impl Cx<'_> {
     /// A computed index must not come from another axis of the same tensor, and if its value is
     /// known to address a coordinate, it must be this one.
     /// Says whether something was wrong.
-    fn check_computed(
-        &mut self,
-        base: &Expr,
-        position: usize,
-        coord: Coord,
-        value: &Expr,
-    ) -> bool {
+    fn check_computed(&mut self, base: &Expr, position: usize, coord: Coord, value: &Expr) -> bool {
         if let Some(address) = self.address_of(value)
             && address != coord.root()
             && address != coord.name

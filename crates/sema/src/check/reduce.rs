@@ -4,7 +4,9 @@ use super::{Binding, Cx, Declared, IndexId, error};
 use crate::hir::{self, Domain, ExprId, ExprKind as H, WhereItem};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{Axis, Binder, Bounds, Expr, ExprKind, Item, Reduce, ReduceOp, StmtKind, Type};
+use ein_ir::tensor::{
+    Axis, Binder, Bounds, Expr, ExprKind, Item, Reduce, ReduceOp, StmtKind, Type,
+};
 use ein_scalar::{Scalar, ScalarType};
 
 /// An index of a reduction or a slot on the left, after its domain was checked.

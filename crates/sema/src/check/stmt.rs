@@ -144,7 +144,7 @@ impl Cx<'_> {
                 let what = format!("input `{name}`");
                 let value = Expr::new(ExprKind::Assert { value: raw, extents, what }, ty, span);
                 let var = self.bind(Symbol::intern(super::TEMPORARY), value);
-                self.input_vars.push(var);
+                self.input_vars.insert(var);
                 let value = self.var_expr(var, span);
                 self.adopt(value, dims, &format!("the annotation of `{name}`"))
             }
@@ -439,7 +439,7 @@ impl Cx<'_> {
         self.size_variable(var, Some(&value), external || self.comes_from_outside(&value));
         self.note_address(var, &value);
         if self.is_input_expr(&value) {
-            self.input_vars.push(var);
+            self.input_vars.insert(var);
         }
         self.emit(Stmt { kind: StmtKind::Let(var, value), span });
         self.declare(local, var, &ty);
@@ -465,6 +465,17 @@ impl Cx<'_> {
     pub(super) fn declare_extents(&mut self, owner: Symbol, span: Span, ty: &Type) {
         for axis in ty.axes() {
             if let Some(coord) = axis.coord {
+                // One value speaks for all that agree with it, so that a long program does not
+                // have a long list.
+                let known = self.f.extents.iter().any(|it| {
+                    it.name == coord.name
+                        && it.over == coord.over
+                        && it.contract == coord.contract
+                        && it.size == axis.size
+                });
+                if known {
+                    continue;
+                }
                 self.f.extents.push(CoordExtent {
                     name: coord.name,
                     over: coord.over,

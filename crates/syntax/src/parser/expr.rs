@@ -62,8 +62,7 @@ impl Parser<'_> {
             return Ok(body);
         }
         let mut items = Vec::new();
-        let mut otherwise = None;
-        while otherwise.is_none() {
+        loop {
             let name = if self.kind().is_name() && self.ahead(1) == TokenKind::Eq {
                 let name = self.take_name();
                 self.bump();
@@ -71,15 +70,7 @@ impl Parser<'_> {
             } else {
                 None
             };
-            let at = self.lo();
-            let mut value = self.expression()?;
-            // After `(x |> f)` the pipeline is over: the `else` is that of the `where`.
-            if let ExprKind::OrElse(inner, other) = self.ast.expr[value].kind
-                && matches!(self.ast.expr[inner].kind, ExprKind::Pipe(PipeOp::Plain, ..))
-                && self.ast.expr[inner].span.lo > at
-            {
-                (value, otherwise) = (inner, Some(other));
-            }
+            let value = self.expression()?;
             items.push(match name {
                 Some(name) => WhereItem::Binding(name, value),
                 None => WhereItem::Guard(value),
@@ -88,9 +79,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        if otherwise.is_none() && self.eat(TokenKind::Else) {
-            otherwise = Some(self.expression()?);
-        }
+        let otherwise = if self.eat(TokenKind::Else) { Some(self.expression()?) } else { None };
         self.expr(ExprKind::Where { body, items, otherwise }, lo)
     }
 
@@ -128,11 +117,15 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether `else` after this expression gives its value otherwise.
+    /// Whether `else` after this expression gives its value otherwise. A plain `|>` always has a
+    /// value: an `else` after it belongs to the `where` around it.
     fn may_fail(&self, expr: ExprId) -> bool {
         matches!(
             self.ast.expr[expr].kind,
-            ExprKind::Pipe(..) | ExprKind::OrElse(..) | ExprKind::Catch { .. } | ExprKind::Try(_)
+            ExprKind::Pipe(PipeOp::Option | PipeOp::Result, ..)
+                | ExprKind::OrElse(..)
+                | ExprKind::Catch { .. }
+                | ExprKind::Try(_)
         )
     }
 

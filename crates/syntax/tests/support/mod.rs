@@ -839,13 +839,16 @@ impl Gen {
             }
             23 => {
                 self.operand(d, 2);
+                let mut plain = true;
                 for _ in 0..1 + self.rng.below(2) {
                     let op = self.rng.pick(&["|>", "?>", "!>"]).to_string();
+                    plain = op == "|>";
                     self.out.push(op);
                     self.operand(d, 2);
                 }
                 match self.rng.below(3) {
                     0 => {}
+                    1 if plain => {}
                     1 => {
                         self.t("else");
                         self.operand(d, 2);
