@@ -525,6 +525,20 @@ pub enum ReduceOp {
 }
 
 impl ReduceOp {
+    /// Every reduction.
+    pub const ALL: [ReduceOp; 10] = [
+        ReduceOp::Sum,
+        ReduceOp::Prod,
+        ReduceOp::Max,
+        ReduceOp::Min,
+        ReduceOp::Mean,
+        ReduceOp::Any,
+        ReduceOp::All,
+        ReduceOp::Argmax,
+        ReduceOp::Argmin,
+        ReduceOp::Count,
+    ];
+
     /// Its name in the language.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -681,6 +695,30 @@ pub enum IoOp {
     ReadFile,
     WriteFile,
     AppendFile,
+}
+
+impl IoOp {
+    /// Every file function with its name in the library and in the text form.
+    pub const NAMES: [(&str, IoOp); 18] = [
+        ("load_npy", IoOp::LoadNpy),
+        ("save_npy", IoOp::SaveNpy),
+        ("current_dir", IoOp::CurrentDir),
+        ("script_dir", IoOp::ScriptDir),
+        ("file_exists", IoOp::FileExists),
+        ("is_file", IoOp::IsFile),
+        ("is_dir", IoOp::IsDir),
+        ("file_size", IoOp::FileSize),
+        ("list_dir", IoOp::ListDir),
+        ("absolute_path", IoOp::AbsolutePath),
+        ("create_dir", IoOp::CreateDir),
+        ("remove_dir", IoOp::RemoveDir),
+        ("delete_file", IoOp::DeleteFile),
+        ("copy_file", IoOp::CopyFile),
+        ("move_file", IoOp::MoveFile),
+        ("read_file", IoOp::ReadFile),
+        ("write_file", IoOp::WriteFile),
+        ("append_file", IoOp::AppendFile),
+    ];
 }
 
 impl Expr {

@@ -26,35 +26,14 @@ pub(super) const HOST: [(&str, HostOp); 18] = [
     ("merge_closures", HostOp::MergeClosures),
 ];
 
-/// The file functions.
-pub(super) const IO: [(&str, IoOp); 18] = [
-    ("load_npy", IoOp::LoadNpy),
-    ("save_npy", IoOp::SaveNpy),
-    ("current_dir", IoOp::CurrentDir),
-    ("script_dir", IoOp::ScriptDir),
-    ("file_exists", IoOp::FileExists),
-    ("is_file", IoOp::IsFile),
-    ("is_dir", IoOp::IsDir),
-    ("file_size", IoOp::FileSize),
-    ("list_dir", IoOp::ListDir),
-    ("absolute_path", IoOp::AbsolutePath),
-    ("create_dir", IoOp::CreateDir),
-    ("remove_dir", IoOp::RemoveDir),
-    ("delete_file", IoOp::DeleteFile),
-    ("copy_file", IoOp::CopyFile),
-    ("move_file", IoOp::MoveFile),
-    ("read_file", IoOp::ReadFile),
-    ("write_file", IoOp::WriteFile),
-    ("append_file", IoOp::AppendFile),
-];
-
 /// The name of an operation of the run-time library, without what it carries.
 pub(super) fn host_name(op: &HostOp) -> String {
     match op {
         HostOp::Format(_) => "format".into(),
         HostOp::Input(_) => "input".into(),
         HostOp::Io(io) => {
-            let name = IO.iter().find(|(_, other)| other == io).map_or("?", |(name, _)| name);
+            let name =
+                IoOp::NAMES.iter().find(|(_, other)| other == io).map_or("?", |(name, _)| name);
             format!("io.{name}")
         }
         HostOp::Print

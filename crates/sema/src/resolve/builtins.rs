@@ -14,19 +14,6 @@ pub(super) enum Known {
     Extent,
 }
 
-const REDUCTIONS: &[ReduceOp] = &[
-    ReduceOp::Sum,
-    ReduceOp::Prod,
-    ReduceOp::Max,
-    ReduceOp::Min,
-    ReduceOp::Mean,
-    ReduceOp::Any,
-    ReduceOp::All,
-    ReduceOp::Argmax,
-    ReduceOp::Argmin,
-    ReduceOp::Count,
-];
-
 const FUNCTIONS: &[(&str, Builtin)] = &[
     ("print", Builtin::Print),
     ("assert", Builtin::Assert),
@@ -56,27 +43,6 @@ const FUNCTIONS: &[(&str, Builtin)] = &[
     ("jvp", Builtin::Jvp),
     ("vjp", Builtin::Vjp),
     ("hessian", Builtin::Hessian),
-];
-
-const IO: &[(&str, IoOp)] = &[
-    ("load_npy", IoOp::LoadNpy),
-    ("save_npy", IoOp::SaveNpy),
-    ("current_dir", IoOp::CurrentDir),
-    ("script_dir", IoOp::ScriptDir),
-    ("file_exists", IoOp::FileExists),
-    ("is_file", IoOp::IsFile),
-    ("is_dir", IoOp::IsDir),
-    ("file_size", IoOp::FileSize),
-    ("list_dir", IoOp::ListDir),
-    ("absolute_path", IoOp::AbsolutePath),
-    ("create_dir", IoOp::CreateDir),
-    ("remove_dir", IoOp::RemoveDir),
-    ("delete_file", IoOp::DeleteFile),
-    ("copy_file", IoOp::CopyFile),
-    ("move_file", IoOp::MoveFile),
-    ("read_file", IoOp::ReadFile),
-    ("write_file", IoOp::WriteFile),
-    ("append_file", IoOp::AppendFile),
 ];
 
 /// Tables of the built-in names, and the words that paths treat specially.
@@ -120,7 +86,7 @@ impl Builtins {
             FUNCTIONS
                 .iter()
                 .map(|(name, builtin)| (Symbol::intern(name), Known::Builtin(*builtin)))
-                .chain(REDUCTIONS.iter().map(|op| {
+                .chain(ReduceOp::ALL.iter().map(|op| {
                     (Symbol::intern(op.as_str()), Known::Builtin(Builtin::Reduction(*op)))
                 }))
                 .chain([(Symbol::intern("extent"), Known::Extent)])
@@ -131,7 +97,7 @@ impl Builtins {
             .iter()
             .map(|op| (Symbol::intern(op.as_str()), Builtin::Binary(*op)))
             .chain(UnaryOp::ALL.iter().map(|op| (Symbol::intern(op.as_str()), Builtin::Unary(*op))))
-            .chain(IO.iter().map(|(name, io)| (Symbol::intern(name), Builtin::Io(*io))))
+            .chain(IoOp::NAMES.iter().map(|(name, io)| (Symbol::intern(name), Builtin::Io(*io))))
             .collect();
         Self {
             function_names: functions.iter().map(|(name, _)| *name).collect(),

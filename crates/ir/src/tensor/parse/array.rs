@@ -10,20 +10,6 @@ use crate::tensor::{
 };
 use ein_base::Symbol;
 
-/// Every reduction.
-const REDUCTIONS: [ReduceOp; 10] = [
-    ReduceOp::Sum,
-    ReduceOp::Prod,
-    ReduceOp::Max,
-    ReduceOp::Min,
-    ReduceOp::Mean,
-    ReduceOp::Any,
-    ReduceOp::All,
-    ReduceOp::Argmax,
-    ReduceOp::Argmin,
-    ReduceOp::Count,
-];
-
 impl Parser {
     /// `def name shape(…) … : T { clauses }`
     pub(super) fn definition(&mut self) -> Result<Node> {
@@ -124,7 +110,7 @@ impl Parser {
 
     /// `sum[k: 0..n where …](e)`
     pub(super) fn reduction(&mut self, word: &str) -> Result<Node> {
-        let Some(op) = REDUCTIONS.into_iter().find(|op| op.as_str() == word) else {
+        let Some(op) = ReduceOp::ALL.into_iter().find(|op| op.as_str() == word) else {
             return self.expected("a reduction");
         };
         self.at += 1;

@@ -2,8 +2,9 @@
 
 use super::expr::Node;
 use super::{Parser, Result};
+use crate::tensor::IoOp;
 use crate::tensor::lex::Token;
-use crate::tensor::names::{HOST, IO};
+use crate::tensor::names::HOST;
 use crate::tensor::{Arm, CompClause, Derivative, Expr, ExprKind, HostOp};
 use ein_base::Symbol;
 use ein_scalar::{Align, BinaryOp, Spec, UnaryOp};
@@ -278,7 +279,7 @@ impl Parser {
             "io" => {
                 self.sign(".")?;
                 let name = self.name()?;
-                match IO.iter().find(|(own, _)| *own == name.as_str()) {
+                match IoOp::NAMES.iter().find(|(own, _)| *own == name.as_str()) {
                     Some((_, op)) => Ok(HostOp::Io(*op)),
                     None => self.error(format!("there is no file function `{name}`")),
                 }
