@@ -25,12 +25,6 @@ struct Tally {
 }
 
 #[test]
-#[ignore = "shows the program with the number EINLANG_SEED"]
-fn show() {
-    println!("{}", generate::program(number("EINLANG_SEED", 0)).join("\n"));
-}
-
-#[test]
 fn generated_programs_mean_the_same_twice() {
     let (first, count) = (number("EINLANG_SEED", 0), number("EINLANG_PROGRAMS", 1500));
     let most = number("EINLANG_SHOWN", 3) as usize;

@@ -5,12 +5,16 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
-    let root = root.canonicalize().unwrap_or(root);
+    // Asked for when it runs, not when it was built: a build folder may serve several checkouts.
+    let crate_root = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let root = Path::new(&crate_root).join("../../library").canonicalize()?;
     println!("cargo::rerun-if-changed={}", root.display());
 
     let mut files = Vec::new();
     collect(&root, &mut files)?;
+    if files.is_empty() {
+        return Err(io::Error::other("the standard library has no files"));
+    }
 
     let mut table = String::from("pub(super) static FILES: &[(&str, &str)] = &[\n");
     let mut named = Vec::new();
@@ -34,11 +38,8 @@ fn main() -> io::Result<()> {
     fs::write(out.join("library.rs"), table)
 }
 
-/// All `.ein` files below a directory; a missing directory has none.
+/// All `.ein` files below a directory.
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    if !dir.is_dir() {
-        return Ok(());
-    }
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         if path.is_dir() {

@@ -30,8 +30,6 @@ pub const EXCEPT: &[(Code, &str)] = &[
     (Code::E0904, "needs an input"),
     (Code::E0905, "needs an input"),
     (Code::E0907, "needs a folder that the program may write to"),
-    (Code::E0908, "needs an engine that is not there"),
-    (Code::W0301, "no rule reports it yet"),
 ];
 
 /// Whether the examples of the page about a code are executed.

@@ -178,14 +178,12 @@ codes! {
     E0905 "an input of another shape"
     E0906 "file access that was not allowed"
     E0907 "a file that cannot be written"
-    E0908 "an engine that is not available"
 
     W0101 "unused binding"
     W0102 "unused import"
     W0201 "clauses that overlap"
     W0202 "a region that no clause covers"
     W0203 "an arm that is never reached"
-    W0301 "a suspicious broadcast"
     W0401 "a derivative that is always zero"
 }
 

@@ -209,18 +209,18 @@ impl Cx<'_> {
     ) -> Expr {
         let name = self.hir.defs[def].name.sym;
         if args.iter().any(|arg| arg.ty.has_error() && !matches!(arg.ty, Type::Data(..))) {
-            return self.result_after_error(function, span);
+            return Expr::error(span);
         }
         let args: Vec<Expr> = args.into_iter().map(|arg| self.settle_expr(arg)).collect();
         let mut m = Match::of(name);
         if !self.bracket(&mut m, function, coords, span) {
-            return self.result_after_error(function, span);
+            return Expr::error(span);
         }
         let Some(cells) = self.match_args(&mut m, function, &args) else {
-            return self.result_after_error(function, span);
+            return Expr::error(span);
         };
         if self.solve_sizes(&mut m, function, span).is_none() {
-            return self.result_after_error(function, span);
+            return Expr::error(span);
         }
         let given: Vec<Option<Type>> = function
             .params
@@ -382,12 +382,6 @@ impl Cx<'_> {
                 None => mapped,
             }
         })
-    }
-
-    /// What a call gives after a mistake in it: its declared type, so that nothing else is
-    /// reported.
-    fn result_after_error(&mut self, _function: &Function, span: Span) -> Expr {
-        Expr::error(span)
     }
 
     fn match_args(

@@ -355,7 +355,7 @@ impl Cx<'_> {
                 let span = coord.name.span;
                 match self.coord_size(coord, None, span) {
                     Some(size) => (
-                        Declared::Over(self.coord_root(coord.name.sym)),
+                        Declared::Over(coord.name.sym),
                         Some((self.zero(span), Expr::size(size, span))),
                     ),
                     None => broken(self, span),
@@ -379,11 +379,6 @@ impl Cx<'_> {
 
     fn zero(&self, span: Span) -> Expr {
         Expr::int(0, span)
-    }
-
-    /// The coordinate that a name means as a domain: roles stand for themselves.
-    fn coord_root(&self, name: Symbol) -> Symbol {
-        name
     }
 
     /// `extent(c)`, `extent(x, c)`

@@ -435,8 +435,7 @@ impl Cx<'_> {
         let span = value.span;
         let var = self.new_var(name.sym, name.span, value.ty.clone());
         let ty = self.settle_type(var, value.ty.clone());
-        let external = self.is_input_expr(&value);
-        self.size_variable(var, Some(&value), external || self.comes_from_outside(&value));
+        self.size_variable(var, Some(&value), true);
         self.note_address(var, &value);
         if self.is_input_expr(&value) {
             self.input_vars.insert(var);
@@ -444,11 +443,6 @@ impl Cx<'_> {
         self.emit(Stmt { kind: StmtKind::Let(var, value), span });
         self.declare(local, var, &ty);
         var
-    }
-
-    /// Whether an integer was read from an input, so that comparing it at run time is fair.
-    fn comes_from_outside(&self, value: &Expr) -> bool {
-        !matches!(&*value.kind, ExprKind::Error)
     }
 
     /// Makes a variable known under a local name.

@@ -2,7 +2,7 @@
 
 use super::Pass;
 use super::tangent::{Tangents, moves};
-use ein_ir::tensor::{Arm, Bounds, Expr, ExprKind, IndexArg, Pattern, Stmt, StmtKind, Type};
+use ein_ir::tensor::{Arm, Bounds, Expr, ExprKind, IndexArg, Pattern, Stmt, StmtKind, Type, VarId};
 
 impl Pass<'_> {
     /// The same pattern for the tangent of the value: literals match anything, names bind twins.
@@ -38,9 +38,14 @@ impl Pass<'_> {
                 variant: *variant,
                 fields: fields.iter().map(|field| self.tangent_pattern(field, t)).collect(),
             },
-            // Alternatives bind the same names; the first one that the primal matched is not known
-            // here, so only those without data inside are followed.
-            Pattern::Or(_) => Pattern::Wild,
+            // Which alternative the primal matched is not known here: its tangent cannot be taken
+            // apart, and must not be dropped.
+            Pattern::Or(items) => {
+                for item in items {
+                    self.refuse_bindings(item);
+                }
+                Pattern::Wild
+            }
             Pattern::At(var, inner) => {
                 let info = self.program.vars[*var].clone();
                 let twin = self.local("$t", info.ty.clone(), info.span);
@@ -50,6 +55,36 @@ impl Pass<'_> {
                 let inner = self.tangent_pattern(inner, t);
                 Pattern::At(twin, Box::new(inner))
             }
+        }
+    }
+
+    /// Reports the names of an alternative whose values move.
+    fn refuse_bindings(&mut self, pattern: &Pattern) {
+        match pattern {
+            Pattern::Bind(var) => self.refuse_binding(*var),
+            Pattern::At(var, inner) => {
+                self.refuse_binding(*var);
+                self.refuse_bindings(inner);
+            }
+            Pattern::Tuple(items) | Pattern::Or(items) | Pattern::Data { fields: items, .. } => {
+                items.iter().for_each(|item| self.refuse_bindings(item));
+            }
+            Pattern::Array { before, rest, after } => {
+                before.iter().chain(after).for_each(|item| self.refuse_bindings(item));
+                rest.iter().flatten().for_each(|var| self.refuse_binding(*var));
+            }
+            Pattern::Wild | Pattern::Literal(_) | Pattern::Str(_) | Pattern::Range { .. } => {}
+        }
+    }
+
+    fn refuse_binding(&mut self, var: VarId) {
+        let info = &self.program.vars[var];
+        if moves(&info.ty) {
+            let (name, span) = (info.name, info.span);
+            let message = format!(
+                "`{name}` is bound by one of several alternatives, which has no derivative"
+            );
+            self.refuse(span, &message);
         }
     }
 
