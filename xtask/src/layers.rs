@@ -13,6 +13,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("ein-transform", &["ein-base", "ein-scalar", "ein-ir"]),
     ("ein-runtime", &["ein-scalar"]),
     ("ein-interp", &["ein-base", "ein-scalar", "ein-ir", "ein-runtime"]),
+    ("ein-jit", &["ein-base", "ein-scalar", "ein-ir", "ein-runtime"]),
+    ("ein-emit-c", &["ein-base", "ein-scalar", "ein-ir", "ein-runtime"]),
     (
         "ein-driver",
         &[
@@ -24,6 +26,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "ein-transform",
             "ein-runtime",
             "ein-interp",
+            "ein-jit",
+            "ein-emit-c",
         ],
     ),
     ("einlang", &["ein-driver"]),

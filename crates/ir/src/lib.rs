@@ -2,5 +2,6 @@
 //!
 //! Does not know: trees, the checker's tables, passes, engines.
 
+pub mod loops;
 pub mod size;
 pub mod tensor;

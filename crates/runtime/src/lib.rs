@@ -6,11 +6,13 @@
 //! * [`print_array`]: arrays as `print` writes them.
 //! * [`format`](mod@format): `.npy`, `.npz`, `.safetensors` and `.csv`, read with suspicion and
 //!   written in one piece or not at all.
+//! * [`kernel`]: what generated code calls.
 //!
 //! Does not know: the compiler, programs, diagnostics.
 
 mod element;
 pub mod format;
+pub mod kernel;
 mod memory;
 mod print;
 mod tensor;
