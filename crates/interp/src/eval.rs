@@ -70,6 +70,7 @@ impl<'p> Machine<'p> {
             | ExprKind::FieldGet(..)
             | ExprKind::Host(..)
             | ExprKind::Assert { .. }
+            | ExprKind::Scatter(_)
             | ExprKind::Str(_)
             | ExprKind::Unit
             | ExprKind::Slice { .. }
@@ -153,6 +154,7 @@ impl<'p> Machine<'p> {
             }
             ExprKind::Match { value, arms } => self.match_arms(value, arms, e.span),
             ExprKind::Tensor(tensor) => self.definition(tensor, e),
+            ExprKind::Scatter(scatter) => self.scatter(scatter, e),
             ExprKind::Index { base, indices } => self.index(e, base, indices),
             ExprKind::Slice { base, axis, lo, hi } => {
                 self.slice(e, base, *axis, lo.as_ref(), hi.as_ref())

@@ -30,6 +30,7 @@ mod numeric;
 mod pattern;
 mod recurrence;
 mod reduce;
+mod scatter;
 mod stack;
 mod stop;
 mod text;

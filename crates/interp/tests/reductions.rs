@@ -112,3 +112,34 @@ fn domains_may_depend_on_earlier_indices() {
         assert_eq!(value_of(b, it), expected);
     }
 }
+
+/// `out[cells[k]] += values[k]` where `values[k] != 0.5`, into three cells.
+fn scattered(cells: &[i32], values: &[f32]) -> (Build, Expr) {
+    let mut b = Build::new();
+    let k = b.idx("k");
+    let at = index(ints(cells), vec![b.get(k)]);
+    let value = index(floats(values), vec![b.get(k)]);
+    let guard = Item::Guard(binary(BinaryOp::Ne, value.clone(), float(0.5)));
+    let scatter = Scatter {
+        shape: vec![ein_ir::size::Expr::constant(3)],
+        binders: vec![binder(k, int(0), int(cells.len() as i32))],
+        items: vec![guard],
+        indices: vec![IndexArg { value: at, bounds: Bounds::Checked }],
+        value,
+    };
+    (b, expr(ExprKind::Scatter(scatter), array(Type::F32, &[3])))
+}
+
+#[test]
+fn scatters_add_in_order() {
+    let check = |cells: &[i32], values: &[f32], expected: &str| {
+        let (b, it) = scattered(cells, values);
+        assert_eq!(value_of(b, it), expected);
+    };
+    check(&[2, 0, 2, 0], &[1.0, 2.0, 4.0, 0.5], "[2.0, 0.0, 5.0]");
+    // In the element type, one after another: the small one is lost before the large ones cancel.
+    check(&[1, 1, 1], &[1e8, 1.0, -1e8], "[0.0, 0.0, 0.0]");
+    check(&[1, 1, 1], &[1e8, -1e8, 1.0], "[0.0, 1.0, 0.0]");
+    let (b, it) = scattered(&[0, 3], &[1.0, 2.0]);
+    assert_eq!(error_of(b, it).code, Code::E0801);
+}

@@ -256,6 +256,8 @@ pub enum ExprKind {
     Tensor(Tensor),
     /// A reduction to a scalar.
     Reduce(Reduce),
+    /// An array of sums, each over the points that name its cell.
+    Scatter(Scatter),
     /// A read: as many indices as axes give an element, fewer the sub-array of the rest.
     Index {
         /// The array.
@@ -506,6 +508,22 @@ pub struct Reduce {
     pub value: Expr,
     /// Sizes to be compared before anything is computed.
     pub requires: Vec<Require>,
+}
+
+/// An accumulation: zeros of `shape`, then, for every point of the binders in lexicographic order
+/// whose guards hold, `out[indices] += value`, in the element type and in that order.
+#[derive(Clone, Debug)]
+pub struct Scatter {
+    /// The extents of the result, one per axis.
+    pub shape: Vec<size::Expr>,
+    /// The points, outermost index first; the domain of one may mention those before it.
+    pub binders: Vec<Binder>,
+    /// Bindings and guards inside.
+    pub items: Vec<Item>,
+    /// The cell of a point, one index per axis.
+    pub indices: Vec<IndexArg>,
+    /// What is added, a number.
+    pub value: Expr,
 }
 
 /// The reductions.

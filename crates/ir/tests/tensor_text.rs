@@ -105,6 +105,15 @@ fn definitions_and_reductions() {
     check("](x_0[k_5])", "](x_0)", "`sum` reduces something that is not a scalar");
     check("](x_0[k_5])", "](true)", "`sum` of bool");
     check("sum[k_5: 0..$n_0](x_0[k_5])", "(sum[k_5: 0..1](1) : f32)", "the result of `sum` is f32");
+    check(
+        "scatter shape(n_0)",
+        "scatter shape(n_0, 1)",
+        "a scatter of 2 axes has a type of rank 1",
+    );
+    check("[k_5](x_0[k_5]) :", "[k_5, 0](x_0[k_5]) :", "a scatter names 2 of 1 axes");
+    check("[k_5](x_0[k_5]) :", "[1.0](x_0[k_5]) :", "the cell of a scatter is f32");
+    check("[k_5](x_0[k_5]) :", "[k_5](true) :", "a scatter adds something that is not a number");
+    check("where if true]", "where if k_5]", "a guard is i32, expected bool");
 }
 
 #[test]

@@ -215,6 +215,7 @@ impl Planner<'_> {
                 }
             }
             ExprKind::Reduce(reduce) => binders.extend(&reduce.binders),
+            ExprKind::Scatter(scatter) => binders.extend(&scatter.binders),
             _ => {}
         }
         for binder in binders {

@@ -67,6 +67,7 @@ pub(crate) fn infer(kind: &ExprKind, types: &dyn Types) -> Option<Type> {
         ExprKind::Error => Some(Type::Error),
         ExprKind::Cast(_)
         | ExprKind::Tensor(_)
+        | ExprKind::Scatter(_)
         | ExprKind::Slice { .. }
         | ExprKind::Gather { .. }
         | ExprKind::Join { .. }

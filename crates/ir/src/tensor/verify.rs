@@ -18,7 +18,8 @@
 //! * A read has at most as many indices as the array has axes; views name axes that are there.
 //! * A definition has a slot per declared axis in every clause, values with its inner axes, and
 //!   index variables of type `i32`; its recurrence orders declared axes, each once.
-//! * A reduction takes scalars and has the type that its operation gives.
+//! * A reduction takes scalars and has the type that its operation gives. A scatter adds numbers to
+//!   cells, with one index per axis of the result.
 //! * A call has the sizes, captures and arguments of its function; components, variants and fields
 //!   exist; bindings, branches and arms agree with the value they are for.
 //!

@@ -58,6 +58,12 @@ pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
             reduce.items.iter().for_each(|item| each_in_item(item, f));
             f(&reduce.value);
         }
+        ExprKind::Scatter(scatter) => {
+            scatter.binders.iter().for_each(|binder| each_in_binder(binder, f));
+            scatter.items.iter().for_each(|item| each_in_item(item, f));
+            scatter.indices.iter().for_each(|index| f(&index.value));
+            f(&scatter.value);
+        }
         ExprKind::Index { base, indices } => {
             f(base);
             indices.iter().for_each(|index| f(&index.value));
@@ -177,6 +183,15 @@ pub fn each_child_mut(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
             }
             reduce.items.iter_mut().for_each(|item| each_in_item_mut(item, f));
             f(&mut reduce.value);
+        }
+        ExprKind::Scatter(scatter) => {
+            for binder in &mut scatter.binders {
+                f(&mut binder.lo);
+                f(&mut binder.hi);
+            }
+            scatter.items.iter_mut().for_each(|item| each_in_item_mut(item, f));
+            scatter.indices.iter_mut().for_each(|index| f(&mut index.value));
+            f(&mut scatter.value);
         }
         ExprKind::Index { base, indices } => {
             f(base);

@@ -5,7 +5,7 @@ use super::Pass;
 use super::tangent::Tangents;
 use ein_base::Span;
 use ein_ir::tensor::walk::each_child_mut;
-use ein_ir::tensor::{Binder, Expr, ExprKind, Item, Reduce, ReduceOp, Type, VarId};
+use ein_ir::tensor::{Binder, Expr, ExprKind, Item, Reduce, ReduceOp, Scatter, Type, VarId};
 use ein_scalar::{BinaryOp, Scalar, UnaryOp};
 use rustc_hash::FxHashMap;
 
@@ -41,6 +41,25 @@ impl Pass<'_> {
             | ReduceOp::Argmin
             | ReduceOp::Count => None,
         }
+    }
+
+    /// Adds up the tangents where the primal adds up the values.
+    pub(super) fn scatter_tangent(
+        &mut self,
+        scatter: &Scatter,
+        e: &Expr,
+        t: &mut Tangents,
+    ) -> Option<Expr> {
+        let mut inner = t.clone();
+        let items = self.items_tangent(&scatter.items, &mut inner);
+        let value = self.tangent(&scatter.value, &mut inner)?;
+        let mut indices = scatter.indices.clone();
+        for index in &mut indices {
+            index.value = self.primal(&index.value, t);
+        }
+        let (shape, binders) = (scatter.shape.clone(), scatter.binders.clone());
+        let scatter = Scatter { shape, binders, items, indices, value };
+        Some(Expr::new(ExprKind::Scatter(scatter), e.ty.clone(), e.span))
     }
 
     /// `Σ_k dv(k) · Π_{j ≠ k} v(j)`: right also where factors are zero.

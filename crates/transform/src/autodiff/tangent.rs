@@ -97,6 +97,7 @@ impl Pass<'_> {
             ExprKind::Match { value, arms } => self.match_tangent(value, arms, e, t),
             ExprKind::Tensor(tensor) => self.tensor_tangent(tensor, None, e, t),
             ExprKind::Reduce(reduce) => self.reduce_tangent(reduce, e, t),
+            ExprKind::Scatter(scatter) => self.scatter_tangent(scatter, e, t),
             ExprKind::Index { base, indices } => {
                 let base = self.tangent(base, t)?;
                 let mut indices = super::proved(indices);

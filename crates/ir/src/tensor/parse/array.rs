@@ -6,7 +6,7 @@ use crate::tensor::lex::Token;
 use crate::tensor::spans::nowhere;
 use crate::tensor::{
     Binder, Clause, ClauseSlot, Expr, ExprKind, Item, Recurrence, RecurrenceAxis, Reduce, ReduceOp,
-    Tensor,
+    Scatter, Tensor,
 };
 use ein_base::Symbol;
 
@@ -129,6 +129,30 @@ impl Parser {
         let value = self.expr()?;
         self.sign(")")?;
         Ok(self.node(ExprKind::Reduce(Reduce { op, binders, items, value, requires })))
+    }
+
+    /// `scatter shape(n) [k: 0..m where …] [at[k]?](e)`
+    pub(super) fn scatter(&mut self) -> Result<Node> {
+        self.word("scatter")?;
+        self.word("shape")?;
+        self.sign("(")?;
+        let shape = self.list(")", Self::size)?;
+        self.sign("[")?;
+        let mut binders = Vec::new();
+        while self.id_number().is_some() {
+            binders.push(self.binder()?);
+            if !self.eat(",") {
+                break;
+            }
+        }
+        let items = self.items()?;
+        self.sign("]")?;
+        self.sign("[")?;
+        let indices = self.list("]", Self::index_arg)?;
+        self.sign("(")?;
+        let value = self.expr()?;
+        self.sign(")")?;
+        Ok(self.node(ExprKind::Scatter(Scatter { shape, binders, items, indices, value })))
     }
 
     /// `slice(x, 0, _, 5)`, `gather(x, 0, at)`, `permute(x, 1, 0)`, `join(x, 0, y)`

@@ -131,17 +131,20 @@ impl Parser {
         Ok(left)
     }
 
+    /// `i`, or `i?` where the run has to check.
+    pub(super) fn index_arg(&mut self) -> Result<IndexArg> {
+        let value = self.expr()?;
+        let bounds = if self.eat("?") { Bounds::Checked } else { Bounds::Proved };
+        Ok(IndexArg { value, bounds })
+    }
+
     /// Reads and components.
     fn postfix(&mut self) -> Result<Node> {
         let mut node = self.primary()?;
         loop {
             if self.eat("[") {
                 let base = self.typed(node)?;
-                let indices = self.list("]", |it| {
-                    let value = it.expr()?;
-                    let bounds = if it.eat("?") { Bounds::Checked } else { Bounds::Proved };
-                    Ok(IndexArg { value, bounds })
-                })?;
+                let indices = self.list("]", Self::index_arg)?;
                 node = self.node(ExprKind::Index { base, indices });
             } else if self.eat(".") {
                 let base = self.typed(node)?;

@@ -143,6 +143,7 @@ impl Parser {
             "if" => self.choice(),
             "match" => self.match_arms(),
             "def" => self.definition(),
+            "scatter" => self.scatter(),
             "slice" | "gather" | "permute" | "join" => self.view(word),
             "make" => self.make(),
             "closure" => self.closure(),

@@ -2,7 +2,7 @@
 
 use super::Printer;
 use crate::tensor::names::write_name;
-use crate::tensor::{Binder, Clause, ClauseSlot, Expr, Item, Reduce, Require, Tensor};
+use crate::tensor::{Binder, Clause, ClauseSlot, Expr, Item, Reduce, Require, Scatter, Tensor};
 use std::fmt::Write;
 
 impl Printer<'_> {
@@ -73,6 +73,19 @@ impl Printer<'_> {
         self.requires(&reduce.requires);
         self.put("](");
         self.expr(&reduce.value, 0);
+        self.put(")");
+    }
+
+    pub(super) fn scatter(&mut self, scatter: &Scatter) {
+        self.put("scatter shape(");
+        self.list(&scatter.shape, |it, extent| it.size(extent));
+        self.put(") [");
+        self.list(&scatter.binders, |it, binder| it.binder(binder));
+        self.items(&scatter.items);
+        self.put("] ");
+        self.indices(&scatter.indices);
+        self.put("(");
+        self.expr(&scatter.value, 0);
         self.put(")");
     }
 

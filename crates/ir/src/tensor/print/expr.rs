@@ -3,7 +3,9 @@
 use super::{Printer, scalar};
 use crate::tensor::infer::infer;
 use crate::tensor::names::{host_name, write_string};
-use crate::tensor::{Bounds, CompClause, Derivative, Expr, ExprKind, HostOp, Stmt, StmtKind};
+use crate::tensor::{
+    Bounds, CompClause, Derivative, Expr, ExprKind, HostOp, IndexArg, Stmt, StmtKind,
+};
 use ein_scalar::{Align, BinaryOp, Spec, UnaryOp};
 use std::fmt::Write;
 
@@ -123,6 +125,7 @@ impl Printer<'_> {
             }
             ExprKind::Tensor(tensor) => self.tensor(tensor, e),
             ExprKind::Reduce(reduce) => self.reduce(reduce),
+            ExprKind::Scatter(scatter) => self.scatter(scatter),
             ExprKind::If { .. }
             | ExprKind::Block { .. }
             | ExprKind::Match { .. }
@@ -265,12 +268,7 @@ impl Printer<'_> {
         match &*e.kind {
             ExprKind::Index { base, indices } => {
                 self.expr(base, PRIMARY);
-                self.put("[");
-                self.list(indices, |it, index| {
-                    it.expr(&index.value, 0);
-                    it.put(if index.bounds == Bounds::Checked { "?" } else { "" });
-                });
-                self.put("]");
+                self.indices(indices);
             }
             ExprKind::Slice { base, axis, lo, hi } => {
                 self.call_open("slice(", base, *axis);
@@ -309,6 +307,16 @@ impl Printer<'_> {
             }
             _ => {}
         }
+    }
+
+    /// `[i, j?]`, a question mark where the run has to check.
+    pub(super) fn indices(&mut self, indices: &[IndexArg]) {
+        self.put("[");
+        self.list(indices, |it, index| {
+            it.expr(&index.value, 0);
+            it.put(if index.bounds == Bounds::Checked { "?" } else { "" });
+        });
+        self.put("]");
     }
 
     fn call_open(&mut self, open: &str, base: &Expr, axis: usize) {

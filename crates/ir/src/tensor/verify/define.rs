@@ -3,7 +3,8 @@
 use super::Verifier;
 use crate::tensor::infer::reduced;
 use crate::tensor::{
-    Binder, Clause, ClauseSlot, CompClause, Expr, Item, Recurrence, Reduce, ReduceOp, Tensor, Type,
+    Binder, Clause, ClauseSlot, CompClause, Expr, Item, Recurrence, Reduce, ReduceOp, Scatter,
+    Tensor, Type,
 };
 
 impl Verifier<'_> {
@@ -103,6 +104,26 @@ impl Verifier<'_> {
             _ => self.report(format!("`{op}` reduces something that is not a scalar")),
         }
         self.agrees(&reduced(reduce), &e.ty, &format!("the result of `{op}`"));
+    }
+
+    pub(super) fn scatter(&mut self, scatter: &Scatter, e: &Expr) {
+        scatter.shape.iter().for_each(|extent| self.size(extent));
+        let start = self.scope.len();
+        scatter.binders.iter().for_each(|binder| self.binder(binder));
+        self.items(&scatter.items);
+        for index in &scatter.indices {
+            self.int(&index.value, "the cell of a scatter");
+        }
+        self.expr(&scatter.value);
+        self.leave(start);
+        let (rank, cells) = (scatter.shape.len(), scatter.indices.len());
+        self.check(e.ty.rank() == rank && rank > 0, || {
+            format!("a scatter of {rank} axes has a type of rank {}", e.ty.rank())
+        });
+        self.check(cells == rank, || format!("a scatter names {cells} of {rank} axes"));
+        let number = matches!(scatter.value.ty, Type::Scalar(scalar) if scalar.is_numeric());
+        self.check(number, || "a scatter adds something that is not a number".into());
+        self.agrees(e.ty.elem(), &scatter.value.ty, "what a scatter adds");
     }
 
     pub(super) fn comprehension(&mut self, clauses: &[CompClause], body: &Expr) {

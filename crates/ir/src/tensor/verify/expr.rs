@@ -20,6 +20,7 @@ impl Verifier<'_> {
             ExprKind::Match { value, arms } => self.match_arms(value, arms, e),
             ExprKind::Tensor(tensor) => self.tensor(tensor, e),
             ExprKind::Reduce(reduce) => self.reduce(reduce, e),
+            ExprKind::Scatter(scatter) => self.scatter(scatter, e),
             ExprKind::Comprehension { clauses, body } => self.comprehension(clauses, body),
             _ => {
                 walk::each_child(e, &mut |child| self.expr(child));
@@ -134,6 +135,7 @@ impl Verifier<'_> {
             | ExprKind::Match { .. }
             | ExprKind::Tensor(_)
             | ExprKind::Reduce(_)
+            | ExprKind::Scatter(_)
             | ExprKind::Comprehension { .. } => {}
         }
     }
