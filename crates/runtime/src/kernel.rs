@@ -16,19 +16,34 @@ pub type BodyFn = unsafe extern "C" fn(captured: *const c_void, lo: i64, hi: i64
 #[derive(Clone, Copy, Debug)]
 pub struct Interface {
     /// Runs a body over `lo..hi` on several threads, at least `grain` iterations at a time, and
-    /// waits for all of them. Gives the bitwise or of what the bodies gave.
-    pub parallel: unsafe extern "C" fn(
-        body: BodyFn,
-        captured: *const c_void,
-        lo: i64,
-        hi: i64,
-        grain: i64,
-    ) -> u32,
+    /// waits for all of them. Gives the bitwise or of what the bodies gave. Inside a body it runs
+    /// everything on the calling thread.
+    pub parallel: ParallelFn,
     /// `C = A B` or `C += A B` of `f32`.
-    pub gemm_f32: unsafe extern "C" fn(args: *const GemmArgs),
+    pub gemm_f32: GemmFn,
     /// `C = A B` or `C += A B` of `f64`.
-    pub gemm_f64: unsafe extern "C" fn(args: *const GemmArgs),
+    pub gemm_f64: GemmFn,
+    /// What these functions take as their first argument.
+    pub context: *const c_void,
 }
+
+// SAFETY: whoever fills in a context sees to it that the functions may be called from any thread.
+unsafe impl Send for Interface {}
+// SAFETY: as above.
+unsafe impl Sync for Interface {}
+
+/// [`Interface::parallel`].
+pub type ParallelFn = unsafe extern "C" fn(
+    context: *const c_void,
+    body: BodyFn,
+    captured: *const c_void,
+    lo: i64,
+    hi: i64,
+    grain: i64,
+) -> u32;
+
+/// [`Interface::gemm_f32`] and [`Interface::gemm_f64`].
+pub type GemmFn = unsafe extern "C" fn(context: *const c_void, args: *const GemmArgs);
 
 /// The arguments of a matrix product.
 #[repr(C)]

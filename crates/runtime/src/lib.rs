@@ -6,19 +6,23 @@
 //! * [`print_array`]: arrays as `print` writes them.
 //! * [`format`](mod@format): `.npy`, `.npz`, `.safetensors` and `.csv`, read with suspicion and
 //!   written in one piece or not at all.
-//! * [`kernel`]: what generated code calls.
+//! * [`kernel`]: what generated code calls; [`Pool`]: the threads that run it, and the matrix
+//!   products.
 //!
 //! Does not know: the compiler, programs, diagnostics.
 
 mod element;
 pub mod format;
 pub mod kernel;
+mod matrix;
 mod memory;
+mod pool;
 mod print;
 mod tensor;
 
 pub use element::Element;
 pub use format::{FileError, FileErrorKind};
 pub use memory::{Memory, MemoryError};
+pub use pool::Pool;
 pub use print::print_array;
 pub use tensor::{Elements, Tensor, TensorError};
