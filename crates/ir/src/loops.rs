@@ -14,6 +14,11 @@
 //!   clamped the position and traps.
 //! * A trap is sticky: it never interrupts, the kernel reports it at its end.
 
+mod captures;
+pub mod verify;
+
+pub use captures::{Captures, captures};
+
 use ein_base::{IndexVec, id};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
