@@ -1,3 +1,34 @@
 //! Loop IR to C, built by the system's compiler and kept in a cache.
 //!
+//! * [`source`]: a kernel as a C file of its own.
+//! * [`Compiler`]: finds the system's compiler, builds kernels, loads them. [`Compiled`] is one
+//!   that can run.
+//! * [`library`]: kernels as a C file and a header, for use without us.
+//!
 //! Does not know: tensor IR, decisions about fusion or storage, the driver.
+
+mod ahead;
+mod cache;
+mod compiler;
+mod emit;
+mod op;
+mod prelude;
+mod vector;
+
+pub use ahead::{Library, library};
+pub use compiler::{BuildError, Compiled, Compiler, Unavailable};
+
+use ein_ir::loops::Kernel;
+
+/// A kernel as C11 with the extensions of GCC: a function
+/// `uint32_t NAME(uint8_t *const *bufs, const ein_interface *rt)`, which is what
+/// [`KernelFn`](ein_runtime::kernel::KernelFn) says, after all that it needs.
+pub fn source(kernel: &Kernel, name: &str) -> String {
+    with_prelude(&emit::functions(kernel, name))
+}
+
+fn with_prelude(functions: &str) -> String {
+    let mut names = vec!["ein_interface"];
+    names.extend(prelude::names(functions));
+    format!("{}\n{functions}", prelude::select(names))
+}

@@ -1,0 +1,107 @@
+//! The C functions that kernels call, of which each kernel gets those it needs.
+//!
+//! They stand in `prelude/*.h`. A line `//: name` starts a block, which defines that name and ends
+//! at the next such line. A block needs every other block whose name occurs in its text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+const FILES: [&str; 3] = [
+    include_str!("prelude/base.h"),
+    include_str!("prelude/double.h"),
+    include_str!("prelude/single.h"),
+];
+
+/// What every source starts with.
+const HEADERS: &str = "#include <stdbool.h>\n#include <stdint.h>\n";
+
+struct Block {
+    text: &'static str,
+    needs: Vec<usize>,
+}
+
+struct Blocks {
+    list: Vec<Block>,
+    by_name: BTreeMap<&'static str, usize>,
+}
+
+/// The blocks that define these names, with all they need, each after what it needs.
+pub(crate) fn select<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let blocks = blocks();
+    let mut text = HEADERS.to_string();
+    let mut done = BTreeSet::new();
+    for name in names {
+        if let Some(&block) = blocks.by_name.get(name) {
+            push(blocks, block, &mut done, &mut text);
+        }
+    }
+    text
+}
+
+fn push(blocks: &Blocks, block: usize, done: &mut BTreeSet<usize>, text: &mut String) {
+    if done.insert(block) {
+        for &needed in &blocks.list[block].needs {
+            push(blocks, needed, done, text);
+        }
+        text.push('\n');
+        text.push_str(blocks.list[block].text);
+        text.push('\n');
+    }
+}
+
+/// The names in a text that could be those of blocks.
+pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| word.starts_with("ein_"))
+}
+
+fn blocks() -> &'static Blocks {
+    static BLOCKS: OnceLock<Blocks> = OnceLock::new();
+    BLOCKS.get_or_init(|| {
+        let parts = FILES.iter().flat_map(|file| file.split("//: ")).filter(|it| !it.is_empty());
+        let named: Vec<(&str, &str)> =
+            parts.filter_map(|part| part.split_once('\n')).map(|(n, t)| (n, t.trim())).collect();
+        let by_name: BTreeMap<_, _> =
+            named.iter().enumerate().map(|(i, (name, _))| (*name, i)).collect();
+        let needs = |own: &str, text: &'static str| {
+            let mut found: Vec<usize> = names(text)
+                .filter(|it| *it != own)
+                .filter_map(|it| by_name.get(it))
+                .copied()
+                .collect();
+            found.sort_unstable();
+            found.dedup();
+            found
+        };
+        let list =
+            named.iter().map(|&(name, text)| Block { text, needs: needs(name, text) }).collect();
+        Blocks { list, by_name }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_come_after_what_they_need() {
+        let text = select(["ein_tanh_f64"]);
+        let at = |name: &str| text.find(name).unwrap_or_else(|| panic!("no {name}"));
+        assert!(at("} ein_pair;") < at("ein_pair ein_pair_over("));
+        assert!(at("ein_pair ein_pair_over(") < at("double ein_tanh_f64("));
+        assert!(!text.contains("ein_log"));
+        assert_eq!(text.matches("} ein_pair;").count(), 1);
+    }
+
+    #[test]
+    fn every_name_is_defined() {
+        for block in &blocks().list {
+            for name in names(block.text) {
+                let field = ["ein_turns_f32", "ein_erf_slopes"].contains(&name);
+                let known = blocks().by_name.contains_key(name) || field;
+                let own = ["ein_body", "ein_gemm"].contains(&name);
+                assert!(known || own, "{name} is not a block");
+            }
+        }
+    }
+}

@@ -1,0 +1,687 @@
+//: ein_pair
+/* A value as a head and a much smaller tail. */
+typedef struct {
+    double head, tail;
+} ein_pair;
+
+//: ein_pair_sum
+static inline ein_pair ein_pair_sum(double a, double b) {
+    const double head = a + b, from_b = head - a;
+    return (ein_pair){head, (a - (head - from_b)) + (b - from_b)};
+}
+
+//: ein_pair_ordered
+/* a + b where |a| >= |b|. */
+static inline ein_pair ein_pair_ordered(double a, double b) {
+    const double head = a + b;
+    return (ein_pair){head, b - (head - a)};
+}
+
+//: ein_pair_product
+#if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
+static inline ein_pair ein_pair_product(double a, double b) {
+    const double head = a * b;
+    return (ein_pair){head, __builtin_fma(a, b, -head)};
+}
+#else
+static inline ein_pair ein_pair_product(double a, double b) {
+    const double head = a * b, s = 134217729.0 * a, t = 134217729.0 * b;
+    const double a1 = s - (s - a), a2 = a - a1, b1 = t - (t - b), b2 = b - b1;
+    return (ein_pair){head, ((a1 * b1 - head) + a1 * b2 + a2 * b1) + a2 * b2};
+}
+#endif
+
+//: ein_pair_plus
+static inline ein_pair ein_pair_plus(ein_pair a, ein_pair b) {
+    const ein_pair heads = ein_pair_sum(a.head, b.head);
+    return ein_pair_ordered(heads.head, heads.tail + (a.tail + b.tail));
+}
+
+//: ein_pair_add
+static inline ein_pair ein_pair_add(ein_pair a, double b) {
+    const ein_pair heads = ein_pair_sum(a.head, b);
+    return ein_pair_ordered(heads.head, heads.tail + a.tail);
+}
+
+//: ein_pair_times
+static inline ein_pair ein_pair_times(ein_pair a, ein_pair b) {
+    const ein_pair heads = ein_pair_product(a.head, b.head);
+    return ein_pair_ordered(heads.head, heads.tail + (a.head * b.tail + a.tail * b.head));
+}
+
+//: ein_pair_over
+static inline ein_pair ein_pair_over(ein_pair a, ein_pair b) {
+    const double quotient = a.head / b.head;
+    const ein_pair back = ein_pair_product(quotient, b.head);
+    const double rest = (a.head - back.head) - back.tail + a.tail - quotient * b.tail;
+    return ein_pair_ordered(quotient, rest / b.head);
+}
+
+//: ein_pair_sqrt
+static inline ein_pair ein_pair_sqrt(ein_pair a) {
+    const double root = __builtin_sqrt(a.head);
+    const ein_pair back = ein_pair_product(root, root);
+    const double rest = (a.head - back.head) - back.tail + a.tail;
+    const ein_pair result = ein_pair_ordered(root, rest / (2.0 * root));
+    return (ein_pair){root == 0 ? root : result.head, root == 0 ? 0.0 : result.tail};
+}
+
+//: ein_pair_scaled
+static inline ein_pair ein_pair_scaled(ein_pair a, double factor) {
+    return (ein_pair){a.head * factor, a.tail * factor};
+}
+
+//: ein_pow2_f64
+/* 2^k for -1022 <= k <= 1023. */
+static inline double ein_pow2_f64(int64_t k) {
+    return ein_from_bits_f64((uint64_t)(k + 1023) << 52);
+}
+
+//: ein_beyond_f64
+/* e^(r + rest) - 1 - r for |r| <= ln 2 / 2. */
+static inline double ein_beyond_f64(double r, double rest) {
+    double p = 2.0916860635231786e-09;
+    p = ein_fma_f64(p, r, 2.5105255016063825e-08);
+    p = ein_fma_f64(p, r, 2.7557267771532297e-07);
+    p = ein_fma_f64(p, r, 2.7557255308812516e-06);
+    p = ein_fma_f64(p, r, 2.4801587331028466e-05);
+    p = ein_fma_f64(p, r, 0.0001984126987489273);
+    p = ein_fma_f64(p, r, 0.0013888888888881695);
+    p = ein_fma_f64(p, r, 0.008333333333326115);
+    p = ein_fma_f64(p, r, 0.04166666666666667);
+    p = ein_fma_f64(p, r, 0.1666666666666667);
+    p = ein_fma_f64(p, r, 0.5);
+    return ein_fma_f64(r * r, p, ein_fma_f64(rest, r, rest));
+}
+
+//: ein_reduce_f64
+/* x + tail = n ln 2 + r + rest, for |x| <= 1200; 1.5 * 2^52 leaves no bits after the point. */
+#define ein_reduce_f64(x, more, n, r, rest)                                                       \
+    const double shifted = ein_fma_f64(x, 1.4426950408889634, 6755399441055744.0);                \
+    const double k = shifted - 6755399441055744.0;                                                \
+    const int64_t n = (int64_t)(ein_bits_f64(shifted) - 0x4338000000000000);                      \
+    const double high = ein_fma_f64(k, -0.6931471803691238, x);                                   \
+    const double low = ein_fma_f64(k, 1.9082149292705877e-10, -(more));                           \
+    const double r = high - low, rest = (high - r) - low
+
+//: ein_scale_f64
+/* x 2^n with one rounding, for |n| < 2000 and x near 1. */
+static inline double ein_scale_f64(double x, int64_t n) {
+    const int64_t half = n >> 1;
+    return x * ein_pow2_f64(half) * ein_pow2_f64(n - half);
+}
+
+//: ein_exp_scaled
+/* 2^shift e^(x + tail). */
+static inline double ein_exp_scaled(double x, double tail, int64_t shift) {
+    double c = x > 1000.0 ? 1000.0 : x;
+    c = c < -1000.0 ? -1000.0 : c;
+    ein_reduce_f64(c, tail, n, r, rest);
+    const ein_pair one = ein_pair_ordered(1.0, r);
+    const double e = one.head + (one.tail + ein_beyond_f64(r, rest));
+    return ein_scale_f64(e, n + shift);
+}
+
+//: ein_exp_f64
+static inline double ein_exp_f64(double x) {
+    double c = x > 1000.0 ? 1000.0 : x;
+    c = c < -1000.0 ? -1000.0 : c;
+    ein_reduce_f64(c, 0.0, n, r, rest);
+    return ein_scale_f64(1.0 + (r + ein_beyond_f64(r, rest)), n);
+}
+
+//: ein_exp2_f64
+static inline double ein_exp2_f64(double x) {
+    double c = x > 1200.0 ? 1200.0 : x;
+    c = c < -1200.0 ? -1200.0 : c;
+    const double shifted = c + 6755399441055744.0, f = c - (shifted - 6755399441055744.0);
+    const int64_t n = (int64_t)(ein_bits_f64(shifted) - 0x4338000000000000);
+    const ein_pair r = ein_pair_product(f, 0.6931471805599453);
+    const double more = ein_beyond_f64(r.head, r.tail + f * 2.3190468138462996e-17);
+    return ein_scale_f64(1.0 + (r.head + more), n);
+}
+
+//: ein_expm1_parts
+/* e^x - 1 = (a pair) 2^n for |x| <= 1000. */
+#define ein_expm1_parts(x, n, mantissa)                                                           \
+    ein_reduce_f64(x, 0.0, n, r, rest);                                                           \
+    const double more = ein_beyond_f64(r, rest);                                                  \
+    const ein_pair around = ein_pair_ordered(r, more);                                            \
+    const ein_pair ones = ein_pair_ordered(1.0 - ein_scale_f64(1.0, -n), r);                      \
+    const ein_pair beside = ein_pair_ordered(ones.head, ones.tail + more);                        \
+    const ein_pair mantissa = {n == 0 ? around.head : beside.head,                                \
+                               n == 0 ? around.tail : beside.tail}
+
+//: ein_expm1_f64
+static inline double ein_expm1_f64(double x) {
+    double c = x > 1000.0 ? 1000.0 : x;
+    c = c < -60.0 ? -60.0 : c;
+    ein_expm1_parts(c, n, mantissa);
+    const double y = ein_scale_f64(mantissa.head + mantissa.tail, n);
+    return __builtin_fabs(x) < 1e-17 ? x : y;
+}
+
+//: ein_expm1_pair
+/* e^x - 1 for 0 <= x <= 50. */
+static inline ein_pair ein_expm1_pair(double x) {
+    ein_expm1_parts(x, n, mantissa);
+    return ein_pair_scaled(mantissa, ein_pow2_f64(n));
+}
+
+//: ein_sinh_f64
+static inline double ein_sinh_f64(double x) {
+    const double a = __builtin_fabs(x), c = a > 22.0 ? 22.0 : a;
+    const ein_pair t = ein_expm1_pair(c);
+    const ein_pair y = ein_pair_plus(t, ein_pair_over(t, ein_pair_add(t, 1.0)));
+    const double near = 0.5 * y.head + 0.5 * y.tail, far = ein_exp_scaled(a, 0.0, -1);
+    return a < 1e-8 ? x : __builtin_copysign(a > 22.0 ? far : near, x);
+}
+
+//: ein_cosh_f64
+static inline double ein_cosh_f64(double x) {
+    const double a = __builtin_fabs(x), c = a > 22.0 ? 22.0 : a;
+    const ein_pair power = ein_pair_add(ein_expm1_pair(c), 1.0);
+    const ein_pair y = ein_pair_plus(power, ein_pair_over((ein_pair){1.0, 0.0}, power));
+    const double near = 0.5 * y.head + 0.5 * y.tail, far = ein_exp_scaled(a, 0.0, -1);
+    return a > 22.0 ? far : near;
+}
+
+//: ein_tanh_f64
+static inline double ein_tanh_f64(double x) {
+    const double a = __builtin_fabs(x), c = a > 22.0 ? 22.0 : a;
+    const ein_pair t = ein_expm1_pair(2.0 * c), y = ein_pair_over(t, ein_pair_add(t, 2.0));
+    const double near = y.head + y.tail;
+    return a < 1e-8 ? x : __builtin_copysign(a > 22.0 ? 1.0 : near, x);
+}
+
+//: ein_log_special_f64
+/* y, if x is positive and finite, else what the logarithm of x is. */
+static inline double ein_log_special_f64(double x, double y) {
+    const double high = x < __builtin_inf() ? y : x;
+    const double low = x == 0 ? -__builtin_inf() : __builtin_nan("");
+    return x > 0 ? high : low;
+}
+
+//: ein_split_f64
+/* x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2). */
+#define ein_split_f64(x, k, f)                                                                    \
+    const bool tiny = (x) < 2.2250738585072014e-308;                                              \
+    const uint64_t bits =                                                                         \
+        ein_bits_f64(tiny ? (x) * 18014398509481984.0 : (x)) - 0x3fe6a09e667f3bcd;                \
+    const double k = ein_small_int_f64((int64_t)bits >> 52) - (tiny ? 54.0 : 0.0);                \
+    const double f = ein_from_bits_f64((bits & 0xfffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0
+
+//: ein_small_int_f64
+/* A small integer as a double, without a conversion that vectors may lack. */
+static inline double ein_small_int_f64(int64_t n) {
+    return ein_from_bits_f64((uint64_t)n + 0x4338000000000000) - 6755399441055744.0;
+}
+
+//: ein_log1f_f64
+/* f^2 / 2 and what is to be added to f - f^2 / 2 to give log(1 + f). */
+#define ein_log1f_f64(f, half_square, more)                                                       \
+    const double s = (f) / (2.0 + (f)), z = s * s, half_square = 0.5 * (f) * (f);                 \
+    double q = ein_fma_f64(0.14617807153417325, z, 0.15331611722055008);                          \
+    q = ein_fma_f64(q, z, 0.1818289243253687);                                                    \
+    q = ein_fma_f64(q, z, 0.22222211089379496);                                                   \
+    q = ein_fma_f64(q, z, 0.28571428626253836);                                                   \
+    q = ein_fma_f64(q, z, 0.3999999999989889);                                                    \
+    q = ein_fma_f64(q, z, 0.666666666666667);                                                     \
+    const double more = s * ein_fma_f64(z, q, half_square)
+
+//: ein_log_combine
+/* k ln 2 + log(1 + f) + rest. */
+static inline double ein_log_combine(double k, double f, double rest) {
+    ein_log1f_f64(f, half_square, more);
+    const double low = more + ein_fma_f64(k, 1.9082149292705877e-10, rest);
+    return ein_fma_f64(k, 0.6931471803691238, -((half_square - low) - f));
+}
+
+//: ein_log_f64
+static inline double ein_log_f64(double x) {
+    ein_split_f64(x, k, f);
+    return ein_log_special_f64(x, ein_log_combine(k, f, 0.0));
+}
+
+//: ein_log_scaled
+/* log(2^shift (x + tail)) for a positive normal x. */
+static inline double ein_log_scaled(double x, double tail, double shift) {
+    ein_split_f64(x, k, f);
+    return ein_log_combine(k + shift, f, tail / x);
+}
+
+//: ein_log1p_pair
+/* log(1 + x) for a finite x > -1; near 0, x itself is the f of the formula. */
+static inline double ein_log1p_pair(ein_pair x) {
+    const bool near = -0.29 < x.head && x.head < 0.41;
+    const ein_pair sum = ein_pair_sum(1.0, x.head);
+    ein_split_f64(sum.head, k, f);
+    const double tail = near ? x.tail : sum.tail + x.tail;
+    return ein_log_combine(near ? 0.0 : k, near ? x.head : f, tail / sum.head);
+}
+
+//: ein_log1p_f64
+static inline double ein_log1p_f64(double x) {
+    const double y = ein_log1p_pair((ein_pair){x, 0.0});
+    return __builtin_fabs(x) < 1e-17 ? x : ein_log_special_f64(1.0 + x, y);
+}
+
+//: ein_log_based
+/* k unit + log(1 + f) / log(base): the upper bits of the logarithm first, so that products with
+   them are exact. */
+static inline double ein_log_based(double x, double inverse, double inverse_rest, double unit,
+                                   double unit_rest) {
+    ein_split_f64(x, k, f);
+    ein_log1f_f64(f, half_square, more);
+    const double high = ein_from_bits_f64(ein_bits_f64(f - half_square) & 0xffffffff00000000);
+    const double low = ((f - high) - half_square) + more;
+    const double rest = k * unit_rest + (low + high) * inverse_rest + low * inverse;
+    const ein_pair sum = ein_pair_sum(k * unit, high * inverse);
+    return ein_log_special_f64(x, sum.head + (sum.tail + rest));
+}
+
+//: ein_log2_f64
+static inline double ein_log2_f64(double x) {
+    return ein_log_based(x, 1.4426946640014648, 3.768874985636099e-07, 1.0, 0.0);
+}
+
+//: ein_log10_f64
+static inline double ein_log10_f64(double x) {
+    return ein_log_based(x, 0.4342944622039795, 1.9699272335463627e-08, 0.30102999566361177,
+                         3.694239077158931e-13);
+}
+
+//: ein_asinh_f64
+static inline double ein_asinh_f64(double x) {
+    const double a = __builtin_fabs(x), c = a > 1e9 ? 1e9 : a;
+    const ein_pair square = ein_pair_product(c, c);
+    const ein_pair root = ein_pair_sqrt(ein_pair_add(square, 1.0));
+    const ein_pair beside = ein_pair_over(square, ein_pair_add(root, 1.0));
+    const double near = ein_log1p_pair(ein_pair_add(beside, c));
+    const double far = ein_log_scaled(a, 0.0, 1.0);
+    const double y = __builtin_copysign(a > 1e9 ? far : near, x);
+    return a < 1e-8 || !(a < __builtin_inf()) ? x : y;
+}
+
+//: ein_acosh_f64
+static inline double ein_acosh_f64(double x) {
+    const double c = x > 1e9 ? 1e9 : x < 1.0 ? 1.0 : x;
+    const ein_pair root = ein_pair_sqrt(ein_pair_add(ein_pair_product(c, c), -1.0));
+    const double near = ein_log1p_pair(ein_pair_plus(root, ein_pair_sum(c, -1.0)));
+    const double far = x < __builtin_inf() ? ein_log_scaled(x, 0.0, 1.0) : x;
+    return x >= 1.0 ? (x > 1e9 ? far : near) : __builtin_nan("");
+}
+
+//: ein_atanh_f64
+static inline double ein_atanh_f64(double x) {
+    const double a = __builtin_fabs(x), c = a < 1.0 ? a : 0.5;
+    const ein_pair twice = {2.0 * c, 0.0};
+    const double near = 0.5 * ein_log1p_pair(ein_pair_over(twice, ein_pair_sum(1.0, -c)));
+    const double far = a == 1.0 ? __builtin_inf() : __builtin_nan("");
+    return a < 1e-8 ? x : __builtin_copysign(a < 1.0 ? near : far, x);
+}
+
+//: ein_asin_poly
+/* (asin(x) / x - 1) / x^2 of z = x^2, for |x| <= 1/2. */
+static inline double ein_asin_poly(double z) {
+    double p = ein_fma_f64(0.02963502626354855, z, -0.019277545928584557);
+    p = ein_fma_f64(p, z, 0.019579201619744684);
+    p = ein_fma_f64(p, z, 0.0030350071727267623);
+    p = ein_fma_f64(p, z, 0.009322101501082774);
+    p = ein_fma_f64(p, z, 0.00962140274734483);
+    p = ein_fma_f64(p, z, 0.011566511821890942);
+    p = ein_fma_f64(p, z, 0.013963775787848137);
+    p = ein_fma_f64(p, z, 0.017352816768546473);
+    p = ein_fma_f64(p, z, 0.022372157435623815);
+    p = ein_fma_f64(p, z, 0.030381944475693704);
+    p = ein_fma_f64(p, z, 0.04464285714255019);
+    p = ein_fma_f64(p, z, 0.07500000000000119);
+    return ein_fma_f64(p, z, 0.16666666666666666);
+}
+
+//: ein_asin_twice
+/* 2 asin(sqrt((1 - x) / 2)) for x from 1/2 to 1, which is acos(x); NaN beyond 1. */
+static inline ein_pair ein_asin_twice(double x) {
+    const double z = 0.5 * (1.0 - x);
+    const ein_pair root = ein_pair_sqrt((ein_pair){z, 0.0});
+    const double beyond = root.head * (z * ein_asin_poly(z));
+    return ein_pair_scaled(ein_pair_ordered(root.head, root.tail + beyond), 2.0);
+}
+
+//: ein_asin_f64
+static inline double ein_asin_f64(double x) {
+    const double a = __builtin_fabs(x);
+    const double near = x + x * (x * x * ein_asin_poly(x * x));
+    const ein_pair twice = ein_asin_twice(a);
+    const ein_pair angle = ein_pair_ordered(1.5707963267948966, -twice.head);
+    const double far = angle.head + (angle.tail + (6.123233995736766e-17 - twice.tail));
+    return x == 0 ? x : a < 0.5 ? near : __builtin_copysign(far, x);
+}
+
+//: ein_acos_f64
+static inline double ein_acos_f64(double x) {
+    const double a = __builtin_fabs(x);
+    const double beyond = x * (x * x * ein_asin_poly(x * x));
+    const ein_pair quarter = ein_pair_ordered(1.5707963267948966, -x);
+    const double near = quarter.head + (quarter.tail + (6.123233995736766e-17 - beyond));
+    const ein_pair twice = ein_asin_twice(a);
+    const ein_pair half = ein_pair_ordered(3.141592653589793, -twice.head);
+    const double left = half.head + (half.tail + (1.2246467991473532e-16 - twice.tail));
+    return a < 0.5 ? near : x > 0 ? twice.head + twice.tail : left;
+}
+
+//: ein_atan_pair
+/* The arc tangent of x + rest for 0 <= x < 1e17, around the nearest of five angles. */
+static inline ein_pair ein_atan_pair(double x, double rest) {
+    const bool b0 = x < 0.4375, b1 = x < 0.6875, b2 = x < 1.1875, b3 = x < 2.4375;
+    const double base = b0   ? 0.0
+                        : b1 ? 0.4636476090008061
+                        : b2 ? 0.7853981633974483
+                        : b3 ? 0.982793723247329
+                             : 1.5707963267948966;
+    const double base_rest = b0   ? 0.0
+                             : b1 ? 2.2698777452961687e-17
+                             : b2 ? 3.061616997868383e-17
+                             : b3 ? 1.3903311031230998e-17
+                                  : 6.123233995736766e-17;
+    const double above = b0   ? x
+                         : b1 ? (2.0 * x - 1.0) + 2.0 * rest
+                         : b2 ? (x - 1.0) + rest
+                         : b3 ? (x - 1.5) + rest
+                              : -1.0;
+    const double below = b0 ? 1.0 : b1 ? 2.0 + x : b2 ? 1.0 + x : b3 ? 1.0 + 1.5 * x : x + rest;
+    const double t = above / below, z = t * t, more = b0 ? rest / (1.0 + z) : 0.0;
+    double p = ein_fma_f64(0.014759380407779155, z, -0.033114228762660534);
+    p = ein_fma_f64(p, z, 0.044916556747777434);
+    p = ein_fma_f64(p, z, -0.05216532007308444);
+    p = ein_fma_f64(p, z, 0.05876924062763387);
+    p = ein_fma_f64(p, z, -0.06666239748865294);
+    p = ein_fma_f64(p, z, 0.07692285419714515);
+    p = ein_fma_f64(p, z, -0.09090908350382436);
+    p = ein_fma_f64(p, z, 0.111111110965279);
+    p = ein_fma_f64(p, z, -0.14285714285565465);
+    p = ein_fma_f64(p, z, 0.19999999999999404);
+    p = ein_fma_f64(p, z, -0.3333333333333333);
+    const ein_pair angle = ein_pair_ordered(t, t * (z * p) + more);
+    const ein_pair sum = ein_pair_ordered(base, angle.head);
+    const ein_pair turned = ein_pair_ordered(sum.head, sum.tail + (angle.tail + base_rest));
+    return (ein_pair){b0 ? angle.head : turned.head, b0 ? angle.tail : turned.tail};
+}
+
+//: ein_atan_f64
+static inline double ein_atan_f64(double x) {
+    const double a = __builtin_fabs(x);
+    const ein_pair angle = ein_atan_pair(a < 1e17 ? a : 1e17, 0.0);
+    return x != x ? x : __builtin_copysign(angle.head + angle.tail, x);
+}
+
+//: ein_atan2_f64
+static inline double ein_atan2_f64(double y, double x) {
+    const double a = __builtin_fabs(y), b = __builtin_fabs(x), quotient = a / b;
+    /* Both to the middle of the range, where the rest of the division is exact. */
+    const double power = b > 1e100 ? 0x1p-665 : b < 1e-100 ? 0x1p664 : 1.0;
+    const ein_pair top = {a * power, 0.0}, bottom = {b * power, 0.0};
+    const ein_pair exact = ein_pair_over(top, bottom);
+    const bool steep = quotient > 1e17, flat = quotient < 1e-17;
+    const bool middle = !steep && !flat && quotient == quotient;
+    const ein_pair angle = ein_atan_pair(middle ? exact.head : 1.0, middle ? exact.tail : 0.0);
+    const bool both = a == b && (a == 0 || a == __builtin_inf());
+    const double diagonal = a == 0 ? 0.0 : 0.7853981633974483;
+    const double diagonal_rest = a == 0 ? 0.0 : 3.061616997868383e-17;
+    const double head = both ? diagonal : steep ? 1.5707963267948966 : flat ? quotient : angle.head;
+    const double tail =
+        both ? diagonal_rest : steep ? 6.123233995736766e-17 : flat ? 0.0 : angle.tail;
+    const ein_pair turned = ein_pair_plus((ein_pair){3.141592653589793, 1.2246467991473532e-16},
+                                          (ein_pair){-head, -tail});
+    const bool left = __builtin_copysign(1.0, x) < 0;
+    const double result = __builtin_copysign(left ? turned.head + turned.tail : head + tail, y);
+    return x != x || y != y ? __builtin_nan("") : result;
+}
+
+//: ein_log_pair
+/* The logarithm of a finite x > 0 with a relative error below 2^-66. */
+static inline ein_pair ein_log_pair(double x) {
+    ein_split_f64(x, k, f);
+    const ein_pair s = ein_pair_over((ein_pair){f, 0.0}, ein_pair_sum(2.0, f));
+    const ein_pair z = ein_pair_times(s, s);
+    double p = ein_fma_f64(0.11567351729591345, z.head, 0.11721731747176209);
+    p = ein_fma_f64(p, z.head, 0.13334204464506105);
+    p = ein_fma_f64(p, z.head, 0.15384606355892447);
+    p = ein_fma_f64(p, z.head, 0.18181818226283877);
+    p = ein_fma_f64(p, z.head, 0.22222222222140214);
+    p = ein_fma_f64(p, z.head, 0.285714285714286);
+    const ein_pair fifth = ein_pair_add((ein_pair){0.4, -2.2204460492503132e-17}, z.head * p);
+    const ein_pair third = ein_pair_plus((ein_pair){0.6666666666666666, 3.700743415417188e-17},
+                                         ein_pair_times(z, fifth));
+    const ein_pair more = ein_pair_times(s, ein_pair_times(z, third));
+    const ein_pair fraction = ein_pair_plus(ein_pair_scaled(s, 2.0), more);
+    const ein_pair whole = {k * 0.6931471803691238, k * 1.9082149292705877e-10};
+    return ein_pair_plus(whole, fraction);
+}
+
+//: ein_power_special
+/* x to the power y, given that of the magnitude; NaN there where a factor was infinite. */
+static inline double ein_power_special(double x, double y, double p, bool whole, bool odd) {
+    const double a = __builtin_fabs(x);
+    const bool edge = a == 0 || a == __builtin_inf(), up = (a == 0) != (y > 0);
+    const bool beyond = __builtin_fabs(y) == __builtin_inf(), away = (a < 1) != (y > 0);
+    double v = edge ? (up ? __builtin_inf() : 0.0) : beyond ? (away ? __builtin_inf() : 0.0) : p;
+    v = a == 1 ? 1.0 : v;
+    v = odd && __builtin_copysign(1.0, x) < 0 ? -v : v;
+    v = x < 0 && a < __builtin_inf() && !whole ? __builtin_nan("") : v;
+    v = x != x || y != y ? __builtin_nan("") : v;
+    return y == 0 || x == 1 ? 1.0 : v;
+}
+
+//: ein_power_positive
+/* x^(y + rest) for a finite x > 0. */
+static inline double ein_power_positive(double x, double y, double rest) {
+    double c = y > 3.7e19 ? 3.7e19 : y;
+    c = c < -3.7e19 ? -3.7e19 : c;
+    const ein_pair log = ein_log_pair(x), product = ein_pair_product(c, log.head);
+    const double tail = product.tail + (c * log.tail + rest * log.head);
+    return ein_exp_scaled(product.head, tail, 0);
+}
+
+//: ein_pow_f64
+static inline double ein_pow_f64(double x, double y) {
+    const double half = 0.5 * y, p = ein_power_positive(__builtin_fabs(x), y, 0.0);
+    const bool whole = y == __builtin_trunc(y), odd = whole && half != __builtin_trunc(half);
+    return ein_power_special(x, y, p, whole, odd);
+}
+
+//: ein_powi_f64
+/* The exponent as a double, what that lacks, and whether it is odd. */
+static inline double ein_powi_f64(double x, double y, double rest, bool odd) {
+    const double p = ein_power_positive(__builtin_fabs(x), y, rest);
+    return ein_power_special(x, y, p, true, odd);
+}
+
+//: ein_erf_slopes
+/* erf around the middle of each half from 1/2 to 6: its value in two parts, then the slopes. */
+static const double ein_erf_slopes[11][16] = {
+    {0.7111556336535151, 4.69744077164289e-17, 0.6429310691952074, -0.4821983018964055,
+     0.026788794549795245, 0.15068696934262835, -0.053242729166433946, -0.026872509533257254,
+     0.018435235053722545, 0.0023017883541992874, -0.003968254769675757, 0.0001860298697042286,
+     0.0006238503833572941, -0.00010612697005284361, -7.419121663394059e-05, 2.1429155588935088e-05},
+    {0.9229001282564583, -5.51775442986392e-17, 0.2365211224472908, -0.29565140305911347,
+     0.1675357950668355, -0.006159404230398558, -0.04718103640600581, 0.021301272963617463,
+     0.003625982720334792, -0.005697678075611321, 0.0008776311060781491, 0.0007935124059608308,
+     -0.0003238376729369523, -5.276076369622425e-05, 5.443943184628942e-05, -2.735626204219001e-06},
+    {0.9866716712191824, 2.1431190289565338e-17, 0.05277499593015038, -0.09235624287776316,
+     0.0901572847140046, -0.04810220983216849, 0.006624361468903471, 0.00896304509874035,
+     -0.0060587515267936844, 0.0007300512473818487, 0.0008941843241763871, -0.0004427505530609706,
+     -5.5060729866938815e-06, 6.86736838621675e-05, -1.7013247700699444e-05, -4.656155944047667e-06},
+    {0.9985372834133188, 2.6956405885413457e-17, 0.007142319022017982, -0.016070217799540463,
+     0.021724553691971963, -0.019083383636954106, 0.010657679165514793, -0.0029043570711031748,
+     -0.000670455955295806, 0.0009994937160996689, -0.0003693810882373052, -1.1466731403438016e-05,
+     6.515071474579683e-05, -2.268495937388238e-05, -1.5166881445334228e-06, 3.3837312761372865e-06},
+    {0.9998993780778803, 4.451378916214761e-17, 0.0005862772470937923, -0.001612262429507929,
+     0.0027603887050666087, -0.0032581136596306817, 0.002755808414072843, -0.0016573274036467342,
+     0.0006460409567498065, -8.901157306728811e-05, -7.122311796581181e-05, 5.4997077207668734e-05,
+     -1.5843741435396803e-05, -1.073122886707969e-06, 2.687135852101139e-06, -8.914362961846016e-07},
+    {0.9999956972205363, 5.224680575187069e-17, 2.9189025383581733e-05, -9.486433249664052e-05,
+     0.00019580971194814583, -0.00028656933775025504, 0.00031379722550318426, -0.0002635285042191276,
+     0.0001699914133325932, -8.164763010885134e-05, 2.591390081803385e-05, -2.328886374606616e-06,
+     -2.8655599644665184e-06, 1.904841827250447e-06, -5.336112989130106e-07, -2.4103566393801992e-09},
+    {0.9999998862727434, 4.2276182391829615e-17, 8.814321912317976e-07, -3.3053707171192666e-06,
+     7.969616062397615e-06, -1.3841239877936765e-05, 1.8370974995617034e-05, -1.9272721446848897e-05,
+     1.6275302987992066e-05, -1.1128227454934274e-05, 6.108869387502808e-06, -2.6033080105597263e-06,
+     7.756130950078001e-07, -9.017743844439162e-08, -6.041880673292501e-08, 4.2932290837575404e-08},
+    {0.9999999981494259, 9.86675034192752e-19, 1.6143993719507204e-08, -6.861197330790631e-08,
+     1.8901925979956058e-07, -3.787952693044411e-07, 5.872461797933851e-07, -7.309200162445591e-07,
+     7.47725223122649e-07, -6.378323330976763e-07, 4.5700581652737976e-07, -2.7506238576250234e-07,
+     1.3777416239254154e-07, -5.591860393391298e-08, 1.7030849257695537e-08, -2.9006175332829816e-09},
+    {0.9999999999815149, 5.461622108299497e-17, 1.7934357034353333e-10, -8.518819591311943e-10,
+     2.637845013613101e-09, -5.980921254714269e-09, 1.0572396927917408e-08, -1.5144716066174022e-08,
+     1.803630126071505e-08, -1.8172816065404963e-08, 1.567556884942488e-08, -1.1660910071334356e-08,
+     7.500758317573048e-09, -4.174147936563017e-09, 2.049907932214523e-09, -8.144435261156519e-10},
+    {0.9999999999998869, 2.859354043191264e-17, 1.2084074716093813e-12, -6.34413922590364e-12,
+     2.180168478649183e-11, -5.511470952129397e-11, 1.0920038804891035e-10, -1.7640341826316925e-10,
+     2.3860470001323187e-10, -2.7536825582422213e-10, 2.7488291578924636e-10, -2.396623746154827e-10,
+     1.8342868538645575e-10, -1.2436281839572316e-10, 7.875538397416961e-11, -4.1190686066849445e-11},
+    {0.9999999999999996, 2.0875548107488853e-17, 4.938485141183831e-15, -2.839628956057013e-14,
+     1.0720628125776353e-13, -2.9875262962030563e-13, 6.549692518685702e-13, -1.1756902347670414e-12,
+     1.7755375775379094e-12, -2.300409852302404e-12, 2.594556084944578e-12, -2.574520244769308e-12,
+     2.257900766019776e-12, -1.777937103362282e-12, 1.3600037783932775e-12, -8.493403193657198e-13},
+};
+
+//: ein_erf_f64
+static inline double ein_erf_f64(double x) {
+    const double a = __builtin_fabs(x), z = x * x, twice = a < 5.9990234375 ? 2.0 * a : 11.998046875;
+    const double whole = __builtin_floor(twice < 1.0 ? 1.0 : twice);
+    const double t = (a < 5.9990234375 ? a : 5.9990234375) - (0.5 * whole + 0.25);
+    const double *const c = ein_erf_slopes[(int32_t)whole - 1];
+    double p = c[15];
+    p = ein_fma_f64(p, t, c[14]);
+    p = ein_fma_f64(p, t, c[13]);
+    p = ein_fma_f64(p, t, c[12]);
+    p = ein_fma_f64(p, t, c[11]);
+    p = ein_fma_f64(p, t, c[10]);
+    p = ein_fma_f64(p, t, c[9]);
+    p = ein_fma_f64(p, t, c[8]);
+    p = ein_fma_f64(p, t, c[7]);
+    p = ein_fma_f64(p, t, c[6]);
+    p = ein_fma_f64(p, t, c[5]);
+    p = ein_fma_f64(p, t, c[4]);
+    p = ein_fma_f64(p, t, c[3]);
+    p = ein_fma_f64(p, t, c[2]);
+    const double far = c[0] + (c[1] + t * p);
+    double q = 1.3213778399713015e-08;
+    q = ein_fma_f64(q, z, -1.6273067498640665e-07);
+    q = ein_fma_f64(q, z, 1.6459030738902206e-06);
+    q = ein_fma_f64(q, z, -1.4925586460369781e-05);
+    q = ein_fma_f64(q, z, 0.00012055332129506839);
+    q = ein_fma_f64(q, z, -0.000854832701614194);
+    q = ein_fma_f64(q, z, 0.005223977625403085);
+    q = ein_fma_f64(q, z, -0.02686617064513003);
+    q = ein_fma_f64(q, z, 0.11283791670955123);
+    q = ein_fma_f64(q, z, -0.37612638903183754);
+    q = ein_fma_f64(q, z, 0.1283791670955126);
+    const double y = a > 5.95 ? 1.0 : far;
+    return a < 0.5 || x != x ? (x == 0 ? x : ein_fma_f64(x, q, x)) : __builtin_copysign(y, x);
+}
+
+//: ein_quarter_huge
+/* The quadrant and the rest of x >= 2^20: x by those bits of 2 / pi that reach the fraction. */
+static ein_pair ein_quarter_huge(double x, int32_t *quadrant) {
+    static const uint64_t words[22] = {
+        0,
+        0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
+        0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
+        0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
+        0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
+        0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab,
+    };
+    const uint64_t bits = ein_bits_f64(x);
+    const int32_t start = (int32_t)(bits >> 52) - 1013, word = start / 64, shift = start % 64;
+    const unsigned __int128 mantissa = (bits & 0xfffffffffffff) | 0x10000000000000;
+    uint64_t window[3];
+    for (int i = 0; i < 3; i++) {
+        const unsigned __int128 two =
+            (unsigned __int128)words[word + i] << 64 | words[word + i + 1];
+        window[i] = (uint64_t)(two >> (64 - shift));
+    }
+    const unsigned __int128 low = mantissa * window[2];
+    const unsigned __int128 middle = mantissa * window[1] + (low >> 64);
+    const unsigned __int128 high = mantissa * window[0] + (middle >> 64);
+    const unsigned __int128 top = (unsigned __int128)(uint64_t)high << 64 | (uint64_t)middle;
+    const __int128 fraction = (__int128)(top << 2 | (uint64_t)low >> 62);
+    const double head = (double)fraction;
+    const double tail = (double)(__int128)((unsigned __int128)fraction - (unsigned __int128)(__int128)head);
+    *quadrant = (int32_t)(top >> 126) + (fraction < 0);
+    return ein_pair_times(ein_pair_scaled((ein_pair){head, tail}, 0x1p-128),
+                          (ein_pair){1.5707963267948966, 6.123233995736766e-17});
+}
+
+//: ein_quarter_f64
+/* The quadrant and the rest of x after the nearest multiple of pi / 2. */
+static inline ein_pair ein_quarter_f64(double x, int32_t *quadrant) {
+    const double a = __builtin_fabs(x);
+    if (a >= 1.6e6) {
+        const ein_pair rest = ein_quarter_huge(a < __builtin_inf() ? a : 1e300, quadrant);
+        *quadrant = x < 0 ? -*quadrant : *quadrant;
+        return ein_pair_scaled(rest, a < __builtin_inf() ? x < 0 ? -1.0 : 1.0 : __builtin_nan(""));
+    }
+    const double k = __builtin_rint(x * 0.6366197723675814);
+    *quadrant = (int32_t)k;
+    const double first = ein_fma_f64(k, -1.5707963267341256, x);
+    const ein_pair near = ein_pair_sum(first, -(k * 6.077100506303966e-11));
+    const ein_pair nearer = ein_pair_sum(near.head, -(k * 2.0222662487111665e-21));
+    return ein_pair_ordered(nearer.head, near.tail + nearer.tail - k * 8.4784276603689e-32);
+}
+
+//: ein_sin_pair
+static inline ein_pair ein_sin_pair(ein_pair r) {
+    const double x = r.head, z = x * x;
+    double p = ein_fma_f64(-7.586636882825159e-13, z, 1.6058530596645953e-10);
+    p = ein_fma_f64(p, z, -2.50521062259944e-08);
+    p = ein_fma_f64(p, z, 2.755731921932058e-06);
+    p = ein_fma_f64(p, z, -0.0001984126984126504);
+    p = ein_fma_f64(p, z, 0.008333333333333331);
+    p = ein_fma_f64(p, z, -0.16666666666666666);
+    return ein_pair_ordered(x, x * z * p + r.tail * (1.0 - 0.5 * z));
+}
+
+//: ein_cos_pair
+static inline ein_pair ein_cos_pair(ein_pair r) {
+    const ein_pair square = ein_pair_product(r.head, r.head);
+    const double z = square.head;
+    double p = ein_fma_f64(4.745838412531023e-14, z, -1.1470460319209511e-11);
+    p = ein_fma_f64(p, z, 2.0876755787492604e-09);
+    p = ein_fma_f64(p, z, -2.755731922139249e-07);
+    p = ein_fma_f64(p, z, 2.4801587301584632e-05);
+    p = ein_fma_f64(p, z, -0.0013888888888888887);
+    p = ein_fma_f64(p, z, 0.041666666666666664);
+    const ein_pair start = ein_pair_ordered(1.0, -0.5 * z);
+    const double rest = z * z * p - r.head * r.tail - 0.5 * square.tail;
+    return ein_pair_ordered(start.head, start.tail + rest);
+}
+
+//: ein_sin_f64
+static inline double ein_sin_f64(double x) {
+    int32_t quadrant;
+    const ein_pair r = ein_quarter_f64(x, &quadrant);
+    const ein_pair s = ein_sin_pair(r), c = ein_cos_pair(r);
+    const double y = quadrant & 1 ? c.head + c.tail : s.head + s.tail;
+    return __builtin_fabs(x) < 1e-8 ? x : quadrant & 2 ? -y : y;
+}
+
+//: ein_cos_f64
+static inline double ein_cos_f64(double x) {
+    int32_t quadrant;
+    const ein_pair r = ein_quarter_f64(x, &quadrant);
+    const ein_pair s = ein_sin_pair(r), c = ein_cos_pair(r);
+    const double y = quadrant & 1 ? s.head + s.tail : c.head + c.tail;
+    return (quadrant + 1) & 2 ? -y : y;
+}
+
+//: ein_tan_f64
+static inline double ein_tan_f64(double x) {
+    int32_t quadrant;
+    const ein_pair r = ein_quarter_f64(x, &quadrant);
+    const ein_pair s = ein_sin_pair(r), c = ein_cos_pair(r);
+    const ein_pair even = ein_pair_over(s, c), odd = ein_pair_over(c, s);
+    const double y = quadrant & 1 ? -(odd.head + odd.tail) : even.head + even.tail;
+    return __builtin_fabs(x) < 1e-8 ? x : y;
+}

@@ -1,0 +1,156 @@
+//! Reductions in vector loops: what accumulates, and in which form.
+//!
+//! The compiler gives each lane its own accumulator and combines them after the loop with the
+//! operation of the clause, so an accumulator must have a type in which that operation is exactly
+//! ours: signed integers are summed as unsigned ones, floats are compared as integer keys.
+
+use ein_ir::loops::{For, Op, Operand, Reg, Stmt};
+use ein_scalar::{BinaryOp, ScalarType};
+
+use crate::op;
+
+/// A variable that a loop reduces.
+pub(crate) struct Reduction {
+    pub var: Reg,
+    pub op: BinaryOp,
+    /// The register of the new value, which nothing else uses.
+    pub result: Reg,
+    pub update: Update,
+}
+
+/// What an iteration adds.
+#[derive(Clone, Copy)]
+pub(crate) enum Update {
+    Value(Operand),
+    Product(Operand, Operand),
+}
+
+/// How each variable is reduced, or `None` if the body does not say so in the usual form.
+pub(crate) fn plan(inner: &For, reductions: &[(Reg, BinaryOp)]) -> Option<Vec<Reduction>> {
+    reductions.iter().map(|&(var, op)| find(&inner.body, var, op)).collect()
+}
+
+fn find(body: &[Stmt], var: Reg, op: BinaryOp) -> Option<Reduction> {
+    let result = body.iter().find_map(|stmt| match stmt {
+        Stmt::Set(reg, Operand::Reg(value)) if *reg == var => Some(*value),
+        _ => None,
+    })?;
+    let update = body.iter().find_map(|stmt| match stmt {
+        Stmt::Let(reg, Op::Binary(it, a, b)) if *reg == result && *it == op => {
+            let other = if *a == Operand::Reg(var) { *b } else { *a };
+            (*a == Operand::Reg(var) || *b == Operand::Reg(var)).then_some(Update::Value(other))
+        }
+        Stmt::Let(reg, Op::MulAdd(a, b, c))
+            if *reg == result && *c == Operand::Reg(var) && op == BinaryOp::Add =>
+        {
+            Some(Update::Product(*a, *b))
+        }
+        _ => None,
+    })?;
+    Some(Reduction { var, op, result, update })
+}
+
+/// The form in which a variable accumulates.
+pub(crate) struct Accumulator {
+    var: Reg,
+    op: BinaryOp,
+    ty: ScalarType,
+    form: Form,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// As it is.
+    Plain,
+    /// An unsigned integer.
+    Unsigned,
+    /// A key in the order of floats.
+    Key,
+}
+
+impl Accumulator {
+    pub fn new(reduction: &Reduction, ty: ScalarType) -> Accumulator {
+        let extreme = matches!(reduction.op, BinaryOp::Min | BinaryOp::Max);
+        let form = match extreme {
+            true if ty.is_float() => Form::Key,
+            false if ty.is_int() => Form::Unsigned,
+            _ => Form::Plain,
+        };
+        Accumulator { var: reduction.var, op: reduction.op, ty, form }
+    }
+
+    fn name(&self) -> String {
+        let var = self.var;
+        if self.form == Form::Plain { var.to_string() } else { format!("{var}_acc") }
+    }
+
+    /// The type of keys.
+    fn key(&self) -> (&'static str, &'static str) {
+        if self.ty == ScalarType::F64 { ("uint64_t", "f64") } else { ("uint32_t", "f32") }
+    }
+
+    pub fn clause(&self) -> String {
+        let boolean = self.ty.is_bool();
+        let sign = match self.op {
+            BinaryOp::Add => "+",
+            BinaryOp::Mul => "*",
+            BinaryOp::And => "&",
+            BinaryOp::Or => "|",
+            BinaryOp::Min if boolean => "&",
+            BinaryOp::Max if boolean => "|",
+            BinaryOp::Min => "min",
+            _ => "max",
+        };
+        format!(" reduction({sign} : {})", self.name())
+    }
+
+    pub fn before(&self) -> Option<String> {
+        let (var, name) = (self.var, self.name());
+        match self.form {
+            Form::Plain => None,
+            Form::Unsigned => {
+                let unsigned = op::unsigned_type(self.ty);
+                Some(format!("{unsigned} {name} = ({unsigned}){var};"))
+            }
+            Form::Key => {
+                let (ty, suffix) = self.key();
+                Some(format!("{ty} {name} = ein_{}_key_{suffix}({var});", self.op))
+            }
+        }
+    }
+
+    pub fn after(&self) -> Option<String> {
+        let (var, name) = (self.var, self.name());
+        match self.form {
+            // Lanes of 16-bit numbers are combined as floats.
+            Form::Plain if matches!(self.ty, ScalarType::F16 | ScalarType::BF16) => {
+                Some(format!("{var} = {};", op::rounded(self.ty, var.to_string())))
+            }
+            Form::Plain => None,
+            Form::Unsigned => Some(format!("{var} = ({}){name};", op::register_type(self.ty))),
+            Form::Key => Some(format!("{var} = ein_{}_unkey_{}({name});", self.op, self.key().1)),
+        }
+    }
+
+    /// Takes a value in.
+    pub fn update(&self, value: &str) -> String {
+        let (ty, name) = (self.ty, self.name());
+        let boolean = ty.is_bool();
+        let value = match self.form {
+            Form::Plain => value.to_string(),
+            Form::Unsigned => format!("({}){value}", op::unsigned_type(ty)),
+            Form::Key => format!("ein_{}_key_{}({value})", self.op, self.key().1),
+        };
+        let text = match self.op {
+            BinaryOp::Mul => op::rounded(ty, format!("{name} * {value}")),
+            BinaryOp::And => format!("{name} & {value}"),
+            BinaryOp::Or => format!("{name} | {value}"),
+            BinaryOp::Min if boolean => format!("{name} & {value}"),
+            BinaryOp::Max if boolean => format!("{name} | {value}"),
+            BinaryOp::Min => format!("{value} < {name} ? {value} : {name}"),
+            BinaryOp::Max => format!("{value} > {name} ? {value} : {name}"),
+            _ => op::rounded(ty, format!("{name} + {value}")),
+        };
+        format!("{name} = {text};")
+    }
+}

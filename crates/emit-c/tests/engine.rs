@@ -1,0 +1,10 @@
+//! Kernels built by the system's C compiler, against what `ein-scalar` says and plain loops.
+
+#[path = "engine/builder.rs"]
+mod builder;
+#[path = "engine/casts.rs"]
+mod casts;
+#[path = "engine/kernels.rs"]
+mod kernels;
+#[path = "engine/ops.rs"]
+mod ops;
