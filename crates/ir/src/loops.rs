@@ -15,6 +15,8 @@
 //! * A trap is sticky: it never interrupts, the kernel reports it at its end.
 
 mod captures;
+pub mod parse;
+pub mod print;
 pub mod verify;
 
 pub use captures::{Captures, captures};

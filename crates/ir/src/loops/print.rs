@@ -1,0 +1,283 @@
+//! Loop IR as text: `einlang dump plan`. [`parse`](super::parse) reads it back.
+//!
+//! ```text
+//! kernel "y"
+//! input x_0: f32[1024]
+//! output y_1: f32[8]
+//! {
+//!   parallel(1) for r0 in 0..8 {
+//!     var r1: f32 = -0.0f32
+//!     vector(add r1) for r2 in 0..128 {
+//!       r3: f32 = load x_0[r0*128 + r2]
+//!       r4: f32 = muladd r3, r3, r1
+//!       set r1 = r4
+//!     }
+//!     store y_1[r0] = r1
+//!   }
+//! }
+//! ```
+//!
+//! * Buffers are names with a number, of which only the number counts; a name that is no word is
+//!   given as a string where the buffer is declared.
+//! * Registers have their type where they are defined; those that are defined nowhere are declared
+//!   before the body.
+//! * A number without a type is an `i64`.
+
+use std::fmt::Write;
+
+use ein_base::Idx;
+use ein_scalar::{Scalar, ScalarType, parse_float};
+
+use super::{Addr, Buf, BufferKind, For, ForKind, Gemm, Kernel, Matrix, Op, Operand, Reg, Stmt};
+
+/// The text of a kernel.
+pub fn print(kernel: &Kernel) -> String {
+    let mut printer = Printer { kernel, out: String::new(), indent: 1 };
+    printer.kernel();
+    printer.out
+}
+
+struct Printer<'a> {
+    kernel: &'a Kernel,
+    out: String,
+    indent: usize,
+}
+
+impl Printer<'_> {
+    fn kernel(&mut self) {
+        self.put("kernel ");
+        write_string(&mut self.out, &self.kernel.name);
+        self.put("\n");
+        for (id, buffer) in self.kernel.bufs.iter_enumerated() {
+            self.put(kind_name(buffer.kind));
+            self.put(" ");
+            self.put(&self.buf(id));
+            if !is_plain(&buffer.name) {
+                self.put(" ");
+                write_string(&mut self.out, &buffer.name);
+            }
+            let _ = writeln!(self.out, ": {}[{}]", buffer.ty, buffer.len);
+        }
+        let mut defined = vec![false; self.kernel.regs.len()];
+        mark_defined(&self.kernel.body, &mut defined);
+        for (reg, ty) in self.kernel.regs.iter_enumerated() {
+            if !defined[reg.index()] {
+                let _ = writeln!(self.out, "reg {reg}: {ty}");
+            }
+        }
+        self.put("{");
+        self.block(&self.kernel.body);
+        self.put("\n}\n");
+    }
+
+    fn put(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn buf(&self, buf: Buf) -> String {
+        match self.kernel.bufs.get(buf) {
+            Some(buffer) if is_plain(&buffer.name) => format!("{}_{}", buffer.name, buf.index()),
+            Some(_) | None => format!("b_{}", buf.index()),
+        }
+    }
+
+    fn block(&mut self, block: &[Stmt]) {
+        for stmt in block {
+            self.put("\n");
+            self.put(&"  ".repeat(self.indent));
+            self.stmt(stmt);
+        }
+    }
+
+    /// A block in braces.
+    fn nested(&mut self, block: &[Stmt]) {
+        self.put("{");
+        self.indent += 1;
+        self.block(block);
+        self.indent -= 1;
+        self.put("\n");
+        self.put(&"  ".repeat(self.indent));
+        self.put("}");
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Let(reg, op) => {
+                let text = format!("{} = {}", self.declared(*reg), self.op(op));
+                self.put(&text);
+            }
+            Stmt::Var(reg, value) => {
+                let text = format!("var {} = {}", self.declared(*reg), operand(*value));
+                self.put(&text);
+            }
+            Stmt::Set(reg, value) => {
+                let _ = write!(self.out, "set {reg} = {}", operand(*value));
+            }
+            Stmt::Store(addr, value) => {
+                let text = format!("store {} = {}", self.addr(addr), operand(*value));
+                self.put(&text);
+            }
+            Stmt::For(inner) => self.for_loop(inner),
+            Stmt::If(condition, then, other) => {
+                let _ = write!(self.out, "if {} ", operand(*condition));
+                self.nested(then);
+                if !other.is_empty() {
+                    self.put(" else ");
+                    self.nested(other);
+                }
+            }
+            Stmt::Gemm(gemm) => self.gemm(gemm),
+            Stmt::Trap(condition) => {
+                let _ = write!(self.out, "trap {}", operand(*condition));
+            }
+        }
+    }
+
+    fn declared(&self, reg: Reg) -> String {
+        match self.kernel.regs.get(reg) {
+            Some(ty) => format!("{reg}: {ty}"),
+            None => format!("{reg}: ?"),
+        }
+    }
+
+    fn for_loop(&mut self, inner: &For) {
+        match &inner.kind {
+            ForKind::Serial => {}
+            ForKind::Backward => self.put("backward "),
+            ForKind::Parallel { grain } => {
+                let _ = write!(self.out, "parallel({grain}) ");
+            }
+            ForKind::Vector { reductions } => {
+                let list: Vec<String> =
+                    reductions.iter().map(|(reg, op)| format!("{op} {reg}")).collect();
+                let _ = write!(self.out, "vector({}) ", list.join(", "));
+            }
+            ForKind::Unrolled => self.put("unrolled "),
+        }
+        let (lo, hi) = (operand(inner.lo), operand(inner.hi));
+        let _ = write!(self.out, "for {} in {lo}..{hi} ", inner.var);
+        self.nested(&inner.body);
+    }
+
+    fn gemm(&mut self, gemm: &Gemm) {
+        let sizes = [gemm.m, gemm.n, gemm.k].map(operand).join(", ");
+        let [a, b, c] = [&gemm.a, &gemm.b, &gemm.c].map(|matrix| self.matrix(matrix));
+        let kind = if gemm.parallel { "parallel gemm" } else { "gemm" };
+        let sign = if gemm.accumulate { "+=" } else { "=" };
+        let _ = write!(self.out, "{kind}({sizes}) {c} {sign} {a} * {b}");
+    }
+
+    fn matrix(&self, matrix: &Matrix) -> String {
+        format!("{} by {}, {}", self.addr(&matrix.addr), matrix.rows, matrix.cols)
+    }
+
+    fn addr(&self, addr: &Addr) -> String {
+        let mut terms: Vec<String> = addr
+            .terms
+            .iter()
+            .map(|(reg, factor)| match factor {
+                1 => reg.to_string(),
+                factor => format!("{reg}*{factor}"),
+            })
+            .collect();
+        if addr.offset != 0 || terms.is_empty() {
+            terms.push(addr.offset.to_string());
+        }
+        format!("{}[{}]", self.buf(addr.buf), terms.join(" + "))
+    }
+
+    fn op(&self, op: &Op) -> String {
+        let list = |operands: &[Operand]| {
+            operands.iter().map(|it| operand(*it)).collect::<Vec<_>>().join(", ")
+        };
+        match op {
+            Op::Copy(a) => format!("copy {}", operand(*a)),
+            Op::Load(addr) => format!("load {}", self.addr(addr)),
+            Op::Unary(op, a) => format!("{op} {}", operand(*a)),
+            Op::Binary(op, a, b) => format!("{op} {}", list(&[*a, *b])),
+            Op::MulAdd(a, b, c) => format!("muladd {}", list(&[*a, *b, *c])),
+            Op::Overflows(op, a, b) => format!("overflows {op} {}", list(&[*a, *b])),
+            Op::Cast(a) => format!("cast {}", operand(*a)),
+            Op::Select(a, b, c) => format!("select {}", list(&[*a, *b, *c])),
+        }
+    }
+}
+
+/// The word before a buffer.
+pub(super) fn kind_name(kind: BufferKind) -> &'static str {
+    match kind {
+        BufferKind::Input => "input",
+        BufferKind::Output => "output",
+        BufferKind::Scratch => "scratch",
+        BufferKind::Local => "local",
+    }
+}
+
+/// Whether a name of a buffer can stand as a word.
+fn is_plain(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn mark_defined(block: &[Stmt], defined: &mut [bool]) {
+    fn mark(reg: Reg, defined: &mut [bool]) {
+        if let Some(it) = defined.get_mut(reg.index()) {
+            *it = true;
+        }
+    }
+    for stmt in block {
+        match stmt {
+            Stmt::Let(reg, _) | Stmt::Var(reg, _) => mark(*reg, defined),
+            Stmt::For(inner) => {
+                mark(inner.var, defined);
+                mark_defined(&inner.body, defined);
+            }
+            Stmt::If(_, then, other) => {
+                mark_defined(then, defined);
+                mark_defined(other, defined);
+            }
+            Stmt::Set(..) | Stmt::Store(..) | Stmt::Gemm(_) | Stmt::Trap(_) => {}
+        }
+    }
+}
+
+fn operand(operand: Operand) -> String {
+    match operand {
+        Operand::Reg(reg) => reg.to_string(),
+        Operand::Const(value) => scalar(value),
+    }
+}
+
+/// A constant. Floats that no digits give back exactly are written as bits.
+fn scalar(value: Scalar) -> String {
+    let ty = value.ty();
+    let text = match value {
+        Scalar::Bool(truth) => return truth.to_string(),
+        value => ein_scalar::display(value),
+    };
+    let digits = text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());
+    let exact = !ty.is_float()
+        || digits && parse_float(&text, ty).is_some_and(|read| read.to_bits() == value.to_bits());
+    match ty {
+        _ if !exact => format!("bits({ty}, {})", value.to_bits()),
+        ScalarType::I64 => text,
+        ty => format!("{text}{ty}"),
+    }
+}
+
+fn write_string(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
