@@ -1,0 +1,512 @@
+//! One function: its registers, buffers and statements.
+
+use crate::Unsupported;
+use crate::convert::memory;
+use crate::module::{Body, Unit, body_signature};
+use crate::ops::{Ops, Val, machine};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{BlockArg, InstBuilder, StackSlotData, StackSlotKind, Value, types};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use cranelift_module::{Linkage, Module};
+use ein_base::Idx;
+use ein_ir::loops::{
+    Buf, BufferKind, For, ForKind, Gemm, Matrix, Op, Operand, Reg, Stmt, captures,
+};
+use ein_runtime::kernel::{GemmArgs, Interface};
+use ein_scalar::{Scalar, ScalarType};
+use std::mem::offset_of;
+
+/// Loops of at most so many statements in all copies are unrolled.
+const UNROLL_LIMIT: usize = 1024;
+
+/// What a register is.
+#[derive(Clone, Copy)]
+pub(crate) enum Binding {
+    /// A value, and how deep in loops it was computed.
+    Value(Value, u32),
+    /// A number known now.
+    Known(i64),
+    /// A variable.
+    Variable(Variable),
+}
+
+/// A function under construction.
+pub(crate) struct Function<'f, 'u, 'k> {
+    pub(crate) ops: Ops<'f>,
+    pub(crate) unit: &'u mut Unit<'k>,
+    pub(crate) regs: Vec<Option<Binding>>,
+    pub(crate) bufs: Vec<Option<Value>>,
+    /// The functions that may be called.
+    interface: Option<Value>,
+    /// The sticky flag, of 8 bits.
+    pub(crate) trap: Variable,
+    /// How many loops there are around this place.
+    pub(crate) depth: u32,
+}
+
+impl<'f, 'u, 'k> Function<'f, 'u, 'k> {
+    pub(crate) fn new(mut ops: Ops<'f>, unit: &'u mut Unit<'k>) -> Self {
+        let trap = ops.b.declare_var(types::I8);
+        Function {
+            ops,
+            regs: vec![None; unit.kernel.regs.len()],
+            bufs: vec![None; unit.kernel.bufs.len()],
+            unit,
+            interface: None,
+            trap,
+            depth: 0,
+        }
+    }
+
+    /// The function of the kernel.
+    pub(crate) fn kernel(mut self) -> Result<FunctionBuilder<'f>, Unsupported> {
+        let params = self.enter();
+        self.interface = Some(params[1]);
+        for buf in captures(&self.unit.kernel.body).bufs {
+            let kind = self.unit.kernel.bufs[buf].kind;
+            if kind != BufferKind::Local {
+                let offset = 8 * buf.index() as i32;
+                let pointer = self.ops.b.ins().load(types::I64, memory(), params[0], offset);
+                self.bufs[buf.index()] = Some(pointer);
+            } else if self.unit.owners[buf.index()].is_none() {
+                self.local(buf)?;
+            }
+        }
+        let kernel = self.unit.kernel;
+        self.block(&kernel.body)?;
+        Ok(self.leave())
+    }
+
+    /// The function of the body of a parallel loop.
+    pub(crate) fn body(mut self, body: &Body<'k>) -> Result<FunctionBuilder<'f>, Unsupported> {
+        let params = self.enter();
+        let captured = params[0];
+        self.interface = Some(self.ops.b.ins().load(types::I64, memory(), captured, 0));
+        let mut offset = 8;
+        for reg in &body.regs {
+            let ty = machine(self.unit.kernel.regs[*reg]);
+            let value = self.ops.b.ins().load(ty, memory(), captured, offset);
+            self.regs[reg.index()] = Some(Binding::Value(value, 0));
+            offset += 8;
+        }
+        for buf in &body.bufs {
+            let pointer = self.ops.b.ins().load(types::I64, memory(), captured, offset);
+            self.bufs[buf.index()] = Some(pointer);
+            offset += 8;
+        }
+        for buf in body.inner.captures().bufs {
+            if self.unit.owners[buf.index()] == Some(&raw const *body.inner) {
+                self.local(buf)?;
+            }
+        }
+        self.serial(body.inner, params[1], params[2])?;
+        Ok(self.leave())
+    }
+
+    fn enter(&mut self) -> Vec<Value> {
+        let entry = self.ops.b.create_block();
+        self.ops.b.append_block_params_for_function_params(entry);
+        self.ops.b.switch_to_block(entry);
+        self.ops.b.seal_block(entry);
+        let clear = self.ops.b.ins().iconst(types::I8, 0);
+        self.ops.b.def_var(self.trap, clear);
+        self.ops.b.block_params(entry).to_vec()
+    }
+
+    fn leave(mut self) -> FunctionBuilder<'f> {
+        let trap = self.ops.b.use_var(self.trap);
+        let trap = self.ops.b.ins().uextend(types::I32, trap);
+        self.ops.b.ins().return_(&[trap]);
+        self.ops.b
+    }
+
+    /// Room on the stack, aligned to 64 bytes.
+    pub(crate) fn room(&mut self, bytes: u64) -> Result<Value, Unsupported> {
+        let size = u32::try_from(bytes + 64)
+            .ok()
+            .filter(|size| *size < 1 << 30)
+            .ok_or_else(|| Unsupported::new("a local buffer is too large for the stack"))?;
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size, 4);
+        let slot = self.ops.b.create_sized_stack_slot(data);
+        let start = self.ops.b.ins().stack_addr(types::I64, slot, 63);
+        Ok(self.ops.b.ins().band_imm_s(start, -64))
+    }
+
+    fn local(&mut self, buf: Buf) -> Result<(), Unsupported> {
+        let buffer = &self.unit.kernel.bufs[buf];
+        let bytes = buffer.len.max(0) as u64 * buffer.ty.size_bytes() as u64;
+        self.bufs[buf.index()] = Some(self.room(bytes)?);
+        Ok(())
+    }
+
+    /// The type of an operand.
+    pub(crate) fn operand_type(&self, operand: Operand) -> ScalarType {
+        match operand {
+            Operand::Reg(reg) => self.unit.kernel.regs[reg],
+            Operand::Const(value) => value.ty(),
+        }
+    }
+
+    /// The number that an operand is known to be.
+    pub(crate) fn known(&self, operand: Operand) -> Option<i64> {
+        match operand {
+            Operand::Const(value) => value.as_i64(),
+            Operand::Reg(reg) => match self.regs[reg.index()] {
+                Some(Binding::Known(value)) => Some(value),
+                Some(Binding::Value(..) | Binding::Variable(_)) | None => None,
+            },
+        }
+    }
+
+    /// The value of a register.
+    pub(crate) fn reg(&mut self, reg: Reg) -> Value {
+        match self.regs[reg.index()] {
+            Some(Binding::Value(value, _)) => value,
+            Some(Binding::Known(value)) => self.ops.b.ins().iconst(types::I64, value),
+            Some(Binding::Variable(variable)) => self.ops.b.use_var(variable),
+            None => panic!("register {reg} is used before its definition"),
+        }
+    }
+
+    /// The value of an operand.
+    pub(crate) fn operand(&mut self, operand: Operand) -> Value {
+        match operand {
+            Operand::Reg(reg) => self.reg(reg),
+            Operand::Const(value) => self.ops.constant(value),
+        }
+    }
+
+    pub(crate) fn define(&mut self, reg: Reg, value: Value) {
+        self.regs[reg.index()] = Some(Binding::Value(value, self.depth));
+    }
+
+    pub(crate) fn block(&mut self, block: &'k [Stmt]) -> Result<(), Unsupported> {
+        block.iter().try_for_each(|stmt| self.stmt(stmt))
+    }
+
+    /// Translates a statement.
+    pub(crate) fn stmt(&mut self, stmt: &'k Stmt) -> Result<(), Unsupported> {
+        match stmt {
+            Stmt::Let(reg, op) => {
+                let value = self.op(op, self.unit.kernel.regs[*reg]);
+                self.define(*reg, value);
+            }
+            Stmt::Var(reg, first) => {
+                let ty = machine(self.unit.kernel.regs[*reg]);
+                let variable = self.ops.b.declare_var(ty);
+                let value = self.operand(*first);
+                self.ops.b.def_var(variable, value);
+                self.regs[reg.index()] = Some(Binding::Variable(variable));
+            }
+            Stmt::Set(reg, value) => {
+                let value = self.operand(*value);
+                match self.regs[reg.index()] {
+                    Some(Binding::Variable(variable)) => self.ops.b.def_var(variable, value),
+                    Some(Binding::Value(..) | Binding::Known(_)) | None => {
+                        panic!("{reg} is assigned and no variable")
+                    }
+                }
+            }
+            Stmt::Store(addr, value) => {
+                let value = self.operand(*value);
+                let (address, offset) = self.address(addr);
+                self.ops.store(self.unit.kernel.bufs[addr.buf].ty, value, address, offset);
+            }
+            Stmt::For(inner) => self.run_loop(inner)?,
+            Stmt::If(condition, then, other) => self.branch(*condition, then, other)?,
+            Stmt::Gemm(gemm) => self.gemm(gemm),
+            Stmt::Trap(condition) => {
+                let condition = self.operand(*condition);
+                self.trap_if(condition);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the sticky flag if a `bool` holds.
+    pub(crate) fn trap_if(&mut self, condition: Value) {
+        let flag = self.ops.b.use_var(self.trap);
+        let flag = self.ops.b.ins().bor(flag, condition);
+        self.ops.b.def_var(self.trap, flag);
+    }
+
+    /// The value of an operation that gives a type.
+    pub(crate) fn op(&mut self, op: &Op, ty: ScalarType) -> Value {
+        let types = |it: &Self, a, b| [it.operand_type(a), it.operand_type(b)];
+        let value = match op {
+            Op::Copy(a) => return self.operand(*a),
+            Op::Load(addr) => {
+                let (address, offset) = self.address(addr);
+                return self.ops.load(self.unit.kernel.bufs[addr.buf].ty, address, offset);
+            }
+            Op::Unary(op, a) => {
+                let x = Val::one(self.operand(*a));
+                self.ops.unary(*op, self.operand_type(*a), x)
+            }
+            Op::Binary(op, a, b) => {
+                let (x, y) = (Val::one(self.operand(*a)), Val::one(self.operand(*b)));
+                self.ops.binary(*op, types(self, *a, *b), x, y)
+            }
+            Op::Overflows(op, a, b) => {
+                let (x, y) = (Val::one(self.operand(*a)), Val::one(self.operand(*b)));
+                self.ops.overflows(*op, types(self, *a, *b), x, y)
+            }
+            Op::MulAdd(a, b, c) => {
+                let [a, b, c] = [a, b, c].map(|operand| Val::one(self.operand(*operand)));
+                self.ops.mul_add(ty, a, b, c)
+            }
+            Op::Cast(a) => {
+                let x = Val::one(self.operand(*a));
+                self.ops.cast(self.operand_type(*a), ty, x)
+            }
+            Op::Select(a, b, c) => {
+                let [a, b, c] = [a, b, c].map(|operand| Val::one(self.operand(*operand)));
+                self.ops.select(ty, a, b, c)
+            }
+        };
+        value.first()
+    }
+
+    fn branch(
+        &mut self,
+        condition: Operand,
+        then: &'k [Stmt],
+        other: &'k [Stmt],
+    ) -> Result<(), Unsupported> {
+        let condition = self.operand(condition);
+        let [yes, no, end] = [(); 3].map(|()| self.ops.b.create_block());
+        self.ops.b.ins().brif(condition, yes, &[], no, &[]);
+        for (start, block) in [(yes, then), (no, other)] {
+            self.ops.b.switch_to_block(start);
+            self.ops.b.seal_block(start);
+            self.block(block)?;
+            self.ops.b.ins().jump(end, &[]);
+        }
+        self.ops.b.switch_to_block(end);
+        self.ops.b.seal_block(end);
+        Ok(())
+    }
+
+    fn run_loop(&mut self, inner: &'k For) -> Result<(), Unsupported> {
+        match &inner.kind {
+            ForKind::Serial => {
+                let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
+                self.serial(inner, lo, hi)
+            }
+            ForKind::Backward => self.backward(inner),
+            ForKind::Parallel { grain } => self.parallel(inner, *grain),
+            ForKind::Vector { reductions } => self.vector(inner, reductions),
+            ForKind::Unrolled => match (self.known(inner.lo), self.known(inner.hi)) {
+                (Some(lo), Some(hi)) if copies(lo, hi) * size(&inner.body) <= UNROLL_LIMIT => {
+                    for value in lo..hi {
+                        self.regs[inner.var.index()] = Some(Binding::Known(value));
+                        self.block(&inner.body)?;
+                    }
+                    Ok(())
+                }
+                _ => {
+                    let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
+                    self.serial(inner, lo, hi)
+                }
+            },
+        }
+    }
+
+    /// Runs the body upward, tested at its end.
+    pub(crate) fn serial(
+        &mut self,
+        inner: &'k For,
+        lo: Value,
+        hi: Value,
+    ) -> Result<(), Unsupported> {
+        let [body, end] = [(); 2].map(|()| self.ops.b.create_block());
+        let counter = self.ops.b.append_block_param(body, types::I64);
+        let some = self.ops.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
+        self.ops.b.ins().brif(some, body, &[BlockArg::Value(lo)], end, &[]);
+        self.ops.b.switch_to_block(body);
+        self.depth += 1;
+        self.define(inner.var, counter);
+        self.block(&inner.body)?;
+        self.depth -= 1;
+        let next = self.ops.b.ins().iadd_imm_s(counter, 1);
+        let more = self.ops.b.ins().icmp(IntCC::SignedLessThan, next, hi);
+        self.ops.b.ins().brif(more, body, &[BlockArg::Value(next)], end, &[]);
+        self.ops.b.seal_block(body);
+        self.ops.b.switch_to_block(end);
+        self.ops.b.seal_block(end);
+        Ok(())
+    }
+
+    /// Runs the body downward.
+    fn backward(&mut self, inner: &'k For) -> Result<(), Unsupported> {
+        let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
+        let [body, end] = [(); 2].map(|()| self.ops.b.create_block());
+        let above = self.ops.b.append_block_param(body, types::I64);
+        let some = self.ops.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
+        self.ops.b.ins().brif(some, body, &[BlockArg::Value(hi)], end, &[]);
+        self.ops.b.switch_to_block(body);
+        self.depth += 1;
+        let counter = self.ops.b.ins().iadd_imm_s(above, -1);
+        self.define(inner.var, counter);
+        self.block(&inner.body)?;
+        self.depth -= 1;
+        let more = self.ops.b.ins().icmp(IntCC::SignedGreaterThan, counter, lo);
+        self.ops.b.ins().brif(more, body, &[BlockArg::Value(counter)], end, &[]);
+        self.ops.b.seal_block(body);
+        self.ops.b.switch_to_block(end);
+        self.ops.b.seal_block(end);
+        Ok(())
+    }
+
+    /// Hands the body to the interface, with the values it needs in a block on the stack.
+    fn parallel(&mut self, inner: &'k For, grain: i64) -> Result<(), Unsupported> {
+        let uses = inner.captures();
+        let number = self.unit.loops;
+        self.unit.loops += 1;
+        let mut bufs: Vec<Buf> = uses.bufs.into_iter().collect();
+        bufs.retain(|buf| self.unit.owners[buf.index()] != Some(&raw const *inner));
+        let regs: Vec<Reg> = uses.regs.into_iter().collect();
+        let signature = body_signature(self.unit.host);
+        let id = self
+            .unit
+            .module
+            .declare_function(&format!("body{number}"), Linkage::Local, &signature)
+            .map_err(|error| Unsupported::new(format!("{error:?}")))?;
+
+        let interface = self.interface();
+        let mut values = vec![interface];
+        values.extend(regs.iter().map(|reg| self.reg(*reg)));
+        values.extend(bufs.iter().map(|buf| self.pointer(*buf)));
+        let captured = self.room(8 * values.len() as u64)?;
+        for (n, value) in values.into_iter().enumerate() {
+            self.ops.b.ins().store(memory(), value, captured, 8 * n as i32);
+        }
+        let callee = self.unit.module.declare_func_in_func(id, self.ops.b.func);
+        let body = self.ops.b.ins().func_addr(types::I64, callee);
+        let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
+        let grain = self.ops.b.ins().iconst(types::I64, grain);
+        let trapped = self.call_interface(
+            offset_of!(Interface, parallel),
+            Some(types::I32),
+            &[body, captured, lo, hi, grain],
+        );
+        if let Some(trapped) = trapped {
+            let trapped = self.ops.b.ins().icmp_imm_u(IntCC::NotEqual, trapped, 0);
+            self.trap_if(trapped);
+        }
+        self.unit.bodies.push(Body { id, inner, regs, bufs });
+        Ok(())
+    }
+
+    fn interface(&self) -> Value {
+        self.interface.expect("set on entering the function")
+    }
+
+    /// The start of a buffer.
+    pub(crate) fn pointer(&self, buf: Buf) -> Value {
+        self.bufs[buf.index()].expect("every buffer in use has been given its pointer")
+    }
+
+    fn call_interface(
+        &mut self,
+        field: usize,
+        result: Option<types::Type>,
+        arguments: &[Value],
+    ) -> Option<Value> {
+        let interface = self.interface();
+        let callee = self.ops.b.ins().load(types::I64, memory(), interface, field as i32);
+        let context = offset_of!(Interface, context) as i32;
+        let context = self.ops.b.ins().load(types::I64, memory(), interface, context);
+        let mut all = vec![context];
+        all.extend_from_slice(arguments);
+        self.ops.call_value(callee, result, &all)
+    }
+
+    fn gemm(&mut self, gemm: &Gemm) {
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size_of::<GemmArgs>() as u32, 4);
+        let slot = self.ops.b.create_sized_stack_slot(data);
+        let args = self.ops.b.ins().stack_addr(types::I64, slot, 0);
+        let put = |it: &mut Self, value, offset: usize| {
+            it.ops.b.ins().store(memory(), value, args, offset as i32);
+        };
+        for (operand, offset) in [
+            (gemm.m, offset_of!(GemmArgs, m)),
+            (gemm.n, offset_of!(GemmArgs, n)),
+            (gemm.k, offset_of!(GemmArgs, k)),
+        ] {
+            let value = self.operand(operand);
+            put(self, value, offset);
+        }
+        let places = [
+            (
+                &gemm.a,
+                offset_of!(GemmArgs, a),
+                offset_of!(GemmArgs, a_rows),
+                offset_of!(GemmArgs, a_cols),
+            ),
+            (
+                &gemm.b,
+                offset_of!(GemmArgs, b),
+                offset_of!(GemmArgs, b_rows),
+                offset_of!(GemmArgs, b_cols),
+            ),
+            (
+                &gemm.c,
+                offset_of!(GemmArgs, c),
+                offset_of!(GemmArgs, c_rows),
+                offset_of!(GemmArgs, c_cols),
+            ),
+        ];
+        for (matrix, first, rows, cols) in places {
+            let Matrix { addr, rows: row_step, cols: col_step } = matrix;
+            let (address, offset) = self.address(addr);
+            let address = self.ops.b.ins().iadd_imm_s(address, i64::from(offset));
+            put(self, address, first);
+            let (row_step, col_step) = (
+                self.ops.b.ins().iconst(types::I64, *row_step),
+                self.ops.b.ins().iconst(types::I64, *col_step),
+            );
+            put(self, row_step, rows);
+            put(self, col_step, cols);
+        }
+        for (flag, offset) in [
+            (gemm.accumulate, offset_of!(GemmArgs, accumulate)),
+            (gemm.parallel, offset_of!(GemmArgs, parallel)),
+        ] {
+            let flag = self.ops.b.ins().iconst(types::I32, i64::from(flag));
+            put(self, flag, offset);
+        }
+        let field = match self.unit.kernel.bufs[gemm.c.addr.buf].ty {
+            ScalarType::F64 => offset_of!(Interface, gemm_f64),
+            _ => offset_of!(Interface, gemm_f32),
+        };
+        self.call_interface(field, None, &[args]);
+    }
+}
+
+fn copies(lo: i64, hi: i64) -> usize {
+    usize::try_from(hi.saturating_sub(lo)).unwrap_or(0)
+}
+
+/// How many statements there are in a block.
+fn size(block: &[Stmt]) -> usize {
+    block
+        .iter()
+        .map(|stmt| match stmt {
+            Stmt::For(inner) => {
+                let copies = match (&inner.kind, inner.lo, inner.hi) {
+                    (
+                        ForKind::Unrolled,
+                        Operand::Const(Scalar::I64(lo)),
+                        Operand::Const(Scalar::I64(hi)),
+                    ) => copies(lo, hi),
+                    _ => 1,
+                };
+                (1 + size(&inner.body)).saturating_mul(copies)
+            }
+            Stmt::If(_, then, other) => 1 + size(then) + size(other),
+            Stmt::Let(..) | Stmt::Var(..) | Stmt::Set(..) | Stmt::Store(..) => 1,
+            Stmt::Gemm(_) | Stmt::Trap(_) => 1,
+        })
+        .fold(0, usize::saturating_add)
+}

@@ -1,0 +1,269 @@
+//! Elementary functions on tiles: precompiled, with the widest vectors that the machine has.
+//!
+//! Each function is written once for one element, without branches, and is compiled several times
+//! for different machines. The tile may be worked on in place.
+
+mod double;
+mod single;
+
+use ein_scalar::math;
+use ein_scalar::{BinaryOp, UnaryOp};
+
+/// A function on tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TileFn {
+    /// `(from, to, count)`.
+    Unary(UnaryOp),
+    /// `(a, b, to, count)`.
+    Binary(BinaryOp),
+}
+
+/// How many elements are worked on at a time. The end of a tile is filled up to it.
+const BLOCK: usize = 64;
+
+/// Applies a function to the elements of tiles, block by block.
+///
+/// # Safety
+///
+/// There are `count` elements at each place of `from` and room for as many at `to`, which is one of
+/// these places or does not overlap them.
+#[inline(always)]
+unsafe fn by_blocks<T: Copy + Default, const N: usize>(
+    from: [*const T; N],
+    to: *mut T,
+    count: i64,
+    f: impl Fn(&[[T; BLOCK]; N], &mut [T; BLOCK]),
+) {
+    let count = usize::try_from(count).unwrap_or(0);
+    let (mut input, mut output) = ([[T::default(); BLOCK]; N], [T::default(); BLOCK]);
+    let mut done = 0;
+    while done < count {
+        let part = BLOCK.min(count - done);
+        for (from, input) in from.iter().zip(&mut input) {
+            // SAFETY: `part` elements are left, by the contract of this function.
+            unsafe { copy(from.add(done), input.as_mut_ptr(), part) };
+        }
+        f(&input, &mut output);
+        // SAFETY: as above.
+        unsafe { copy(output.as_ptr(), to.add(done), part) };
+        done += part;
+    }
+}
+
+/// Copies a block, or the beginning of one.
+#[inline(always)]
+unsafe fn copy<T>(from: *const T, to: *mut T, count: usize) {
+    // SAFETY: the caller vouches for the places.
+    unsafe {
+        if count == BLOCK {
+            // Of a known length: a few moves.
+            std::ptr::copy_nonoverlapping(from, to, BLOCK);
+        } else {
+            std::ptr::copy_nonoverlapping(from, to, count);
+        }
+    }
+}
+
+/// The version of a function of one argument for this machine. The function is generic in whether
+/// there is a fused multiply-add.
+macro_rules! unary {
+    ($float:ident, $module:ident::$f:ident) => {{
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+        unsafe extern "C" fn widest(from: *const $float, to: *mut $float, count: i64) {
+            // SAFETY: the contract is the caller's.
+            unsafe { by_blocks([from], to, count, |[x], to| $module::$f::<true>(x, to)) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        unsafe extern "C" fn wide(from: *const $float, to: *mut $float, count: i64) {
+            // SAFETY: the contract is the caller's.
+            unsafe { by_blocks([from], to, count, |[x], to| $module::$f::<true>(x, to)) }
+        }
+        unsafe extern "C" fn plain(from: *const $float, to: *mut $float, count: i64) {
+            // SAFETY: the contract is the caller's.
+            unsafe { by_blocks([from], to, count, |[x], to| $module::$f::<FUSED>(x, to)) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        match machine() {
+            Machine::Avx512 => widest as *const () as usize,
+            Machine::Avx2 => wide as *const () as usize,
+            Machine::Other => plain as *const () as usize,
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        (plain as *const () as usize)
+    }};
+}
+
+/// The version of a function of two arguments for this machine.
+macro_rules! binary {
+    ($float:ident, $module:ident::$f:ident) => {{
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+        unsafe extern "C" fn widest(
+            a: *const $float,
+            b: *const $float,
+            to: *mut $float,
+            count: i64,
+        ) {
+            // SAFETY: the contract is the caller's.
+            unsafe { by_blocks([a, b], to, count, |[a, b], to| $module::$f::<true>(a, b, to)) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        unsafe extern "C" fn wide(a: *const $float, b: *const $float, to: *mut $float, count: i64) {
+            // SAFETY: the contract is the caller's.
+            unsafe { by_blocks([a, b], to, count, |[a, b], to| $module::$f::<true>(a, b, to)) }
+        }
+        unsafe extern "C" fn plain(
+            a: *const $float,
+            b: *const $float,
+            to: *mut $float,
+            count: i64,
+        ) {
+            // SAFETY: the contract is the caller's.
+            unsafe { by_blocks([a, b], to, count, |[a, b], to| $module::$f::<FUSED>(a, b, to)) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        match machine() {
+            Machine::Avx512 => widest as *const () as usize,
+            Machine::Avx2 => wide as *const () as usize,
+            Machine::Other => plain as *const () as usize,
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        (plain as *const () as usize)
+    }};
+}
+
+/// A function that is computed one element after another.
+macro_rules! each {
+    ($float:ident, $f:path) => {{
+        unsafe extern "C" fn run(from: *const $float, to: *mut $float, count: i64) {
+            for n in 0..usize::try_from(count).unwrap_or(0) {
+                // SAFETY: the contract is the caller's.
+                unsafe { *to.add(n) = $f(*from.add(n)) };
+            }
+        }
+        run as *const () as usize
+    }};
+}
+
+/// A function of two arguments that is computed one element after another.
+macro_rules! each2 {
+    ($float:ident, $f:path) => {{
+        unsafe extern "C" fn run(a: *const $float, b: *const $float, to: *mut $float, count: i64) {
+            for n in 0..usize::try_from(count).unwrap_or(0) {
+                // SAFETY: the contract is the caller's.
+                unsafe { *to.add(n) = $f(*a.add(n), *b.add(n)) };
+            }
+        }
+        run as *const () as usize
+    }};
+}
+
+/// Whether every machine of this architecture has a fused multiply-add.
+const FUSED: bool = cfg!(target_arch = "aarch64");
+
+/// What the machine can run.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+enum Machine {
+    Avx512,
+    Avx2,
+    Other,
+}
+
+#[cfg(target_arch = "x86_64")]
+fn machine() -> Machine {
+    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512bw");
+    match (avx2, avx512) {
+        (true, true) => Machine::Avx512,
+        (true, false) => Machine::Avx2,
+        (false, _) => Machine::Other,
+    }
+}
+
+/// The address of a function for this machine, on tiles of `f64` or `f32`.
+pub(crate) fn address(function: TileFn, double: bool) -> usize {
+    match (function, double) {
+        (TileFn::Unary(op), false) => unary_single(op),
+        (TileFn::Unary(op), true) => unary_double(op),
+        (TileFn::Binary(BinaryOp::Pow), false) => binary!(f32, single::pow),
+        (TileFn::Binary(BinaryOp::Pow), true) => each2!(f64, math::pow),
+        (TileFn::Binary(_), false) => each2!(f32, math::single::atan2),
+        (TileFn::Binary(_), true) => each2!(f64, math::atan2),
+    }
+}
+
+fn unary_single(op: UnaryOp) -> usize {
+    match op {
+        UnaryOp::Exp => unary!(f32, single::exp),
+        UnaryOp::Expm1 => unary!(f32, single::expm1),
+        UnaryOp::Exp2 => unary!(f32, single::exp2),
+        UnaryOp::Log => unary!(f32, single::log),
+        UnaryOp::Log1p => unary!(f32, single::log1p),
+        UnaryOp::Log2 => unary!(f32, single::log2),
+        UnaryOp::Log10 => unary!(f32, single::log10),
+        UnaryOp::Sin => unary!(f32, single::sin),
+        UnaryOp::Cos => unary!(f32, single::cos),
+        UnaryOp::Tan => unary!(f32, single::tan),
+        UnaryOp::Tanh => unary!(f32, single::tanh),
+        UnaryOp::Sinh => each!(f32, math::single::sinh),
+        UnaryOp::Cosh => each!(f32, math::single::cosh),
+        UnaryOp::Asin => each!(f32, math::single::asin),
+        UnaryOp::Acos => each!(f32, math::single::acos),
+        UnaryOp::Atan => each!(f32, math::single::atan),
+        UnaryOp::Asinh => each!(f32, math::single::asinh),
+        UnaryOp::Acosh => each!(f32, math::single::acosh),
+        UnaryOp::Atanh => each!(f32, math::single::atanh),
+        UnaryOp::Erf => each!(f32, math::single::erf),
+        op => unreachable!("{op} is an instruction"),
+    }
+}
+
+fn unary_double(op: UnaryOp) -> usize {
+    match op {
+        UnaryOp::Exp => unary!(f64, double::exp),
+        UnaryOp::Log => unary!(f64, double::log),
+        UnaryOp::Tanh => unary!(f64, double::tanh),
+        UnaryOp::Sin => unary!(f64, double::sin),
+        UnaryOp::Cos => unary!(f64, double::cos),
+        UnaryOp::Expm1 => each!(f64, math::expm1),
+        UnaryOp::Exp2 => each!(f64, math::exp2),
+        UnaryOp::Log1p => each!(f64, math::log1p),
+        UnaryOp::Log2 => each!(f64, math::log2),
+        UnaryOp::Log10 => each!(f64, math::log10),
+        UnaryOp::Tan => each!(f64, math::tan),
+        UnaryOp::Sinh => each!(f64, math::sinh),
+        UnaryOp::Cosh => each!(f64, math::cosh),
+        UnaryOp::Asin => each!(f64, math::asin),
+        UnaryOp::Acos => each!(f64, math::acos),
+        UnaryOp::Atan => each!(f64, math::atan),
+        UnaryOp::Asinh => each!(f64, math::asinh),
+        UnaryOp::Acosh => each!(f64, math::acosh),
+        UnaryOp::Atanh => each!(f64, math::atanh),
+        UnaryOp::Erf => each!(f64, math::erf),
+        op => unreachable!("{op} is an instruction"),
+    }
+}
+
+/// The address of what fills a tile with one value: `(to, value, count)`.
+pub(crate) fn fill(double: bool) -> usize {
+    unsafe extern "C" fn long(to: *mut f64, value: f64, count: i64) {
+        for n in 0..usize::try_from(count).unwrap_or(0) {
+            // SAFETY: the caller vouches for the room.
+            unsafe { *to.add(n) = value };
+        }
+    }
+    unsafe extern "C" fn short(to: *mut f32, value: f32, count: i64) {
+        for n in 0..usize::try_from(count).unwrap_or(0) {
+            // SAFETY: the caller vouches for the room.
+            unsafe { *to.add(n) = value };
+        }
+    }
+    if double { long as *const () as usize } else { short as *const () as usize }
+}
