@@ -124,10 +124,10 @@ static inline double ein_exp_scaled(double x, double tail, int64_t shift) {
 
 //: ein_exp_f64
 static inline double ein_exp_f64(double x) {
-    double c = x > 1000.0 ? 1000.0 : x;
-    c = c < -1000.0 ? -1000.0 : c;
+    const double c = x < -1000.0 ? -1000.0 : x;
     ein_reduce_f64(c, 0.0, n, r, rest);
-    return ein_scale_f64(1.0 + (r + ein_beyond_f64(r, rest)), n);
+    const double y = ein_scale_f64(1.0 + (r + ein_beyond_f64(r, rest)), n);
+    return x > 710.0 ? __builtin_inf() : y;
 }
 
 //: ein_exp2_f64
