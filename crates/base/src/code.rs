@@ -170,6 +170,7 @@ codes! {
     E0807 "a reduction of nothing"
     E0808 "recursion too deep"
     E0809 "a value outside what the operation takes"
+    E0810 "an engine that cannot work"
 
     E0901 "a missing input"
     E0902 "a file that cannot be read"

@@ -33,6 +33,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a program.
     Run(Box<RunArgs>),
+    /// Compile a program once, run it many times, and report how long a run takes.
+    Bench(Box<BenchArgs>),
     /// Report everything that is wrong with programs, without running them.
     Check(CheckArgs),
     /// Run the `test "…" { … }` blocks of programs and the examples in their documentation.
@@ -57,6 +59,20 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// `einlang bench`
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// What to run, and how.
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// How many runs to time; without it, as many as fit into a second or two.
+    #[arg(long, value_name = "N")]
+    pub runs: Option<std::num::NonZeroUsize>,
+    /// Print the figures as one line of JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `einlang check`

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod bench;
 mod check;
 mod dump;
 mod explain;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub fn run(command: Command) -> Exit {
     match command {
         Command::Run(args) => run::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Fmt(args) => fmt::run(&args),

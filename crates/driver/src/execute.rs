@@ -1,7 +1,8 @@
 //! Running a checked program: inputs in, printed lines and outputs out.
 
+use crate::engine::Kernels;
 use crate::guard::STACK_BYTES;
-use crate::run::{InputValue, RunOptions};
+use crate::run::{Engine, InputValue, RunOptions};
 use crate::{CheckReport, Compiled, InternalError, Session, examples, guarded, json, library};
 use ein_base::{Code, Diagnostic, Symbol};
 use ein_interp::{Host, InputError, Outcome, Value};
@@ -9,7 +10,7 @@ use ein_ir::tensor::{Program, Type, VarId};
 use ein_runtime::Memory;
 use ein_runtime::format::{self, FileError, FileErrorKind};
 use ein_scalar::{Scalar, ScalarType, parse_float, parse_int};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -67,13 +68,25 @@ impl Session {
                 return Ok(report);
             }
             report.storage = storage(&compiled.program);
+            if !options.report_outputs && options.save.is_none() {
+                // Nobody looks at them, so nothing has to be kept for them.
+                compiled.program.outputs.clear();
+            }
             let started = Instant::now();
             let memory = memory(options);
             let settings = self.settings(&compiled, options, memory.clone(), interrupted);
-            let mut host = Outside { print, options, memory };
-            let outcome = ein_interp::run(&compiled.program, &settings, &mut host);
-            report.phases.push(("run", started.elapsed()));
+            let mut host = Outside::new(print, options, memory);
+            let mut kernels = Kernels::new(&compiled.program, options);
+            let outcome = execute(&compiled.program, &settings, &mut host, kernels.as_mut());
+            let compiling = kernels.as_ref().map_or(Duration::ZERO, |it| it.compile_time);
+            if !compiling.is_zero() {
+                report.phases.push(("compile", compiling));
+            }
+            report.phases.push(("run", started.elapsed().saturating_sub(compiling)));
             self.finish(&compiled.program, options, outcome, &mut report);
+            if let Some(failure) = kernels.and_then(|kernels| kernels.failure) {
+                report.failure = Some(engine_failure(&compiled.program, options.engine, &failure));
+            }
             Ok(report)
         })
         .flatten()
@@ -131,7 +144,7 @@ impl Session {
         let memory = memory(options);
         let interrupted = Arc::new(AtomicBool::new(false));
         let settings = self.settings(compiled, options, memory.clone(), interrupted);
-        let mut host = Outside { print, options, memory };
+        let mut host = Outside::new(print, options, memory);
         let outcome = match test {
             Some(at) => ein_interp::run_test(&compiled.program, &settings, &mut host, at),
             None => ein_interp::run(&compiled.program, &settings, &mut host),
@@ -139,7 +152,7 @@ impl Session {
         outcome.error
     }
 
-    fn settings(
+    pub(crate) fn settings(
         &self,
         compiled: &Compiled,
         options: &RunOptions,
@@ -183,6 +196,27 @@ impl Session {
     }
 }
 
+/// Runs a program, with kernels if there are any.
+pub(crate) fn execute(
+    program: &Program,
+    settings: &ein_interp::Options,
+    host: &mut dyn Host,
+    kernels: Option<&mut Kernels<'_>>,
+) -> Outcome {
+    match kernels {
+        Some(kernels) => ein_interp::run_with(program, settings, host, kernels),
+        None => ein_interp::run(program, settings, host),
+    }
+}
+
+/// An engine that cannot work: a compiler that is missing or fails.
+fn engine_failure(program: &Program, engine: Engine, message: &str) -> Diagnostic {
+    let span = ein_base::Span::new(root_file(program), 0, 0);
+    let text = format!("the engine `{}` cannot compile this program: {message}", engine.as_str());
+    Diagnostic::new(Code::E0810, span, text)
+        .help("use `--engine jit`, which needs no compiler, or `--engine eval`")
+}
+
 /// The storage plan as JSON.
 fn storage(program: &Program) -> Vec<(String, String)> {
     ein_transform::storage::plan(program)
@@ -201,7 +235,7 @@ fn storage(program: &Program) -> Vec<(String, String)> {
 }
 
 /// Restricts the outputs to those asked for.
-fn observe(program: &mut Program, options: &RunOptions) -> Result<(), Box<Diagnostic>> {
+pub(crate) fn observe(program: &mut Program, options: &RunOptions) -> Result<(), Box<Diagnostic>> {
     let Some(names) = &options.observe else { return Ok(()) };
     let mut kept = Vec::new();
     for name in names {
@@ -236,7 +270,7 @@ fn root_file(program: &Program) -> ein_base::FileId {
         .map_or_else(|| <ein_base::FileId as ein_base::Idx>::from_usize(0), |stmt| stmt.span.file)
 }
 
-fn memory(options: &RunOptions) -> Memory {
+pub(crate) fn memory(options: &RunOptions) -> Memory {
     match options.memory_limit {
         Some(limit) => Memory::new(Some(limit)),
         None => Memory::default(),
@@ -278,10 +312,22 @@ fn save(directory: &Path, program: &Program, outputs: &[(VarId, Value)]) -> Opti
 }
 
 /// The world outside a program.
-struct Outside<'a> {
+pub(crate) struct Outside<'a> {
     print: &'a mut (dyn FnMut(&str) + Send),
     options: &'a RunOptions,
     memory: Memory,
+    /// Inputs that were read; a second run gets the same arrays.
+    read: FxHashMap<Symbol, Value>,
+}
+
+impl<'a> Outside<'a> {
+    pub(crate) fn new(
+        print: &'a mut (dyn FnMut(&str) + Send),
+        options: &'a RunOptions,
+        memory: Memory,
+    ) -> Outside<'a> {
+        Outside { print, options, memory, read: FxHashMap::default() }
+    }
 }
 
 impl Host for Outside<'_> {
@@ -292,7 +338,14 @@ impl Host for Outside<'_> {
     fn input(&mut self, name: Symbol, ty: &Type) -> Result<Value, InputError> {
         let given = self.options.inputs.iter().rev().find(|(given, _)| given == name.as_str());
         match given {
-            Some((_, InputValue::File(path))) => self.read(name, path, ty),
+            Some((_, InputValue::File(path))) => {
+                if let Some(value) = self.read.get(&name) {
+                    return Ok(value.clone());
+                }
+                let value = self.read(name, path, ty)?;
+                self.read.insert(name, value.clone());
+                Ok(value)
+            }
             Some((_, InputValue::Scalar(text))) => scalar(name, text, ty),
             None => Err(InputError {
                 code: Code::E0901,

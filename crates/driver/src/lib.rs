@@ -6,6 +6,8 @@
 //!
 //! Does not know: command-line arguments, protocols.
 
+pub mod bench;
+mod engine;
 mod examples;
 mod execute;
 pub mod explain;
@@ -20,6 +22,7 @@ pub mod render;
 mod run;
 mod sources;
 
+pub use bench::BenchReport;
 pub use ein_base::{Code, Diagnostic, Severity, SourceError, SourceMap, Stage};
 pub use execute::{RunReport, TestResult};
 pub use facts::FileFacts;

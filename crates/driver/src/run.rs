@@ -9,6 +9,8 @@ pub struct RunOptions {
     pub inputs: Vec<(String, InputValue)>,
     /// Only these bindings are outputs; all of them if absent.
     pub observe: Option<Vec<String>>,
+    /// Whether anybody looks at the outputs besides `save`.
+    pub report_outputs: bool,
     /// Where outputs are written as `.npy` files.
     pub save: Option<PathBuf>,
     /// What executes the program.
@@ -53,4 +55,20 @@ pub enum Engine {
     Auto,
     /// The evaluator of tensor IR: slow and obvious.
     Eval,
+    /// Kernels in machine code made in this process.
+    Jit,
+    /// Kernels in C, built by the system's compiler.
+    Native,
+}
+
+impl Engine {
+    /// Its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Engine::Auto => "auto",
+            Engine::Eval => "eval",
+            Engine::Jit => "jit",
+            Engine::Native => "native",
+        }
+    }
 }

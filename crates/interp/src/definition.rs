@@ -32,6 +32,9 @@ impl<'p> Machine<'p> {
     /// The value of an indexed definition.
     #[inline(never)]
     pub(crate) fn definition(&mut self, tensor: &'p Tensor, e: &'p Expr) -> Result<Value, Stop> {
+        if let Some(value) = self.accelerate(e)? {
+            return Ok(value);
+        }
         for require in &tensor.requires {
             self.require(require)?;
         }

@@ -7,6 +7,7 @@
 //!
 //! * [`run`] and [`run_test`] evaluate a program; [`Outcome`] holds what came of it.
 //! * [`Options`] are the limits and permissions, [`Host`] is the world outside.
+//! * An [`Accelerator`] may compute parts of a program in place of the evaluator.
 //! * [`Value`] is what expressions evaluate to; [`display`] shows it as `print` does.
 //! * [`with_big_stack`] runs work on a thread on which deep recursion fits.
 //!
@@ -15,6 +16,7 @@
 //!
 //! Does not know: loop IR, any optimisation, the checker, terminals.
 
+mod accelerate;
 mod array;
 mod assemble;
 mod call;
@@ -45,6 +47,7 @@ use ein_base::{Code, Diagnostic, Symbol};
 use ein_ir::tensor::{FuncId, Program, Type, VarId};
 use ein_runtime::Memory;
 
+pub use accelerate::{Accelerator, Environment};
 pub use display::display;
 pub use stack::{BIG_STACK_BYTES, with_big_stack};
 pub use value::{Closure, DataValue, Objects, Value};
@@ -127,21 +130,32 @@ pub struct Outcome {
 
 /// Evaluates the top level, then `main` if the program has one to call.
 pub fn run(program: &Program, options: &Options, host: &mut dyn Host) -> Outcome {
-    run_then(program, options, host, program.main)
+    run_then(program, options, host, None, program.main)
+}
+
+/// The same with the help of an accelerator.
+pub fn run_with(
+    program: &Program,
+    options: &Options,
+    host: &mut dyn Host,
+    accelerator: &mut dyn Accelerator,
+) -> Outcome {
+    run_then(program, options, host, Some(accelerator), program.main)
 }
 
 /// Evaluates the top level, then the test block with this number.
 pub fn run_test(program: &Program, options: &Options, host: &mut dyn Host, test: usize) -> Outcome {
-    run_then(program, options, host, program.tests.get(test).map(|(_, _, func)| *func))
+    run_then(program, options, host, None, program.tests.get(test).map(|(_, _, func)| *func))
 }
 
-fn run_then(
-    program: &Program,
-    options: &Options,
-    host: &mut dyn Host,
+fn run_then<'a>(
+    program: &'a Program,
+    options: &'a Options,
+    host: &'a mut dyn Host,
+    accelerator: Option<&'a mut (dyn Accelerator + 'a)>,
     entry: Option<FuncId>,
 ) -> Outcome {
-    let mut machine = Machine::new(program, options, host);
+    let mut machine = Machine::new(program, options, host, accelerator);
     let result = machine.top_level().and_then(|()| match entry {
         Some(func) => machine.enter(func).map(Some),
         None => Ok(None),

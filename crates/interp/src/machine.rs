@@ -13,7 +13,7 @@ use crate::recurrence::Pending;
 use crate::stack;
 use crate::stop::{Mark, MarkKind, Stop};
 use crate::value::Value;
-use crate::{Host, Options};
+use crate::{Accelerator, Host, Options};
 
 /// How many steps of loops pass between two looks at the interrupt flag.
 const POLL: u32 = 1 << 12;
@@ -24,6 +24,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) program: &'p Program,
     pub(crate) options: &'p Options,
     pub(crate) host: &'p mut dyn Host,
+    /// What may compute in place of this; absent while it is asked.
+    pub(crate) accelerator: Option<&'p mut (dyn Accelerator + 'p)>,
     pub(crate) overflow: Overflow,
     /// Where each variable lives.
     places: Vec<Place>,
@@ -57,12 +59,18 @@ pub(crate) struct Checkpoint {
 }
 
 impl<'p> Machine<'p> {
-    pub(crate) fn new(program: &'p Program, options: &'p Options, host: &'p mut dyn Host) -> Self {
+    pub(crate) fn new(
+        program: &'p Program,
+        options: &'p Options,
+        host: &'p mut dyn Host,
+        accelerator: Option<&'p mut (dyn Accelerator + 'p)>,
+    ) -> Self {
         let slots = program.top_slots as usize;
         Machine {
             program,
             options,
             host,
+            accelerator,
             overflow: if options.wrapping { Overflow::Wrap } else { Overflow::Trap },
             places: program.vars.iter().map(|var| var.place).collect(),
             globals: vec![Value::Unit; program.global_slots as usize],
@@ -80,20 +88,34 @@ impl<'p> Machine<'p> {
 
     /// Runs the statements of the top level.
     pub(crate) fn top_level(&mut self) -> Result<(), Stop> {
-        for stmt in &self.program.top {
+        let program = self.program;
+        let mut rest = program.top.as_slice();
+        while let Some((stmt, after)) = rest.split_first() {
             self.poll()?;
-            self.stmt(stmt)?;
-            match &stmt.kind {
-                StmtKind::Let(var, _) => self.bound[var.index()] = true,
-                StmtKind::Destructure(pattern, _) => {
-                    let mut vars = Vec::new();
-                    pattern_vars(pattern, &mut vars);
-                    vars.into_iter().for_each(|var| self.bound[var.index()] = true);
-                }
-                StmtKind::Expr(_) | StmtKind::Require(_) => {}
+            let done = self.accelerate_statements(rest).min(rest.len());
+            if done > 0 {
+                rest[..done].iter().for_each(|stmt| self.note_bound(stmt));
+                rest = &rest[done..];
+                continue;
             }
+            self.stmt(stmt)?;
+            self.note_bound(stmt);
+            rest = after;
         }
         Ok(())
+    }
+
+    /// Notes what a statement of the top level has bound.
+    fn note_bound(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Let(var, _) => self.bound[var.index()] = true,
+            StmtKind::Destructure(pattern, _) => {
+                let mut vars = Vec::new();
+                pattern_vars(pattern, &mut vars);
+                vars.into_iter().for_each(|var| self.bound[var.index()] = true);
+            }
+            StmtKind::Expr(_) | StmtKind::Require(_) => {}
+        }
     }
 
     /// The outputs that have been computed.
@@ -123,6 +145,14 @@ impl<'p> Machine<'p> {
         match self.places[var.index()] {
             Place::Local(slot) => &self.locals[base + slot as usize],
             Place::Global(slot) => &self.globals[slot as usize],
+        }
+    }
+
+    /// The value of a variable, if it has a slot here.
+    pub(crate) fn var_if_bound(&self, var: VarId) -> Option<&Value> {
+        match self.places[var.index()] {
+            Place::Local(slot) => self.locals.get(self.base + slot as usize),
+            Place::Global(slot) => self.globals.get(slot as usize),
         }
     }
 

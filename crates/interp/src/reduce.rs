@@ -42,6 +42,9 @@ impl<'p> Machine<'p> {
     /// The value of a reduction.
     #[inline(never)]
     pub(crate) fn reduce(&mut self, reduce: &'p Reduce, e: &'p Expr) -> Result<Scalar, Stop> {
+        if let Some(Value::Scalar(value)) = self.accelerate(e)? {
+            return Ok(value);
+        }
         for require in &reduce.requires {
             self.require(require)?;
         }

@@ -3,4 +3,7 @@
 //! Does not know: source text, which engine will run.
 
 pub mod autodiff;
+pub mod flatten;
+pub mod points;
+pub mod schedule;
 pub mod storage;

@@ -77,6 +77,10 @@ pub enum EngineArg {
     Auto,
     /// The evaluator: slow, and the judge of all others.
     Eval,
+    /// Machine code made in this process, in milliseconds.
+    Jit,
+    /// C built by the system's compiler and kept in a cache: the fastest.
+    Native,
 }
 
 impl RunArgs {
@@ -85,10 +89,13 @@ impl RunArgs {
         RunOptions {
             inputs: self.input.clone(),
             observe: self.observe.clone(),
+            report_outputs: self.outputs.is_some(),
             save: self.save.clone(),
             engine: match self.engine {
                 EngineArg::Auto => Engine::Auto,
                 EngineArg::Eval => Engine::Eval,
+                EngineArg::Jit => Engine::Jit,
+                EngineArg::Native => Engine::Native,
             },
             threads: self.threads.map(NonZeroUsize::get),
             deterministic: self.deterministic,

@@ -8,13 +8,7 @@ use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Exit {
-    let input = match (&args.code, &args.file) {
-        (Some(code), _) => {
-            Ok(Input::Text { name: "<command line>".into(), text: code.as_str().into() })
-        }
-        (None, file) => super::input(file.as_deref().unwrap_or(Path::new("-"))),
-    };
-    let input = match input {
+    let input = match input(args) {
         Ok(input) => input,
         Err(exit) => return exit,
     };
@@ -29,6 +23,16 @@ pub fn run(args: &RunArgs) -> Exit {
         Err(bug) => return output::internal_error(&bug),
     };
     finish(&session, args, report).max(written)
+}
+
+/// The program that the arguments name.
+pub fn input(args: &RunArgs) -> Result<Input, Exit> {
+    match (&args.code, &args.file) {
+        (Some(code), _) => {
+            Ok(Input::Text { name: "<command line>".into(), text: code.as_str().into() })
+        }
+        (None, file) => super::input(file.as_deref().unwrap_or(Path::new("-"))),
+    }
 }
 
 fn finish(session: &Session, args: &RunArgs, report: RunReport) -> Exit {

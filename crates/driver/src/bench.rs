@@ -1,0 +1,97 @@
+//! Timing a program: compiled once, run many times.
+
+use crate::engine::Kernels;
+use crate::execute::{Outside, execute, memory, observe};
+use crate::run::{Engine, RunOptions};
+use crate::{CheckReport, InternalError, Session, guarded};
+use ein_base::{Diagnostic, Symbol};
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// What timing found.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct BenchReport {
+    /// What the checker said; with an error among it nothing ran.
+    pub checked: CheckReport,
+    /// What stopped a run.
+    pub failure: Option<Diagnostic>,
+    /// Whether it was interrupted from outside.
+    pub interrupted: bool,
+    /// From source text to code, input reading not counted.
+    pub compile: Duration,
+    /// How long each run took, in the order of the runs.
+    pub runs: Vec<Duration>,
+    /// The most bytes that arrays took at one time.
+    pub peak_bytes: u64,
+    /// How many threads kernels used.
+    pub threads: usize,
+    /// What executed the program.
+    pub engine: Engine,
+}
+
+/// Without a number of runs, as many as fit into this time.
+const ENOUGH: Duration = Duration::from_millis(1500);
+
+impl Session {
+    /// Checks and compiles a program, then runs it `runs` times after one run to warm up.
+    pub fn bench(
+        &mut self,
+        input: &crate::Input,
+        options: &RunOptions,
+        runs: Option<usize>,
+        interrupted: Arc<AtomicBool>,
+    ) -> Result<BenchReport, InternalError> {
+        guarded(|| {
+            let mut report = BenchReport { engine: options.engine, ..BenchReport::default() };
+            let started = Instant::now();
+            let names: FxHashSet<Symbol> =
+                options.inputs.iter().map(|(name, _)| Symbol::intern(name)).collect();
+            let compiled = self.compile(input, &names, &mut report.checked.diagnostics)?;
+            report.compile = started.elapsed();
+            let Some(mut compiled) = compiled else { return Ok(report) };
+            if report.checked.has_errors() {
+                return Ok(report);
+            }
+            if let Err(unknown) = observe(&mut compiled.program, options) {
+                report.failure = Some(*unknown);
+                return Ok(report);
+            }
+            let memory = memory(options);
+            let settings = self.settings(&compiled, options, memory.clone(), interrupted);
+            let mut silent = |_: &str| {};
+            let mut host = Outside::new(&mut silent, options, memory.clone());
+            let mut kernels = Kernels::new(&compiled.program, options);
+            report.threads = kernels.as_ref().map_or(1, Kernels::threads);
+            // The first run reads inputs, compiles kernels and warms caches; it does not count.
+            let wanted = runs.unwrap_or(usize::MAX).max(1);
+            let mut spent = Duration::ZERO;
+            while report.runs.len() < wanted.saturating_add(1) {
+                memory.reset_peak();
+                let started = Instant::now();
+                let outcome = execute(&compiled.program, &settings, &mut host, kernels.as_mut());
+                let took = started.elapsed();
+                report.runs.push(took);
+                report.peak_bytes = report.peak_bytes.max(memory.peak());
+                report.interrupted = outcome.interrupted;
+                report.failure = outcome.error;
+                if report.failure.is_some() || report.interrupted {
+                    return Ok(report);
+                }
+                if let Some(kernels) = &mut kernels {
+                    kernels.rewind();
+                }
+                spent += took;
+                if runs.is_none() && report.runs.len() > 5 && spent > ENOUGH {
+                    break;
+                }
+            }
+            report.runs.remove(0);
+            report.compile += kernels.map_or(Duration::ZERO, |kernels| kernels.compile_time);
+            Ok(report)
+        })
+        .flatten()
+    }
+}

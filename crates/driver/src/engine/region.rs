@@ -1,0 +1,122 @@
+//! Which statements may run as one kernel, and what is read after them.
+
+use ein_ir::tensor::walk::each_child;
+use ein_ir::tensor::{
+    AtomDef, Expr, ExprKind, FuncId, HostOp, Place, Program, Stmt, StmtKind, VarId,
+};
+use rustc_hash::FxHashSet;
+
+/// An array literal with more elements is a value, not work.
+const MAX_LITERAL: usize = 16;
+
+/// How many of these statements, from the first on, could be one kernel; none unless the first
+/// one has work in it.
+pub(super) fn eligible(program: &Program, stmts: &[Stmt]) -> usize {
+    let Some(first) = stmts.first() else { return 0 };
+    if !has_work(program, std::slice::from_ref(first)) {
+        return 0;
+    }
+    stmts.iter().take_while(|stmt| is_plain(program, stmt)).count()
+}
+
+/// Whether there is a loop in these statements.
+pub(super) fn has_work(program: &Program, stmts: &[Stmt]) -> bool {
+    let mut seen = FxHashSet::default();
+    stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Let(_, value) | StmtKind::Destructure(_, value) => {
+            loops_in(program, value, &mut seen)
+        }
+        StmtKind::Expr(_) | StmtKind::Require(_) => false,
+    })
+}
+
+fn loops_in(program: &Program, e: &Expr, seen: &mut FxHashSet<FuncId>) -> bool {
+    match &*e.kind {
+        ExprKind::Tensor(_) | ExprKind::Reduce(_) | ExprKind::Scatter(_) => return true,
+        ExprKind::Call { func, .. } => {
+            if seen.insert(*func) && loops_in(program, &program.funcs[*func].body, seen) {
+                return true;
+            }
+        }
+        _ => {}
+    }
+    let mut found = false;
+    each_child(e, &mut |child| found = found || loops_in(program, child, seen));
+    found
+}
+
+fn is_plain(program: &Program, stmt: &Stmt) -> bool {
+    let mut seen = FxHashSet::default();
+    match &stmt.kind {
+        StmtKind::Let(_, value) | StmtKind::Destructure(_, value) => {
+            is_plain_expr(program, value, &mut seen)
+        }
+        StmtKind::Require(_) => true,
+        StmtKind::Expr(_) => false,
+    }
+}
+
+fn is_plain_expr(program: &Program, e: &Expr, seen: &mut FxHashSet<FuncId>) -> bool {
+    let itself = match &*e.kind {
+        ExprKind::Str(_) | ExprKind::Comprehension { .. } | ExprKind::Try(_) => false,
+        ExprKind::Derivative(_) | ExprKind::Error | ExprKind::Range(..) => false,
+        ExprKind::Array(items) => !items.is_empty() && items.len() <= MAX_LITERAL,
+        ExprKind::Host(op, _) => matches!(
+            op,
+            HostOp::Len | HostOp::ZerosLike | HostOp::Iota | HostOp::Reshape | HostOp::Convert
+        ),
+        ExprKind::Call { func, .. } => {
+            !seen.insert(*func) || is_plain_expr(program, &program.funcs[*func].body, seen)
+        }
+        _ => true,
+    };
+    let mut plain = itself;
+    if plain {
+        each_child(e, &mut |child| plain = plain && is_plain_expr(program, child, seen));
+    }
+    plain
+}
+
+/// The variables of statements of the top level that matter after them.
+pub(super) fn needed_after(program: &Program, run: &[Stmt]) -> FxHashSet<VarId> {
+    let mut needed: FxHashSet<VarId> = program.outputs.iter().copied().collect();
+    let inside = run.as_ptr_range();
+    for stmt in &program.top {
+        if !inside.contains(&(&raw const *stmt)) {
+            stmt_vars(stmt, &mut needed);
+        }
+    }
+    for func in program.funcs.iter() {
+        let mut used = FxHashSet::default();
+        expr_vars(&func.body, &mut used);
+        let global = |var: &VarId| matches!(program.vars[*var].place, Place::Global(_));
+        needed.extend(used.into_iter().filter(global));
+    }
+    // A size may stand for the value or an extent of a variable.
+    needed.extend(program.atoms.iter().filter_map(|atom| match atom.def {
+        AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => Some(var),
+        AtomDef::Unknown => None,
+    }));
+    needed
+}
+
+fn stmt_vars(stmt: &Stmt, found: &mut FxHashSet<VarId>) {
+    match &stmt.kind {
+        StmtKind::Let(_, value) | StmtKind::Destructure(_, value) | StmtKind::Expr(value) => {
+            expr_vars(value, found);
+        }
+        StmtKind::Require(_) => {}
+    }
+}
+
+fn expr_vars(e: &Expr, found: &mut FxHashSet<VarId>) {
+    if let ExprKind::Var(var) = &*e.kind {
+        found.insert(*var);
+    }
+    each_child(e, &mut |child| expr_vars(child, found));
+}
+
+/// Some variable of the program.
+pub(super) fn any_var(program: &Program) -> Option<VarId> {
+    program.vars.ids().next()
+}

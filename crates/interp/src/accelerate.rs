@@ -1,0 +1,74 @@
+//! The door to faster engines.
+//!
+//! Before the evaluator computes statements or a definition itself, it asks an [`Accelerator`]
+//! whether it can. What that does is judged elsewhere; whatever it declines, or fails at, is
+//! evaluated here, and so every message about a failure comes from one place.
+
+use ein_ir::tensor::{Expr, Stmt, VarId};
+use ein_runtime::Memory;
+
+use crate::machine::Machine;
+use crate::stop::{MarkKind, Stop};
+use crate::value::Value;
+
+/// Something that computes parts of a program faster.
+pub trait Accelerator {
+    /// Runs as many of these statements as it can, from the first one on, and binds what they
+    /// bind; how many that were. Of those it gives up on nothing may be bound.
+    fn statements(&mut self, stmts: &[Stmt], env: &mut dyn Environment) -> usize;
+
+    /// The value of an indexed definition, a reduction or an accumulation.
+    fn expression(&mut self, e: &Expr, env: &mut dyn Environment) -> Option<Value>;
+}
+
+/// The variables of an evaluation under way.
+pub trait Environment {
+    /// The value of a variable; nothing useful if it is not bound yet.
+    fn get(&self, var: VarId) -> Value;
+
+    /// Binds a variable.
+    fn set(&mut self, var: VarId, value: Value);
+
+    /// Where arrays are allocated.
+    fn memory(&self) -> &Memory;
+}
+
+impl Environment for Machine<'_> {
+    fn get(&self, var: VarId) -> Value {
+        self.var_if_bound(var).cloned().unwrap_or_default()
+    }
+
+    fn set(&mut self, var: VarId, value: Value) {
+        self.bind(var, value);
+    }
+
+    fn memory(&self) -> &Memory {
+        &self.options.memory
+    }
+}
+
+impl<'p> Machine<'p> {
+    /// Statements that the accelerator has run.
+    pub(crate) fn accelerate_statements(&mut self, stmts: &'p [Stmt]) -> usize {
+        let Some(accelerator) = self.accelerator.take() else { return 0 };
+        let done = accelerator.statements(stmts, self);
+        self.accelerator = Some(accelerator);
+        done
+    }
+
+    /// The value of an expression if the accelerator has it. Inside a loop of the evaluator it is
+    /// not asked: a kernel per point is no gain.
+    #[inline]
+    pub(crate) fn accelerate(&mut self, e: &'p Expr) -> Result<Option<Value>, Stop> {
+        if self.accelerator.is_none() {
+            return Ok(None);
+        }
+        if self.marks.iter().any(|mark| matches!(mark.kind, MarkKind::Index(_))) {
+            return Ok(None);
+        }
+        let Some(accelerator) = self.accelerator.take() else { return Ok(None) };
+        let value = accelerator.expression(e, self);
+        self.accelerator = Some(accelerator);
+        Ok(value)
+    }
+}

@@ -1,0 +1,445 @@
+//! From tensor IR to points: what a run of statements computes, cell by cell.
+//!
+//! Before:  `let p = softmax(x);`, a call of a library function on an array of known shape
+//! After:   four definitions over rows and columns with plain scalar bodies
+//!
+//! The program is evaluated on symbolic scalars: functions are entered, tuples and structs taken
+//! apart, views and whole-array operators become arithmetic on positions. Every indexed definition
+//! at statement level becomes a definition of points; one inside a loop is substituted where it is
+//! read, or, if it holds reductions, becomes a definition over the indices that it depends on.
+//!
+//! Needs: a checked program without derivative requests; the shapes of all arrays that are there.
+//! Refuses ([`Declined`]): strings, input and output, values whose shape or structure depends on
+//! data, recursion. The host evaluates these.
+//! Limits: integers that decide a shape are taken as constants, and listed in
+//! [`Flattened::assumed`].
+
+mod array;
+mod call;
+mod define;
+mod expr;
+mod pattern;
+
+use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Step};
+use array::{Array, ArrayKind};
+use ein_base::{Span, Symbol};
+use ein_ir::size::{self, Atom};
+use ein_ir::tensor::{AtomDef, Expr, FuncId, Program, Stmt, StmtKind, Type, VarId};
+use ein_scalar::{Scalar, ScalarType};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// A value that is there before the statements run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Given {
+    /// A number or truth value.
+    Scalar(Scalar),
+    /// An array, with strides in elements.
+    Array {
+        /// The type of its elements.
+        ty: ScalarType,
+        /// Its extents.
+        shape: Vec<i64>,
+        /// For each axis, how many elements further the next one lies.
+        strides: Vec<i64>,
+    },
+    /// Something else.
+    Other,
+}
+
+/// What the host knows.
+pub trait World {
+    /// The value of a variable that is bound outside.
+    fn given(&self, var: VarId) -> Given;
+}
+
+/// Why the host has to evaluate something itself.
+#[derive(Clone, Debug)]
+pub struct Declined {
+    /// What is in the way.
+    pub why: String,
+    /// Where.
+    pub span: Span,
+}
+
+/// What statements compute.
+#[derive(Clone, Debug)]
+pub struct Flattened {
+    /// The definitions.
+    pub points: Points,
+    /// What the variables that matter outside are.
+    pub outputs: Vec<(VarId, Output)>,
+    /// Scalars that were taken as constants.
+    pub assumed: Vec<(VarId, Scalar)>,
+}
+
+/// What a variable is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// A whole array.
+    Array(Arr),
+    /// The only cell of an array without axes.
+    Scalar(Arr),
+    /// A constant.
+    Constant(Scalar),
+    /// What another variable is, which was given.
+    Same(VarId),
+}
+
+/// A value under symbolic evaluation.
+#[derive(Clone, Debug)]
+pub(crate) enum Val {
+    Unit,
+    Scalar(Node),
+    Tuple(Rc<[Val]>),
+    /// A struct or variant.
+    Data(usize, Rc<[Val]>),
+    Array(Rc<Array>),
+    Fn(Option<FuncId>, Rc<[Val]>),
+}
+
+/// The result of evaluating something.
+pub(crate) type Flat<T> = Result<T, Declined>;
+
+/// How many calls may be entered inside one another.
+const MAX_DEPTH: usize = 48;
+
+/// How many nodes a region may have; more are left to the host.
+const MAX_NODES: usize = 200_000;
+
+/// The evaluation under way.
+pub(crate) struct Flatten<'p> {
+    pub(crate) program: &'p Program,
+    pub(crate) world: &'p dyn World,
+    pub(crate) points: Points,
+    /// The frames of the functions entered; the first is that of the statements.
+    frames: Vec<FxHashMap<VarId, Val>>,
+    /// What variables of outside are.
+    outside: FxHashMap<VarId, Val>,
+    assumed: Vec<(VarId, Scalar)>,
+    /// The indices of the loops around.
+    pub(crate) loops: Vec<Ix>,
+    /// What holds here.
+    pub(crate) when: Option<Node>,
+    /// Definitions whose clauses are being evaluated.
+    pub(crate) pending: FxHashSet<Arr>,
+}
+
+/// Evaluates statements; `wanted` says which variables matter afterwards.
+pub fn statements(
+    program: &Program,
+    stmts: &[Stmt],
+    world: &dyn World,
+    wanted: &dyn Fn(VarId) -> bool,
+    wrapping: bool,
+) -> Result<Flattened, (usize, Declined)> {
+    let mut flatten = Flatten::new(program, world, wrapping);
+    for (at, stmt) in stmts.iter().enumerate() {
+        flatten.stmt(stmt).map_err(|declined| (at, declined))?;
+    }
+    let mut vars = Vec::new();
+    for stmt in stmts {
+        match &stmt.kind {
+            StmtKind::Let(var, _) => vars.push(*var),
+            StmtKind::Destructure(pattern, _) => pattern::bound(pattern, &mut vars),
+            StmtKind::Expr(_) | StmtKind::Require(_) => {}
+        }
+    }
+    vars.retain(|var| wanted(*var));
+    flatten.finish(&vars).map_err(|declined| (stmts.len().saturating_sub(1), declined))
+}
+
+/// Evaluates an expression to a number or an array of numbers, as the value of `var`.
+pub fn expression(
+    program: &Program,
+    e: &Expr,
+    var: VarId,
+    world: &dyn World,
+    wrapping: bool,
+) -> Result<Flattened, Declined> {
+    let mut flatten = Flatten::new(program, world, wrapping);
+    let value = flatten.expr(e)?;
+    flatten.bind(var, value);
+    flatten.finish(&[var])
+}
+
+impl<'p> Flatten<'p> {
+    fn new(program: &'p Program, world: &'p dyn World, wrapping: bool) -> Flatten<'p> {
+        Flatten {
+            program,
+            world,
+            points: Points::new(wrapping),
+            frames: vec![FxHashMap::default()],
+            outside: FxHashMap::default(),
+            assumed: Vec::new(),
+            loops: Vec::new(),
+            when: None,
+            pending: FxHashSet::default(),
+        }
+    }
+
+    fn finish(mut self, vars: &[VarId]) -> Flat<Flattened> {
+        let mut outputs = Vec::new();
+        for var in vars {
+            let span = self.program.vars[*var].span;
+            let value = self.frames[0].get(var).cloned();
+            let value = value.ok_or_else(|| declined("a variable without a value", span))?;
+            let name = self.program.vars[*var].name;
+            let output = self.output(&value, name, span)?;
+            outputs.push((*var, output));
+        }
+        Ok(Flattened { points: self.points, outputs, assumed: self.assumed })
+    }
+
+    fn output(&mut self, value: &Val, name: Symbol, span: Span) -> Flat<Output> {
+        match value {
+            Val::Scalar(node) => match self.points.nodes[*node].kind.clone() {
+                Kind::Const(value) => Ok(Output::Constant(value)),
+                Kind::Load(arr, at) if at.is_empty() => match self.points.arrs[arr].source {
+                    Source::Input(var, _) => Ok(Output::Same(var)),
+                    Source::Defined(_) => Ok(Output::Scalar(arr)),
+                },
+                _ => Ok(Output::Scalar(self.store_scalar(*node, Some(name), span))),
+            },
+            Val::Array(array) => match &array.kind {
+                ArrayKind::Stored(arr, leading) if leading.is_empty() => {
+                    match self.points.arrs[*arr].source {
+                        Source::Input(var, _) => Ok(Output::Same(var)),
+                        Source::Defined(_) => Ok(Output::Array(*arr)),
+                    }
+                }
+                _ => Ok(Output::Array(self.store(array, Some(name), span))),
+            },
+            _ => Err(declined("a value that is neither a number nor an array", span)),
+        }
+    }
+
+    /// Runs a statement.
+    pub(crate) fn stmt(&mut self, stmt: &'p Stmt) -> Flat<()> {
+        match &stmt.kind {
+            StmtKind::Let(var, value) => {
+                let span = value.span;
+                let value = self.expr(value)?;
+                let value = match value {
+                    Val::Scalar(node) if self.loops.is_empty() && self.is_heavy(node) => {
+                        let name = self.program.vars[*var].name;
+                        let arr = self.store_scalar(node, Some(name), span);
+                        Val::Scalar(self.points.load(arr, &[]))
+                    }
+                    value => value,
+                };
+                self.bind(*var, value);
+                Ok(())
+            }
+            StmtKind::Destructure(pattern, value) => {
+                let value = self.expr(value)?;
+                self.destructure(pattern, &value, stmt.span)
+            }
+            StmtKind::Expr(value) => {
+                Err(declined("a statement that is evaluated for its effect", value.span))
+            }
+            StmtKind::Require(require) => self.require(require),
+        }
+    }
+
+    /// Two sizes that must be equal; if they are not, the host says so.
+    pub(crate) fn require(&mut self, require: &ein_ir::tensor::Require) -> Flat<()> {
+        let left = self.extent(&require.left, require.span)?;
+        let right = self.extent(&require.right, require.span)?;
+        if left == right { Ok(()) } else { Err(declined("sizes that differ", require.span)) }
+    }
+
+    /// Whether a scalar is worth a cell of its own.
+    fn is_heavy(&self, node: Node) -> bool {
+        let info = &self.points.nodes[node];
+        info.reduces || info.traps || info.cost > 4.0
+    }
+
+    // ---------------------------------------------------------------- variables
+
+    pub(crate) fn bind(&mut self, var: VarId, value: Val) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.insert(var, value);
+        }
+    }
+
+    pub(crate) fn var(&mut self, var: VarId, span: Span) -> Flat<Val> {
+        let inner = self.frames.last().and_then(|frame| frame.get(&var));
+        // A function sees its own variables and those of the top level.
+        let found = inner.or_else(|| self.frames[0].get(&var)).or_else(|| self.outside.get(&var));
+        if let Some(value) = found {
+            return Ok(value.clone());
+        }
+        let name = Some(self.program.vars[var].name);
+        let value = match self.world.given(var) {
+            Given::Scalar(value) => {
+                let source = Source::Input(var, Vec::new());
+                let info = ArrInfo { name, ty: value.ty(), shape: Vec::new(), source };
+                let arr = self.points.arrs.push(info);
+                Val::Scalar(self.points.load(arr, &[]))
+            }
+            Given::Array { ty, shape, strides } => {
+                let source = Source::Input(var, strides);
+                let info = ArrInfo { name, ty, shape: shape.clone(), source };
+                let arr = self.points.arrs.push(info);
+                let kind = ArrayKind::Stored(arr, Vec::new());
+                Val::Array(Rc::new(Array { ty, shape, kind }))
+            }
+            Given::Other => return Err(declined("a value that is not a number or array", span)),
+        };
+        self.outside.insert(var, value.clone());
+        Ok(value)
+    }
+
+    /// The constant that an integer is; one of outside is taken as such.
+    pub(crate) fn constant_int(&mut self, node: Node, span: Span) -> Flat<i64> {
+        if let Some(value) = self.points.as_int(node) {
+            return Ok(value);
+        }
+        if let Kind::Load(arr, _) = self.points.nodes[node].kind
+            && let Source::Input(var, _) = self.points.arrs[arr].source
+            && let Given::Scalar(value) = self.world.given(var)
+            && let Some(known) = value.as_i64()
+        {
+            self.assume(var, value);
+            return Ok(known);
+        }
+        Err(declined("a size that depends on data", span))
+    }
+
+    fn assume(&mut self, var: VarId, value: Scalar) {
+        if !self.assumed.iter().any(|(other, _)| *other == var) {
+            self.assumed.push((var, value));
+            let node = self.points.constant(value);
+            self.outside.insert(var, Val::Scalar(node));
+        }
+    }
+
+    // ---------------------------------------------------------------- sizes
+
+    /// The number that a size is.
+    pub(crate) fn extent(&mut self, size: &size::Expr, span: Span) -> Flat<i64> {
+        if let Some(value) = size.as_constant() {
+            return Ok(value);
+        }
+        let mut values = FxHashMap::default();
+        for atom in size.atoms() {
+            let node = self.atom(atom, span)?;
+            values.insert(atom, self.constant_int(node, span)?);
+        }
+        size.eval(&|atom| values.get(&atom).copied())
+            .ok_or_else(|| declined("a size without a value", span))
+    }
+
+    /// A size as a node, perhaps over index variables.
+    pub(crate) fn size(&mut self, size: &size::Expr, span: Span) -> Flat<Node> {
+        if let Some(value) = size.as_constant() {
+            return Ok(self.points.int(value));
+        }
+        let mut values = FxHashMap::default();
+        let mut open = None;
+        for atom in size.atoms() {
+            let node = self.atom(atom, span)?;
+            if self.points.nodes[node].free.is_empty() {
+                values.insert(atom, self.constant_int(node, span)?);
+            } else {
+                open = Some((atom, node));
+            }
+        }
+        let Some((atom, node)) = open else {
+            let value = size.eval(&|atom| values.get(&atom).copied());
+            let value = value.ok_or_else(|| declined("a size without a value", span))?;
+            return Ok(self.points.int(value));
+        };
+        let Some((factor, rest)) = size.affine_in(atom) else {
+            return Err(declined("a bound that is not linear", span));
+        };
+        let rest = self.size(&rest, span)?;
+        let factor = self.points.int(factor);
+        let product = self.points.binary(ein_scalar::BinaryOp::Mul, factor, node, None);
+        Ok(self.points.binary(ein_scalar::BinaryOp::Add, product, rest, None))
+    }
+
+    fn atom(&mut self, atom: Atom, span: Span) -> Flat<Node> {
+        match self.program.atoms[atom].def {
+            AtomDef::Var(var) => match self.var(var, span)? {
+                Val::Scalar(node) => Ok(node),
+                _ => Err(declined("a size that is not a number", span)),
+            },
+            AtomDef::Extent(var, axis) => match self.var(var, span)? {
+                Val::Array(array) if axis < array.shape.len() => {
+                    Ok(self.points.int(array.shape[axis]))
+                }
+                _ => Err(declined("the extent of a value that is not an array", span)),
+            },
+            AtomDef::Length(_) => Err(declined("the length of a jagged array", span)),
+            AtomDef::Unknown => Err(declined("a size that nothing tells", span)),
+        }
+    }
+
+    // ---------------------------------------------------------------- definitions
+
+    /// Makes a definition of an array.
+    pub(crate) fn define(
+        &mut self,
+        name: Option<Symbol>,
+        ty: ScalarType,
+        shape: Vec<i64>,
+        span: Span,
+        body: Body,
+    ) -> Arr {
+        let source = Source::Defined(self.points.defs.len());
+        let arr = self.points.arrs.push(ArrInfo { name, ty, shape, source });
+        self.points.defs.push(Def { arr, span, body });
+        arr
+    }
+
+    /// Gives a scalar a cell.
+    fn store_scalar(&mut self, node: Node, name: Option<Symbol>, span: Span) -> Arr {
+        let ty = self.points.nodes[node].ty;
+        let clause = Clause { slots: Vec::new(), guard: None, value: node, otherwise: None };
+        self.define(name, ty, Vec::new(), span, Body::Clauses(vec![clause], None))
+    }
+
+    /// Gives an array cells of its own.
+    pub(crate) fn store(&mut self, array: &Array, name: Option<Symbol>, span: Span) -> Arr {
+        let slots: Vec<Slot> =
+            array.shape.iter().map(|extent| self.whole_axis(*extent, "i")).collect();
+        let at: Vec<Node> = slots.iter().map(|slot| self.points.index(slot.ix)).collect();
+        let value = self.element(array, &at);
+        let clause = Clause { slots, guard: None, value, otherwise: None };
+        let body = Body::Clauses(vec![clause], None);
+        self.define(name, array.ty, array.shape.clone(), span, body)
+    }
+
+    /// A slot for all of an axis.
+    pub(crate) fn whole_axis(&mut self, extent: i64, name: &str) -> Slot {
+        let range = (0, i128::from(extent - 1).max(0));
+        let ix = self.points.fresh(Symbol::intern(name), range);
+        Slot { ix, lo: self.points.int(0), hi: self.points.int(extent) }
+    }
+
+    /// Refuses regions that grow out of hand.
+    pub(crate) fn not_too_large(&self, span: Span) -> Flat<()> {
+        if self.points.nodes.len() > MAX_NODES {
+            return Err(declined("more code than is worth compiling", span));
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn declined(why: impl Into<String>, span: Span) -> Declined {
+    Declined { why: why.into(), span }
+}
+
+/// The scalar type of an element, if it is one.
+pub(crate) fn element_type(ty: &Type, span: Span) -> Flat<ScalarType> {
+    ty.scalar().ok_or_else(|| declined("elements that are not numbers", span))
+}
+
+/// The recurrence axes of a definition.
+pub(crate) fn steps(recurrence: &ein_ir::tensor::Recurrence) -> Vec<Step> {
+    let step =
+        |axis: &ein_ir::tensor::RecurrenceAxis| Step { axis: axis.axis, backward: axis.backward };
+    recurrence.axes.iter().map(step).collect()
+}

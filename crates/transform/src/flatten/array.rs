@@ -1,0 +1,207 @@
+//! Arrays under symbolic evaluation: what their elements are.
+
+use super::Flatten;
+use crate::points::{Arr, Clause, Node, Subst};
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
+use std::rc::Rc;
+
+/// An array of known shape.
+#[derive(Clone, Debug)]
+pub(crate) struct Array {
+    pub(crate) ty: ScalarType,
+    pub(crate) shape: Vec<i64>,
+    pub(crate) kind: ArrayKind,
+}
+
+/// Where its elements come from.
+#[derive(Clone, Debug)]
+pub(crate) enum ArrayKind {
+    /// From an array of points, after these leading positions.
+    Stored(Arr, Vec<Node>),
+    /// From clauses; the last one that covers a cell counts.
+    Clauses(Rc<Vec<Clause>>),
+    /// A part along an axis.
+    Slice(Rc<Array>, usize, Node),
+    /// The axes in another order.
+    Permute(Rc<Array>, Vec<usize>),
+    /// What is left after leading positions.
+    Partial(Rc<Array>, Vec<Node>),
+    /// Two arrays end to end along an axis. An operand with one axis less is one slice.
+    Join(usize, Rc<Array>, Rc<Array>),
+    /// Numbers, or rows of one shape.
+    Rows(Rc<[Row]>),
+    /// The positions that the second array names, along an axis.
+    Gather(Rc<Array>, usize, Rc<Array>),
+    /// A choice.
+    Select(Node, Rc<Array>, Rc<Array>),
+    /// The same number everywhere.
+    Same(Node),
+    /// The position along the only axis.
+    Iota,
+    /// The same elements in order, in another shape.
+    Reshape(Rc<Array>),
+    /// Elements of another type.
+    Cast(Rc<Array>),
+}
+
+/// A part of an array literal.
+#[derive(Clone, Debug)]
+pub(crate) enum Row {
+    Number(Node),
+    Array(Rc<Array>),
+}
+
+impl Flatten<'_> {
+    /// The element at positions that are inside the array.
+    pub(crate) fn element(&mut self, array: &Array, at: &[Node]) -> Node {
+        match &array.kind {
+            ArrayKind::Stored(arr, leading) => {
+                let at: Vec<Node> = leading.iter().chain(at).copied().collect();
+                self.points.load(*arr, &at)
+            }
+            ArrayKind::Clauses(clauses) => self.clause_element(clauses, array.ty, at),
+            ArrayKind::Slice(base, axis, lo) => {
+                let mut at = at.to_vec();
+                let position = self.points.binary(BinaryOp::Add, at[*axis], *lo, None);
+                at[*axis] = self.points.position(position, base.shape[*axis], false, None);
+                self.element(base, &at)
+            }
+            ArrayKind::Permute(base, order) => {
+                let mut from = at.to_vec();
+                order.iter().zip(at).for_each(|(axis, at)| from[*axis] = *at);
+                self.element(base, &from)
+            }
+            ArrayKind::Partial(base, leading) => {
+                let at: Vec<Node> = leading.iter().chain(at).copied().collect();
+                self.element(base, &at)
+            }
+            ArrayKind::Join(axis, left, right) => self.joined(array, *axis, left, right, at),
+            ArrayKind::Rows(rows) => self.row_element(rows, at),
+            ArrayKind::Gather(base, axis, positions) => {
+                let mut at = at.to_vec();
+                let place = self.element(positions, &[at[*axis]]);
+                at[*axis] = self.points.position(place, base.shape[*axis], true, self.when);
+                self.element(base, &at)
+            }
+            ArrayKind::Select(cond, a, b) => {
+                let (a, b) = (self.element(a, at), self.element(b, at));
+                self.points.select(*cond, a, b)
+            }
+            ArrayKind::Same(node) => *node,
+            ArrayKind::Iota => self.points.cast(at[0], array.ty),
+            ArrayKind::Reshape(base) => {
+                let at = self.unfold(&array.shape, &base.shape, at);
+                self.element(base, &at)
+            }
+            ArrayKind::Cast(base) => {
+                let element = self.element(base, at);
+                self.points.cast(element, array.ty)
+            }
+        }
+    }
+
+    fn clause_element(&mut self, clauses: &Rc<Vec<Clause>>, ty: ScalarType, at: &[Node]) -> Node {
+        let mut result = self.points.constant(Scalar::zero(ty));
+        for clause in clauses.iter() {
+            let mut subst = Subst::new(clause.slots.iter().map(|slot| slot.ix).zip(at.to_vec()));
+            let mut inside = None;
+            for (slot, at) in clause.slots.iter().zip(at) {
+                let lo = subst.apply(&mut self.points, slot.lo);
+                let hi = subst.apply(&mut self.points, slot.hi);
+                let above = self.points.binary(BinaryOp::Ge, *at, lo, None);
+                let below = self.points.binary(BinaryOp::Lt, *at, hi, None);
+                inside = self.points.both(inside, Some(above));
+                inside = self.points.both(inside, Some(below));
+            }
+            let mut value = subst.apply(&mut self.points, clause.value);
+            if let Some(guard) = clause.guard {
+                let guard = subst.apply(&mut self.points, guard);
+                let otherwise = match clause.otherwise {
+                    Some(otherwise) => subst.apply(&mut self.points, otherwise),
+                    None => self.points.constant(Scalar::zero(ty)),
+                };
+                value = self.points.select(guard, value, otherwise);
+            }
+            result = match inside {
+                Some(inside) => self.points.select(inside, value, result),
+                None => value,
+            };
+        }
+        result
+    }
+
+    fn joined(
+        &mut self,
+        array: &Array,
+        axis: usize,
+        left: &Rc<Array>,
+        right: &Rc<Array>,
+        at: &[Node],
+    ) -> Node {
+        let whole = array.shape.len();
+        let split = if left.shape.len() == whole { left.shape[axis] } else { 1 };
+        let split_node = self.points.int(split);
+        let in_left = self.points.binary(BinaryOp::Lt, at[axis], split_node, None);
+        let behind = self.points.binary(BinaryOp::Sub, at[axis], split_node, None);
+        let part = |this: &mut Self, from: &Rc<Array>, place: Node| {
+            let mut at = at.to_vec();
+            if from.shape.len() == whole {
+                at[axis] = this.points.position(place, from.shape[axis], false, None);
+            } else {
+                at.remove(axis);
+            }
+            this.element(from, &at)
+        };
+        // An empty side has no elements to choose.
+        if split == 0 {
+            return part(self, right, behind);
+        }
+        if split == array.shape[axis] {
+            return part(self, left, at[axis]);
+        }
+        let a = part(self, left, at[axis]);
+        let b = part(self, right, behind);
+        self.points.select(in_left, a, b)
+    }
+
+    fn row_element(&mut self, rows: &Rc<[Row]>, at: &[Node]) -> Node {
+        let of = |this: &mut Self, row: &Row| match row {
+            Row::Number(node) => *node,
+            Row::Array(array) => this.element(array, &at[1..]),
+        };
+        if let Some(place) = self.points.as_int(at[0])
+            && let Some(row) = rows.get(place as usize)
+        {
+            return of(self, row);
+        }
+        let mut result = of(self, &rows[rows.len() - 1]);
+        for (place, row) in rows.iter().enumerate().rev().skip(1) {
+            let value = of(self, row);
+            let place = self.points.int(place as i64);
+            let here = self.points.binary(BinaryOp::Eq, at[0], place, None);
+            result = self.points.select(here, value, result);
+        }
+        result
+    }
+
+    /// The positions in `to` of the element at positions `at` in `from`, counted in order.
+    fn unfold(&mut self, from: &[i64], to: &[i64], at: &[Node]) -> Vec<Node> {
+        let mut place = self.points.int(0);
+        for (extent, at) in from.iter().zip(at) {
+            let extent = self.points.int(*extent);
+            place = self.points.binary(BinaryOp::Mul, place, extent, None);
+            place = self.points.binary(BinaryOp::Add, place, *at, None);
+        }
+        let mut result = vec![place; to.len()];
+        for (axis, extent) in to.iter().enumerate().rev() {
+            let extent = self.points.int((*extent).max(1));
+            result[axis] = if axis == 0 {
+                place
+            } else {
+                self.points.binary(BinaryOp::Rem, place, extent, None)
+            };
+            place = self.points.binary(BinaryOp::Div, place, extent, None);
+        }
+        result
+    }
+}

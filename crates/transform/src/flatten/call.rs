@@ -1,0 +1,78 @@
+//! Calls: functions are entered.
+
+use super::{Flat, Flatten, MAX_DEPTH, Val, declined};
+use ein_base::Span;
+use ein_ir::size;
+use ein_ir::tensor::{Expr, FuncId};
+use rustc_hash::FxHashMap;
+
+impl<'p> Flatten<'p> {
+    /// A call of a known function.
+    pub(crate) fn call(
+        &mut self,
+        func: FuncId,
+        sizes: &[size::Expr],
+        closure: Option<&'p Expr>,
+        args: &'p [Expr],
+        span: Span,
+    ) -> Flat<Val> {
+        let captures = match closure {
+            None => Vec::new(),
+            Some(closure) => match self.expr(closure)? {
+                Val::Fn(_, captures) => captures.to_vec(),
+                _ => return Err(declined("a function that data decides", span)),
+            },
+        };
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            values.push(self.expr(arg)?);
+        }
+        let mut given = Vec::with_capacity(sizes.len());
+        for size in sizes {
+            given.push(Val::Scalar(self.size(size, span)?));
+        }
+        self.enter_function(func, given, captures, values, span)
+    }
+
+    /// A call of a function value.
+    pub(crate) fn call_value(
+        &mut self,
+        callee: &'p Expr,
+        args: &'p [Expr],
+        span: Span,
+    ) -> Flat<Val> {
+        let Val::Fn(Some(func), captures) = self.expr(callee)? else {
+            return Err(declined("a function that data decides", span));
+        };
+        let args: Flat<Vec<Val>> = args.iter().map(|arg| self.expr(arg)).collect();
+        self.enter_function(func, Vec::new(), captures.to_vec(), args?, span)
+    }
+
+    fn enter_function(
+        &mut self,
+        func: FuncId,
+        sizes: Vec<Val>,
+        captures: Vec<Val>,
+        args: Vec<Val>,
+        span: Span,
+    ) -> Flat<Val> {
+        let info = &self.program.funcs[func];
+        let fits = info.sizes.len() == sizes.len()
+            && info.captures.len() == captures.len()
+            && info.params.len() == args.len();
+        if !fits {
+            return Err(declined("a call of another shape", span));
+        }
+        if self.frames.len() > MAX_DEPTH {
+            return Err(declined("recursion", span));
+        }
+        self.not_too_large(span)?;
+        let names = info.sizes.iter().chain(&info.captures).chain(&info.params);
+        let values = sizes.into_iter().chain(captures).chain(args);
+        let frame: FxHashMap<_, _> = names.copied().zip(values).collect();
+        self.frames.push(frame);
+        let result = self.expr(&info.body);
+        self.frames.pop();
+        result
+    }
+}

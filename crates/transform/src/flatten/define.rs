@@ -1,0 +1,519 @@
+//! Indexed definitions, reductions and accumulations.
+
+use super::array::{Array, ArrayKind};
+use super::{Flat, Flatten, Val, declined, element_type, steps};
+use crate::points::{Body, Clause, Ix, Kind, Node, Reduction, Slot, Subst};
+use ein_base::Span;
+use ein_ir::tensor::{
+    Binder, Clause as IrClause, ClauseSlot, Expr, Item, Reduce, ReduceOp, Scatter, Tensor,
+};
+use ein_scalar::{BinaryOp, ScalarType};
+use std::rc::Rc;
+
+/// A reduction of at most so many terms is written out.
+const FEW: i64 = 4;
+
+/// What has to be put back when a loop is left.
+struct Scope {
+    loops: usize,
+    when: Option<Node>,
+}
+
+impl<'p> Flatten<'p> {
+    fn enter(&self) -> Scope {
+        Scope { loops: self.loops.len(), when: self.when }
+    }
+
+    fn leave(&mut self, scope: &Scope) {
+        self.loops.truncate(scope.loops);
+        self.when = scope.when;
+    }
+
+    /// An indexed definition.
+    pub(crate) fn tensor(&mut self, tensor: &'p Tensor, e: &'p Expr) -> Flat<Val> {
+        for require in &tensor.requires {
+            self.require(require)?;
+        }
+        let ty = element_type(&e.ty, e.span)?;
+        if tensor.self_var.is_some() {
+            return self.recurrence(tensor, e, ty);
+        }
+        let mut shape = self.stated_shape(tensor, e.span)?;
+        let mut clauses = Vec::new();
+        let mut inner = None;
+        for clause in &tensor.clauses {
+            clauses.extend(self.clause(clause, &mut shape, &mut inner)?);
+        }
+        let shape = self.whole_shape(tensor, shape, inner, e)?;
+        self.not_too_large(e.span)?;
+        self.place(tensor, ty, shape, clauses, e.span)
+    }
+
+    /// Decides where the cells of a definition without self-reads live.
+    fn place(
+        &mut self,
+        tensor: &Tensor,
+        ty: ScalarType,
+        shape: Vec<i64>,
+        clauses: Vec<Clause>,
+        span: Span,
+    ) -> Flat<Val> {
+        let (name, rank) = (tensor.name, shape.len());
+        if self.loops.is_empty() {
+            let body = Body::Clauses(clauses, None);
+            let arr = self.define(name, ty, shape.clone(), span, body);
+            let kind = ArrayKind::Stored(arr, Vec::new());
+            return Ok(Val::Array(Rc::new(Array { ty, shape, kind })));
+        }
+        let around = self.indices_around(&clauses);
+        let mut nodes =
+            clauses.iter().flat_map(|c| [Some(c.value), c.guard, c.otherwise]).flatten();
+        let reduces = nodes.any(|node| self.points.nodes[node].reduces);
+        let whole: i64 =
+            around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64).product();
+        let cells = shape.iter().product::<i64>();
+        let small = whole.saturating_mul(cells) <= 1 << 24;
+        if reduces && rank > 0 && small && !self.reads_pending(&clauses) {
+            return Ok(self.lift(tensor, ty, shape, clauses, &around, span));
+        }
+        let kind = ArrayKind::Clauses(Rc::new(clauses));
+        Ok(Val::Array(Rc::new(Array { ty, shape, kind })))
+    }
+
+    /// The indices of loops around that clauses depend on.
+    fn indices_around(&self, clauses: &[Clause]) -> Vec<Ix> {
+        let mut used = Vec::new();
+        for clause in clauses {
+            let bounds = clause.slots.iter().flat_map(|slot| [slot.lo, slot.hi]);
+            let nodes = bounds.chain([clause.value]).chain(clause.guard).chain(clause.otherwise);
+            for node in nodes {
+                used.extend(self.points.nodes[node].free.iter().copied());
+            }
+        }
+        self.loops.iter().copied().filter(|ix| used.contains(ix)).collect()
+    }
+
+    fn reads_pending(&self, clauses: &[Clause]) -> bool {
+        let roots: Vec<Node> = clauses
+            .iter()
+            .flat_map(|clause| [Some(clause.value), clause.guard, clause.otherwise])
+            .flatten()
+            .collect();
+        self.points.loads(&roots).iter().any(|(arr, _)| self.pending.contains(arr))
+    }
+
+    /// A definition inside loops becomes one over their indices as well.
+    fn lift(
+        &mut self,
+        tensor: &Tensor,
+        ty: ScalarType,
+        shape: Vec<i64>,
+        mut clauses: Vec<Clause>,
+        around: &[Ix],
+        span: Span,
+    ) -> Val {
+        let leading: Vec<Slot> = around.iter().map(|ix| self.slot_of(*ix)).collect();
+        for clause in &mut clauses {
+            clause.slots.splice(0..0, leading.iter().copied());
+        }
+        let ranges = around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64);
+        let whole: Vec<i64> = ranges.chain(shape.iter().copied()).collect();
+        let body = Body::Clauses(clauses, None);
+        let arr = self.define(tensor.name, ty, whole, span, body);
+        let at: Vec<Node> = around.iter().map(|ix| self.points.index(*ix)).collect();
+        Val::Array(Rc::new(Array { ty, shape, kind: ArrayKind::Stored(arr, at) }))
+    }
+
+    /// The slot of an index over all its range.
+    fn slot_of(&mut self, ix: Ix) -> Slot {
+        let (lo, hi) = self.points.ixs[ix].range;
+        Slot { ix, lo: self.points.int(lo as i64), hi: self.points.int(hi as i64 + 1) }
+    }
+
+    /// The extents that are stated; `None` where the clauses tell.
+    fn stated_shape(&mut self, tensor: &Tensor, span: Span) -> Flat<Vec<(Option<i64>, i64)>> {
+        let mut shape = Vec::new();
+        for size in &tensor.shape {
+            shape.push(match size {
+                Some(size) => (Some(self.extent(size, span)?), 0),
+                None => (None, 0),
+            });
+        }
+        Ok(shape)
+    }
+
+    fn whole_shape(
+        &mut self,
+        tensor: &Tensor,
+        outer: Vec<(Option<i64>, i64)>,
+        inner: Option<Vec<i64>>,
+        e: &Expr,
+    ) -> Flat<Vec<i64>> {
+        let mut shape: Vec<i64> =
+            outer.into_iter().map(|(stated, seen)| stated.unwrap_or(seen)).collect();
+        if tensor.inner_rank > 0 {
+            match inner {
+                Some(inner) if inner.len() == tensor.inner_rank => shape.extend(inner),
+                _ => return Err(declined("rows of unknown shape", e.span)),
+            }
+        }
+        Ok(shape)
+    }
+
+    /// A recurrence: its clauses read the array that they define.
+    fn recurrence(&mut self, tensor: &'p Tensor, e: &'p Expr, ty: ScalarType) -> Flat<Val> {
+        let (Some(var), Some(recurrence)) = (tensor.self_var, &tensor.recurrence) else {
+            return Err(declined("a definition that reads itself in an unknown order", e.span));
+        };
+        if !self.loops.is_empty() {
+            return Err(declined("a recurrence inside a loop", e.span));
+        }
+        let axes = e.ty.axes();
+        let mut shape = Vec::new();
+        for axis in axes {
+            shape.push(self.extent(&axis.size, e.span)?);
+        }
+        if shape.len() != tensor.shape.len() + tensor.inner_rank {
+            return Err(declined("a recurrence of unknown shape", e.span));
+        }
+        let steps = steps(recurrence);
+        let body = Body::Clauses(Vec::new(), None);
+        let arr = self.define(tensor.name, ty, shape.clone(), e.span, body);
+        let kind = ArrayKind::Stored(arr, Vec::new());
+        let array = Val::Array(Rc::new(Array { ty, shape: shape.clone(), kind }));
+        self.bind(var, array.clone());
+        self.pending.insert(arr);
+        let at = self.points.defs.len();
+        let mut outer: Vec<_> =
+            shape[..tensor.shape.len()].iter().map(|extent| (Some(*extent), 0)).collect();
+        let mut inner = (tensor.inner_rank > 0).then(|| shape[tensor.shape.len()..].to_vec());
+        let mut clauses = Vec::new();
+        for clause in &tensor.clauses {
+            clauses.extend(self.clause(clause, &mut outer, &mut inner)?);
+        }
+        self.pending.remove(&arr);
+        self.check_steps(&clauses, &steps, e.span)?;
+        // Definitions made meanwhile do not read this one, so they come first.
+        if self.points.defs.len() > at {
+            self.move_last(at - 1);
+        }
+        if let Some(def) = self.points.def_of(arr) {
+            self.points.defs[def].body = Body::Clauses(clauses, Some(steps));
+        }
+        Ok(array)
+    }
+
+    /// Refuses recurrences whose steps are not the same for all cells, or whose clauses overlap.
+    fn check_steps(
+        &self,
+        clauses: &[Clause],
+        steps: &[crate::points::Step],
+        span: Span,
+    ) -> Flat<()> {
+        let constant = |clause: &Clause| {
+            steps.iter().all(|step| {
+                let slot = clause.slots[step.axis];
+                self.points.as_int(slot.lo).is_some() && self.points.as_int(slot.hi).is_some()
+            })
+        };
+        if !clauses.iter().all(constant) {
+            return Err(declined("a recurrence with dependent steps", span));
+        }
+        let meet = |a: &Clause, b: &Clause| {
+            a.slots.iter().zip(&b.slots).all(|(a, b)| {
+                let (a, b) = (self.points.ixs[a.ix].range, self.points.ixs[b.ix].range);
+                a.0 <= b.1 && b.0 <= a.1
+            })
+        };
+        let overlap = (0..clauses.len())
+            .any(|at| clauses[at + 1..].iter().any(|other| meet(&clauses[at], other)));
+        if overlap {
+            return Err(declined("a recurrence whose clauses overlap", span));
+        }
+        Ok(())
+    }
+
+    /// Moves a definition behind all others.
+    fn move_last(&mut self, def: usize) {
+        let moved = self.points.defs.remove(def);
+        self.points.defs.push(moved);
+        for (at, def) in self.points.defs.iter().enumerate() {
+            self.points.arrs[def.arr].source = crate::points::Source::Defined(at);
+        }
+    }
+
+    /// A clause; none if it covers nothing. Widens `shape` where no extent is stated.
+    fn clause(
+        &mut self,
+        clause: &'p IrClause,
+        shape: &mut [(Option<i64>, i64)],
+        inner: &mut Option<Vec<i64>>,
+    ) -> Flat<Option<Clause>> {
+        let scope = self.enter();
+        let result = self.clause_in_scope(clause, shape, inner);
+        self.leave(&scope);
+        result
+    }
+
+    fn clause_in_scope(
+        &mut self,
+        clause: &'p IrClause,
+        shape: &mut [(Option<i64>, i64)],
+        inner: &mut Option<Vec<i64>>,
+    ) -> Flat<Option<Clause>> {
+        let mut slots = Vec::new();
+        for (slot, (stated, seen)) in clause.slots.iter().zip(shape) {
+            let slot = match slot {
+                ClauseSlot::Point(at) => self.point(*at),
+                ClauseSlot::Loop(binder) => match self.open(binder)? {
+                    Some((ix, lo, hi)) => Slot { ix, lo, hi },
+                    None => return Ok(None),
+                },
+            };
+            let (first, last) = self.points.ixs[slot.ix].range;
+            *seen = (*seen).max(last as i64 + 1);
+            let outside = stated.is_some_and(|extent| last >= i128::from(extent));
+            if first < 0 || outside {
+                return Err(declined("a clause outside its definition", clause.span));
+            }
+            slots.push(slot);
+        }
+        let guard = self.items(&clause.items)?;
+        let before = self.when;
+        let value = self.expr(&clause.value)?;
+        let otherwise = match (&clause.otherwise, guard) {
+            (Some(otherwise), Some(guard)) => {
+                let not = self.points.unary(ein_scalar::UnaryOp::Not, guard, None);
+                self.when = self.points.both(before, Some(not));
+                Some(self.expr(otherwise)?)
+            }
+            _ => None,
+        };
+        let (value, otherwise) = match value {
+            Val::Scalar(value) if inner.is_none() => {
+                (value, otherwise.map(|value| self.number(value, clause.span)).transpose()?)
+            }
+            value => {
+                let array = self.array(value, clause.span)?;
+                if inner.as_ref().is_some_and(|inner| *inner != array.shape) {
+                    return Err(declined("rows of different shapes", clause.span));
+                }
+                *inner = Some(array.shape.clone());
+                let rest: Vec<Slot> =
+                    array.shape.iter().map(|extent| self.whole_axis(*extent, "e")).collect();
+                let at: Vec<Node> = rest.iter().map(|slot| self.points.index(slot.ix)).collect();
+                slots.extend(rest);
+                let element = self.element(&array, &at);
+                let otherwise = match otherwise {
+                    Some(otherwise) => {
+                        let otherwise = self.array(otherwise, clause.span)?;
+                        Some(self.element(&otherwise, &at))
+                    }
+                    None => None,
+                };
+                (element, otherwise)
+            }
+        };
+        Ok(Some(Clause { slots, guard, value, otherwise }))
+    }
+
+    /// The slot of a literal point.
+    fn point(&mut self, at: i64) -> Slot {
+        let range = (i128::from(at), i128::from(at));
+        let ix = self.points.fresh(ein_base::Symbol::intern("_"), range);
+        Slot { ix, lo: self.points.int(at), hi: self.points.int(at + 1) }
+    }
+
+    /// Binds an index variable; none if its domain is empty.
+    pub(crate) fn open(&mut self, binder: &'p Binder) -> Flat<Option<(Ix, Node, Node)>> {
+        let lo = self.scalar(&binder.lo)?;
+        let hi = self.scalar(&binder.hi)?;
+        let (lo, hi) = (self.bound(lo, &binder.lo)?, self.bound(hi, &binder.hi)?);
+        let (Some((first, _)), Some((_, end))) =
+            (self.points.nodes[lo].range, self.points.nodes[hi].range)
+        else {
+            return Err(declined("a domain that is not made of integers", binder.lo.span));
+        };
+        if first >= end {
+            return Ok(None);
+        }
+        if first < i128::from(i32::MIN) || end > i128::from(i32::MAX) {
+            return Err(declined("a domain of unknown size", binder.lo.span));
+        }
+        let name = self.program.vars[binder.var].name;
+        let ix = self.points.fresh(name, (first, end - 1));
+        let node = self.points.index(ix);
+        self.bind(binder.var, Val::Scalar(node));
+        self.loops.push(ix);
+        Ok(Some((ix, lo, hi)))
+    }
+
+    /// A bound that no loop changes is a constant.
+    fn bound(&mut self, node: Node, e: &Expr) -> Flat<Node> {
+        if !self.points.nodes[node].free.is_empty() || self.points.as_int(node).is_some() {
+            return Ok(node);
+        }
+        let value = self.constant_int(node, e.span)?;
+        Ok(self.points.int(value))
+    }
+
+    /// Bindings and guards; what all guards say together. Leaves `when` as they make it.
+    pub(crate) fn items(&mut self, items: &'p [Item]) -> Flat<Option<Node>> {
+        let mut guard = None;
+        for item in items {
+            match item {
+                Item::Let(var, value) => {
+                    let value = self.expr(value)?;
+                    self.bind(*var, value);
+                }
+                Item::Guard(cond) => {
+                    let cond = self.scalar(cond)?;
+                    guard = self.points.both(guard, Some(cond));
+                    self.when = self.points.both(self.when, Some(cond));
+                }
+            }
+        }
+        Ok(guard)
+    }
+
+    /// A reduction.
+    pub(crate) fn reduce(&mut self, reduce: &'p Reduce, e: &'p Expr) -> Flat<Node> {
+        for require in &reduce.requires {
+            self.require(require)?;
+        }
+        let ty = element_type(&e.ty, e.span)?;
+        let scope = self.enter();
+        let mut binders = Vec::new();
+        let mut empty = false;
+        for binder in &reduce.binders {
+            match self.open(binder)? {
+                Some(binder) => binders.push(binder),
+                None => empty = true,
+            }
+            if empty {
+                break;
+            }
+        }
+        if empty {
+            self.leave(&scope);
+            return self.empty_reduction(reduce.op, ty, e.span);
+        }
+        let guard = self.items(&reduce.items)?;
+        let body = self.scalar(&reduce.value)?;
+        self.leave(&scope);
+        if self.points.nodes[body].ty == ScalarType::U64 {
+            return Err(declined("a reduction of `u64`", e.span));
+        }
+        let addressed = matches!(reduce.op, ReduceOp::Argmax | ReduceOp::Argmin);
+        if addressed && binders.len() > 1 {
+            return Err(declined("the address of an extreme over several indices", e.span));
+        }
+        let reduction = Reduction { op: reduce.op, binders, guard, body };
+        Ok(match self.written_out(&reduction) {
+            Some(node) => node,
+            None => self.points.reduce(reduction, ty),
+        })
+    }
+
+    /// A reduction of a few terms as these terms.
+    fn written_out(&mut self, reduction: &Reduction) -> Option<Node> {
+        let op = match reduction.op {
+            ReduceOp::Sum => BinaryOp::Add,
+            ReduceOp::Prod => BinaryOp::Mul,
+            ReduceOp::Max => BinaryOp::Max,
+            ReduceOp::Min => BinaryOp::Min,
+            _ => return None,
+        };
+        let [(ix, lo, hi)] = *reduction.binders.as_slice() else { return None };
+        let (lo, hi) = (self.points.as_int(lo)?, self.points.as_int(hi)?);
+        if reduction.guard.is_some() || hi - lo > FEW {
+            return None;
+        }
+        let mut terms = (lo..hi).map(|at| {
+            let at = self.points.int(at);
+            Subst::one(ix, at).apply(&mut self.points, reduction.body)
+        });
+        let terms: Vec<Node> = terms.by_ref().collect();
+        let (first, rest) = terms.split_first()?;
+        Some(rest.iter().fold(*first, |sum, term| self.points.binary(op, sum, *term, self.when)))
+    }
+
+    fn empty_reduction(&mut self, op: ReduceOp, ty: ScalarType, span: Span) -> Flat<Node> {
+        use ein_scalar::Scalar;
+        let value = match op {
+            ReduceOp::Sum | ReduceOp::Count => Scalar::zero(ty),
+            ReduceOp::Prod => Scalar::one(ty),
+            ReduceOp::Any => Scalar::Bool(false),
+            ReduceOp::All => Scalar::Bool(true),
+            ReduceOp::Max if ty.is_float() => Scalar::lowest(ty),
+            ReduceOp::Min if ty.is_float() => Scalar::highest(ty),
+            _ => return Err(declined("an extreme or mean of nothing", span)),
+        };
+        Ok(self.points.constant(value))
+    }
+
+    /// An accumulation.
+    pub(crate) fn scatter(&mut self, scatter: &'p Scatter, e: &'p Expr) -> Flat<Val> {
+        if !self.loops.is_empty() {
+            return Err(declined("an accumulation inside a loop", e.span));
+        }
+        let ty = element_type(&e.ty, e.span)?;
+        let mut shape = Vec::new();
+        for size in &scatter.shape {
+            shape.push(self.extent(size, e.span)?);
+        }
+        let scope = self.enter();
+        let mut binders = Vec::new();
+        for binder in &scatter.binders {
+            match self.open(binder)? {
+                Some(binder) => binders.push(binder),
+                None => {
+                    self.leave(&scope);
+                    let zero = self.points.constant(ein_scalar::Scalar::zero(ty));
+                    let kind = ArrayKind::Same(zero);
+                    return Ok(Val::Array(Rc::new(Array { ty, shape, kind })));
+                }
+            }
+        }
+        let guard = self.items(&scatter.items)?;
+        let at = self.positions(&scatter.indices, &shape)?;
+        let value = self.scalar(&scatter.value)?;
+        self.leave(&scope);
+        let body = Body::Scatter(crate::points::Scatter { binders, guard, at, value });
+        let arr = self.define(None, ty, shape.clone(), e.span, body);
+        let kind = ArrayKind::Stored(arr, Vec::new());
+        Ok(Val::Array(Rc::new(Array { ty, shape, kind })))
+    }
+
+    /// The positions of a read or write, brought inside.
+    pub(crate) fn positions(
+        &mut self,
+        indices: &'p [ein_ir::tensor::IndexArg],
+        shape: &[i64],
+    ) -> Flat<Vec<Node>> {
+        let mut at = Vec::with_capacity(indices.len());
+        for (index, extent) in indices.iter().zip(shape) {
+            let mut place = self.scalar(&index.value)?;
+            // A negative literal counts from the end.
+            let literal = matches!(&*index.value.kind, ein_ir::tensor::ExprKind::Const(_));
+            if literal && self.points.as_int(place).is_some_and(|place| place < 0) {
+                let extent = self.points.int(*extent);
+                place = self.points.binary(BinaryOp::Add, place, extent, None);
+            }
+            if *extent == 0 {
+                return Err(declined("a read of an empty array", index.value.span));
+            }
+            let proved = index.bounds == ein_ir::tensor::Bounds::Proved && !self.points.wrapping;
+            at.push(self.points.position(place, *extent, !proved, self.when));
+        }
+        Ok(at)
+    }
+
+    /// Whether a node is a constant truth value.
+    pub(crate) fn known_truth(&self, node: Node) -> Option<bool> {
+        match self.points.nodes[node].kind {
+            Kind::Const(value) => value.as_bool(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Points: definitions as scalar expressions over index variables, at known extents.
+//!
+//! This is the form between tensor IR and loops. Calls, tuples, views and whole-array operators are
+//! gone; what is left says, for every cell of every array, which number it is. Nodes are shared by
+//! structure: equal expressions are one node, so common subexpressions cost nothing to find, and
+//! each node knows which index variables it depends on, so what is invariant in a loop is known as
+//! well.
+//!
+//! * Integers are exact: [`Kind::Binary`] on integers stands for an operation whose result was
+//!   proved to fit, [`Kind::Checked`] for one that traps, [`Kind::Wrapping`] for one that wraps.
+//! * Positions of a [`Kind::Load`] are inside the array: proved by intervals, or clamped.
+//! * A trap is a hint, not a verdict: the code may run where the program would not have run it.
+//!   Whoever runs a kernel that trapped asks the oracle.
+//!
+//! Does not know: loops, buffers, the order of anything.
+
+mod build;
+mod linear;
+mod subst;
+
+use ein_base::{IndexVec, Span, Symbol, id};
+use ein_ir::tensor::{ReduceOp, VarId};
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
+use rustc_hash::FxHashMap;
+
+pub use linear::Linear;
+pub use subst::Subst;
+
+id!(
+    /// An expression.
+    Node,
+    "n"
+);
+id!(
+    /// An index variable.
+    Ix,
+    "i"
+);
+id!(
+    /// An array: an input or a definition.
+    Arr,
+    "a"
+);
+
+/// An integer interval, both ends included.
+pub type Range = (i128, i128);
+
+/// What a node computes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A constant.
+    Const(Scalar),
+    /// The value of an index variable, an `i32`.
+    Index(Ix),
+    /// An element; the positions are integers and inside the array.
+    Load(Arr, Box<[Node]>),
+    /// A position brought inside `0..extent`; traps if it was outside and the condition, if there
+    /// is one, holds. Without `traps` the program was proved never to use it outside.
+    Clamp {
+        /// The position.
+        at: Node,
+        /// The extent.
+        extent: i64,
+        /// Whether being outside is an error.
+        traps: bool,
+        /// Under which condition.
+        when: Option<Node>,
+    },
+    /// A scalar operation.
+    Unary(UnaryOp, Node),
+    /// A scalar operation; on integers the result fits and the divisor is not zero.
+    Binary(BinaryOp, Node, Node),
+    /// An integer operation that traps where it fails, under a condition.
+    Checked(BinaryOp, Node, Node, Option<Node>),
+    /// An integer operation that wraps.
+    Wrapping(BinaryOp, Node, Node),
+    /// A conversion to the node's type.
+    Cast(Node),
+    /// A choice; both sides may be computed.
+    Select(Node, Node, Node),
+    /// A reduction.
+    Reduce(Box<Reduction>),
+}
+
+/// A reduction.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reduction {
+    /// The operation.
+    pub op: ReduceOp,
+    /// The indices, outermost first, with their bounds.
+    pub binders: Vec<(Ix, Node, Node)>,
+    /// Points for which it does not hold are skipped.
+    pub guard: Option<Node>,
+    /// What is reduced.
+    pub body: Node,
+}
+
+/// A node with what is known of it.
+#[derive(Clone, Debug)]
+pub struct Info {
+    /// What it computes.
+    pub kind: Kind,
+    /// Its type.
+    pub ty: ScalarType,
+    /// The values it can have, if it is an integer.
+    pub range: Option<Range>,
+    /// The index variables that it depends on, in order.
+    pub free: Box<[Ix]>,
+    /// How many levels of reductions are in it: what keeps their indices apart.
+    level: u32,
+    /// Whether it may trap.
+    pub traps: bool,
+    /// Whether a reduction is in it.
+    pub reduces: bool,
+    /// About how many operations one evaluation takes.
+    pub cost: f64,
+}
+
+/// An index variable.
+#[derive(Clone, Debug)]
+pub struct IxInfo {
+    /// Its name, for people.
+    pub name: Symbol,
+    /// The values it can have.
+    pub range: Range,
+}
+
+/// An array.
+#[derive(Clone, Debug)]
+pub struct ArrInfo {
+    /// Its name, for people.
+    pub name: Option<Symbol>,
+    /// The type of its elements.
+    pub ty: ScalarType,
+    /// Its extents.
+    pub shape: Vec<i64>,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// Where an array comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A variable of the program, with its strides in elements.
+    Input(VarId, Vec<i64>),
+    /// The definition with this number.
+    Defined(usize),
+}
+
+/// A definition.
+#[derive(Clone, Debug)]
+pub struct Def {
+    /// What it defines.
+    pub arr: Arr,
+    /// Where it stands.
+    pub span: Span,
+    /// How it is defined.
+    pub body: Body,
+}
+
+/// How an array is defined.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// By clauses; where several cover a cell the last one counts, where none does it is zero.
+    Clauses(Vec<Clause>, Option<Vec<Step>>),
+    /// By adding to cells that start at zero, in the order of the points.
+    Scatter(Scatter),
+}
+
+/// One recurrence axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The axis.
+    pub axis: usize,
+    /// Whether it runs downward.
+    pub backward: bool,
+}
+
+/// A clause.
+#[derive(Clone, Debug)]
+pub struct Clause {
+    /// The cells it covers, one slot per axis.
+    pub slots: Vec<Slot>,
+    /// Where the guard fails the cell is `otherwise`.
+    pub guard: Option<Node>,
+    /// The value.
+    pub value: Node,
+    /// The value where the guard fails; zero if absent.
+    pub otherwise: Option<Node>,
+}
+
+/// What a clause covers along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The index variable; its range is `lo..hi`, or a dependent part of it.
+    pub ix: Ix,
+    /// The first position.
+    pub lo: Node,
+    /// One past the last.
+    pub hi: Node,
+}
+
+/// Adds values to cells.
+#[derive(Clone, Debug)]
+pub struct Scatter {
+    /// The points, outermost first, with their bounds.
+    pub binders: Vec<(Ix, Node, Node)>,
+    /// Points for which it does not hold are skipped.
+    pub guard: Option<Node>,
+    /// The cell, inside the array.
+    pub at: Vec<Node>,
+    /// What is added.
+    pub value: Node,
+}
+
+/// Everything that a region of a program computes.
+#[derive(Clone, Debug, Default)]
+pub struct Points {
+    /// The expressions.
+    pub nodes: IndexVec<Node, Info>,
+    /// The index variables.
+    pub ixs: IndexVec<Ix, IxInfo>,
+    /// The arrays.
+    pub arrs: IndexVec<Arr, ArrInfo>,
+    /// The definitions, each after those it reads.
+    pub defs: Vec<Def>,
+    /// Whether integers wrap.
+    pub wrapping: bool,
+    shared: FxHashMap<(Kind, ScalarType), Node>,
+    canonical: FxHashMap<(u32, Node, Node), Ix>,
+}
+
+impl Points {
+    /// Nothing yet.
+    pub fn new(wrapping: bool) -> Points {
+        Points { wrapping, ..Points::default() }
+    }
+
+    /// The number of the definition of an array, if it is one.
+    pub fn def_of(&self, arr: Arr) -> Option<usize> {
+        match self.arrs[arr].source {
+            Source::Defined(def) => Some(def),
+            Source::Input(..) => None,
+        }
+    }
+
+    /// A new index variable.
+    pub fn fresh(&mut self, name: Symbol, range: Range) -> Ix {
+        self.ixs.push(IxInfo { name, range })
+    }
+
+    /// The constant integer that a node is.
+    pub fn as_int(&self, node: Node) -> Option<i64> {
+        match self.nodes[node].kind {
+            Kind::Const(value) => value.as_i64(),
+            _ => None,
+        }
+    }
+
+    /// The children of a node, guards and bounds included.
+    pub fn each_child(&self, node: Node, f: &mut dyn FnMut(Node)) {
+        self.nodes[node].kind.each_operand(f);
+    }
+
+    /// All nodes below these, each once, children first.
+    pub fn below(&self, roots: &[Node]) -> Vec<Node> {
+        let mut order = Vec::new();
+        let mut seen = rustc_hash::FxHashSet::default();
+        for root in roots {
+            self.visit(*root, &mut seen, &mut order);
+        }
+        order
+    }
+
+    fn visit(&self, node: Node, seen: &mut rustc_hash::FxHashSet<Node>, order: &mut Vec<Node>) {
+        if !seen.insert(node) {
+            return;
+        }
+        let mut children = Vec::new();
+        self.each_child(node, &mut |child| children.push(child));
+        children.into_iter().for_each(|child| self.visit(child, seen, order));
+        order.push(node);
+    }
+
+    /// The nodes that a definition is made of.
+    pub fn roots(&self, def: &Def) -> Vec<Node> {
+        let mut roots = Vec::new();
+        match &def.body {
+            Body::Clauses(clauses, _) => {
+                for clause in clauses {
+                    roots.extend(clause.slots.iter().flat_map(|slot| [slot.lo, slot.hi]));
+                    roots.extend(clause.guard);
+                    roots.push(clause.value);
+                    roots.extend(clause.otherwise);
+                }
+            }
+            Body::Scatter(scatter) => {
+                roots.extend(scatter.binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]));
+                roots.extend(scatter.guard);
+                roots.extend(&scatter.at);
+                roots.push(scatter.value);
+            }
+        }
+        roots
+    }
+
+    /// The loads of an expression: each array with its positions.
+    pub fn loads(&self, roots: &[Node]) -> Vec<(Arr, Box<[Node]>)> {
+        self.below(roots)
+            .into_iter()
+            .filter_map(|node| match &self.nodes[node].kind {
+                Kind::Load(arr, at) => Some((*arr, at.clone())),
+                _ => None,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,441 @@
+//! Making nodes: equal ones are shared, constants are folded, integers are kept exact.
+
+use super::{Arr, Info, Ix, Kind, Node, Points, Range, Reduction};
+use ein_ir::tensor::ReduceOp;
+use ein_scalar::{
+    BinaryOp, Overflow, Scalar, ScalarType, UnaryOp, apply_binary, apply_unary, cast,
+};
+
+impl Points {
+    /// Shares a node.
+    fn intern(&mut self, kind: Kind, ty: ScalarType, range: Option<Range>) -> Node {
+        let key = (kind, ty);
+        if let Some(node) = self.shared.get(&key) {
+            return *node;
+        }
+        let info = self.describe(key.0.clone(), ty, range);
+        let node = self.nodes.push(info);
+        self.shared.insert(key, node);
+        node
+    }
+
+    fn describe(&self, kind: Kind, ty: ScalarType, range: Option<Range>) -> Info {
+        let range = if ty.is_int() { range.or_else(|| ty.int_range()) } else { None };
+        let mut info = Info {
+            kind,
+            ty,
+            range,
+            free: Box::new([]),
+            level: 0,
+            traps: false,
+            reduces: false,
+            cost: 0.0,
+        };
+        let mut free: Vec<Ix> = Vec::new();
+        let mut children = Vec::new();
+        info.kind.each_operand(&mut |child| children.push(child));
+        for child in children {
+            let child = &self.nodes[child];
+            free.extend(child.free.iter());
+            info.level = info.level.max(child.level);
+            info.traps |= child.traps;
+            info.reduces |= child.reduces;
+            info.cost += child.cost;
+        }
+        match &info.kind {
+            Kind::Index(ix) => free.push(*ix),
+            Kind::Const(_) => {}
+            Kind::Load(..) | Kind::Cast(_) | Kind::Select(..) => info.cost += 1.0,
+            Kind::Clamp { traps, .. } => {
+                info.cost += 2.0;
+                info.traps |= traps;
+            }
+            Kind::Unary(op, _) => info.cost += unary_cost(*op),
+            Kind::Binary(op, ..) | Kind::Wrapping(op, ..) => info.cost += binary_cost(*op),
+            Kind::Checked(op, ..) => {
+                info.cost += 2.0 + binary_cost(*op);
+                info.traps = true;
+            }
+            Kind::Reduce(reduction) => {
+                let mut points = 1.0;
+                for (ix, lo, hi) in &reduction.binders {
+                    free.retain(|other| other != ix);
+                    points *= self.trip_count(*lo, *hi);
+                }
+                let inner = self.nodes[reduction.body].cost
+                    + reduction.guard.map_or(0.0, |guard| self.nodes[guard].cost);
+                info.cost = info.cost - inner + points * (inner + 1.0);
+                info.level += reduction.binders.len() as u32;
+                info.reduces = true;
+                info.traps |= self.may_lack_points(reduction);
+            }
+        }
+        free.sort_unstable();
+        free.dedup();
+        info.free = free.into();
+        info
+    }
+
+    /// About how many values lie between two bounds.
+    pub fn trip_count(&self, lo: Node, hi: Node) -> f64 {
+        let middle =
+            |node: Node| self.nodes[node].range.map_or(0.0, |(a, b)| (a as f64 + b as f64) / 2.0);
+        (middle(hi) - middle(lo)).max(0.0)
+    }
+
+    /// Whether a reduction that needs a point may have none.
+    fn may_lack_points(&self, reduction: &Reduction) -> bool {
+        let needs = match reduction.op {
+            ReduceOp::Max | ReduceOp::Min => self.nodes[reduction.body].ty.is_int(),
+            ReduceOp::Argmax | ReduceOp::Argmin | ReduceOp::Mean => true,
+            ReduceOp::Sum | ReduceOp::Prod => self.nodes[reduction.body].ty.is_int(),
+            ReduceOp::Any | ReduceOp::All | ReduceOp::Count => false,
+        };
+        let surely = reduction.guard.is_none()
+            && reduction.binders.iter().all(|(_, lo, hi)| {
+                match (self.nodes[*lo].range, self.nodes[*hi].range) {
+                    (Some((_, lo)), Some((hi, _))) => lo < hi,
+                    _ => false,
+                }
+            });
+        needs && !surely
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, value: Scalar) -> Node {
+        let range = value.as_i128().filter(|_| value.ty().is_int()).map(|v| (v, v));
+        self.intern(Kind::Const(value), value.ty(), range)
+    }
+
+    /// An `i32` constant, or an `i64` one if it is too large.
+    pub fn int(&mut self, value: i64) -> Node {
+        match i32::try_from(value) {
+            Ok(value) => self.constant(Scalar::I32(value)),
+            Err(_) => self.constant(Scalar::I64(value)),
+        }
+    }
+
+    /// A truth value.
+    pub fn truth(&mut self, value: bool) -> Node {
+        self.constant(Scalar::Bool(value))
+    }
+
+    /// An index variable.
+    pub fn index(&mut self, ix: Ix) -> Node {
+        let (lo, hi) = self.ixs[ix].range;
+        if lo == hi {
+            return self.int(lo as i64);
+        }
+        self.intern(Kind::Index(ix), ScalarType::I32, Some((lo, hi)))
+    }
+
+    /// An element.
+    pub fn load(&mut self, arr: Arr, at: &[Node]) -> Node {
+        let ty = self.arrs[arr].ty;
+        self.intern(Kind::Load(arr, at.into()), ty, None)
+    }
+
+    /// A position that is inside `0..extent`, or made so.
+    pub fn position(&mut self, at: Node, extent: i64, traps: bool, when: Option<Node>) -> Node {
+        let range = self.nodes[at].range;
+        if range.is_some_and(|(lo, hi)| lo >= 0 && hi < i128::from(extent)) {
+            return at;
+        }
+        let ty = self.nodes[at].ty;
+        let most = i128::from(extent - 1).max(0);
+        let (lo, hi) = range.unwrap_or((0, most));
+        let range = (lo.clamp(0, most), hi.clamp(0, most));
+        self.intern(Kind::Clamp { at, extent, traps, when }, ty, Some(range))
+    }
+
+    /// A scalar operation.
+    pub fn unary(&mut self, op: UnaryOp, a: Node, when: Option<Node>) -> Node {
+        let ty = self.nodes[a].ty;
+        if let Kind::Const(value) = self.nodes[a].kind
+            && let Ok(value) = apply_unary(op, value, Overflow::Trap)
+        {
+            return self.constant(value);
+        }
+        if ty.is_int() {
+            let zero = self.constant(Scalar::zero(ty));
+            match op {
+                UnaryOp::Neg => return self.binary(BinaryOp::Sub, zero, a, when),
+                UnaryOp::Abs => {
+                    let negative = self.binary(BinaryOp::Lt, a, zero, when);
+                    let when = self.both(when, Some(negative));
+                    let minus = self.binary(BinaryOp::Sub, zero, a, when);
+                    return self.select(negative, minus, a);
+                }
+                _ => {}
+            }
+        }
+        let result = op.result_type(ty).unwrap_or(ty);
+        self.intern(Kind::Unary(op, a), result, None)
+    }
+
+    /// A scalar operation, which on integers may fail only where `when` holds.
+    pub fn binary(&mut self, op: BinaryOp, a: Node, b: Node, when: Option<Node>) -> Node {
+        let (ta, tb) = (self.nodes[a].ty, self.nodes[b].ty);
+        let ty = op.result_type(ta, tb).unwrap_or(ta);
+        if let (Kind::Const(x), Kind::Const(y)) = (&self.nodes[a].kind, &self.nodes[b].kind)
+            && let Ok(value) = apply_binary(op, *x, *y, Overflow::Trap)
+        {
+            return self.constant(value);
+        }
+        if let Some(known) = self.simpler(op, a, b) {
+            return known;
+        }
+        if !ta.is_int() || !tb.is_int() {
+            return self.intern(Kind::Binary(op, a, b), ty, None);
+        }
+        let exact = match (self.nodes[a].range, self.nodes[b].range) {
+            (Some(x), Some(y)) => result_range(op, x, y),
+            _ => None,
+        };
+        if op.is_comparison() {
+            return match exact {
+                Some((lo, hi)) if lo == hi => self.truth(lo == 1),
+                _ => self.intern(Kind::Binary(op, a, b), ty, None),
+            };
+        }
+        let limits = ty.int_range().unwrap_or((0, 0));
+        match exact {
+            Some((lo, hi)) if limits.0 <= lo && hi <= limits.1 => {
+                self.intern(Kind::Binary(op, a, b), ty, exact)
+            }
+            _ if self.wrapping && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) => {
+                self.intern(Kind::Wrapping(op, a, b), ty, None)
+            }
+            _ => self.intern(Kind::Checked(op, a, b, when), ty, exact.map(|r| meet(r, limits))),
+        }
+    }
+
+    /// What needs no operation.
+    fn simpler(&mut self, op: BinaryOp, a: Node, b: Node) -> Option<Node> {
+        let is = |points: &Points, node: Node, value: i128| match points.nodes[node].kind {
+            Kind::Const(c) if c.ty().is_int() => c.as_i128() == Some(value),
+            Kind::Const(c) if c.ty().is_float() => c.as_f64() == value as f64 && value != 0,
+            _ => false,
+        };
+        let truth = |points: &Points, node: Node| match points.nodes[node].kind {
+            Kind::Const(Scalar::Bool(value)) => Some(value),
+            _ => None,
+        };
+        match op {
+            BinaryOp::Add if is(self, b, 0) => Some(a),
+            BinaryOp::Add if is(self, a, 0) => Some(b),
+            BinaryOp::Sub if is(self, b, 0) => Some(a),
+            BinaryOp::Mul | BinaryOp::Div if is(self, b, 1) => Some(a),
+            BinaryOp::Mul if is(self, a, 1) => Some(b),
+            BinaryOp::And => match (truth(self, a), truth(self, b)) {
+                (Some(true), _) => Some(b),
+                (_, Some(true)) => Some(a),
+                (Some(false), _) | (_, Some(false)) => Some(self.truth(false)),
+                _ => (a == b).then_some(a),
+            },
+            BinaryOp::Or => match (truth(self, a), truth(self, b)) {
+                (Some(false), _) => Some(b),
+                (_, Some(false)) => Some(a),
+                (Some(true), _) | (_, Some(true)) => Some(self.truth(true)),
+                _ => (a == b).then_some(a),
+            },
+            // A square is exact in both forms; higher powers are left to the engines.
+            BinaryOp::Pow if is(self, b, 2) && self.nodes[a].ty.is_float() => {
+                Some(self.binary(BinaryOp::Mul, a, a, None))
+            }
+            BinaryOp::Pow if is(self, b, 1) => Some(a),
+            _ => None,
+        }
+    }
+
+    /// A conversion.
+    pub fn cast(&mut self, a: Node, ty: ScalarType) -> Node {
+        if self.nodes[a].ty == ty {
+            return a;
+        }
+        if let Kind::Const(value) = self.nodes[a].kind {
+            return self.constant(cast(value, ty));
+        }
+        let range = match (self.nodes[a].range, ty.int_range()) {
+            (Some((lo, hi)), Some((least, most))) if least <= lo && hi <= most => Some((lo, hi)),
+            _ => None,
+        };
+        self.intern(Kind::Cast(a), ty, range)
+    }
+
+    /// A choice.
+    pub fn select(&mut self, cond: Node, a: Node, b: Node) -> Node {
+        match self.nodes[cond].kind {
+            Kind::Const(Scalar::Bool(true)) => return a,
+            Kind::Const(Scalar::Bool(false)) => return b,
+            _ if a == b => return a,
+            _ => {}
+        }
+        let ty = self.nodes[a].ty;
+        let range = match (self.nodes[a].range, self.nodes[b].range) {
+            (Some((lo, hi)), Some((least, most))) => Some((lo.min(least), hi.max(most))),
+            _ => None,
+        };
+        self.intern(Kind::Select(cond, a, b), ty, range)
+    }
+
+    /// Both conditions, where they are there.
+    pub fn both(&mut self, a: Option<Node>, b: Option<Node>) -> Option<Node> {
+        match (a, b) {
+            (Some(a), Some(b)) => {
+                let both = self.binary(BinaryOp::And, a, b, None);
+                match self.nodes[both].kind {
+                    Kind::Const(Scalar::Bool(true)) => None,
+                    _ => Some(both),
+                }
+            }
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// A reduction; its indices are renamed so that equal reductions are equal nodes and
+    /// reductions over equal domains share their indices.
+    pub fn reduce(&mut self, mut reduction: Reduction, ty: ScalarType) -> Node {
+        let mut level = self.nodes[reduction.body].level;
+        if let Some(guard) = reduction.guard {
+            level = level.max(self.nodes[guard].level);
+        }
+        let count = reduction.binders.len();
+        for at in 0..count {
+            let (ix, lo, hi) = reduction.binders[at];
+            let depth = level + (count - at) as u32;
+            let canonical = match self.canonical.get(&(depth, lo, hi)) {
+                Some(ix) => *ix,
+                None => {
+                    let info = self.ixs[ix].clone();
+                    let fresh = self.ixs.push(info);
+                    self.canonical.insert((depth, lo, hi), fresh);
+                    fresh
+                }
+            };
+            if canonical == ix {
+                continue;
+            }
+            let to = self.index(canonical);
+            let mut renamed = super::Subst::one(ix, to);
+            for (_, lo, hi) in &mut reduction.binders[at + 1..] {
+                *lo = renamed.apply(self, *lo);
+                *hi = renamed.apply(self, *hi);
+            }
+            reduction.body = renamed.apply(self, reduction.body);
+            reduction.guard = reduction.guard.map(|guard| renamed.apply(self, guard));
+            reduction.binders[at].0 = canonical;
+        }
+        let range = self.reduced_range(&reduction, ty);
+        self.intern(Kind::Reduce(Box::new(reduction)), ty, range)
+    }
+
+    fn reduced_range(&self, reduction: &Reduction, ty: ScalarType) -> Option<Range> {
+        let body = self.nodes[reduction.body].range;
+        match reduction.op {
+            ReduceOp::Max | ReduceOp::Min => body,
+            ReduceOp::Count => Some((0, i128::from(i32::MAX))),
+            ReduceOp::Argmax | ReduceOp::Argmin => match reduction.binders.as_slice() {
+                [(ix, ..)] => Some(self.ixs[*ix].range),
+                _ => Some((0, i128::from(i32::MAX))),
+            },
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => ty.int_range(),
+            ReduceOp::Any | ReduceOp::All => None,
+        }
+    }
+}
+
+impl Kind {
+    /// Calls `f` with every operand, guards and bounds included.
+    pub(super) fn each_operand(&self, f: &mut dyn FnMut(Node)) {
+        match self {
+            Kind::Const(_) | Kind::Index(_) => {}
+            Kind::Load(_, at) => at.iter().for_each(|n| f(*n)),
+            Kind::Clamp { at, when, .. } => {
+                f(*at);
+                when.iter().for_each(|n| f(*n));
+            }
+            Kind::Unary(_, a) | Kind::Cast(a) => f(*a),
+            Kind::Binary(_, a, b) | Kind::Wrapping(_, a, b) => [*a, *b].into_iter().for_each(f),
+            Kind::Checked(_, a, b, when) => {
+                [*a, *b].into_iter().chain(*when).for_each(f);
+            }
+            Kind::Select(c, a, b) => [*c, *a, *b].into_iter().for_each(f),
+            Kind::Reduce(reduction) => {
+                for (_, lo, hi) in &reduction.binders {
+                    f(*lo);
+                    f(*hi);
+                }
+                reduction.guard.iter().for_each(|n| f(*n));
+                f(reduction.body);
+            }
+        }
+    }
+}
+
+fn meet(a: Range, b: Range) -> Range {
+    let lo = a.0.max(b.0);
+    (lo.min(b.1), a.1.min(b.1).max(lo.min(b.1)))
+}
+
+/// The results of an operation on values of two intervals; of a comparison 0 for no and 1 for yes.
+/// `None` if nothing is known or it may fail.
+fn result_range(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
+    let corners = |f: &dyn Fn(i128, i128) -> Option<i128>| {
+        let all = [f(a.0, b.0)?, f(a.0, b.1)?, f(a.1, b.0)?, f(a.1, b.1)?];
+        Some((*all.iter().min()?, *all.iter().max()?))
+    };
+    let known = |yes: bool, no: bool| match (yes, no) {
+        (true, _) => Some((1, 1)),
+        (_, true) => Some((0, 0)),
+        _ => Some((0, 1)),
+    };
+    match op {
+        BinaryOp::Add => Some((a.0 + b.0, a.1 + b.1)),
+        BinaryOp::Sub => Some((a.0 - b.1, a.1 - b.0)),
+        BinaryOp::Mul => corners(&i128::checked_mul),
+        BinaryOp::Div if b.0 > 0 || b.1 < 0 => corners(&i128::checked_div),
+        BinaryOp::FloorDiv if b.0 > 0 => corners(&i128::checked_div_euclid),
+        BinaryOp::FloorMod if b.0 > 0 => {
+            if a.0 >= 0 && a.1 < b.0 {
+                Some(a)
+            } else {
+                Some((0, b.1 - 1))
+            }
+        }
+        BinaryOp::Rem if b.0 > 0 => {
+            let most = b.1 - 1;
+            let hi = a.1.clamp(0, most);
+            let lo = a.0.clamp(-most, 0);
+            if a.0 >= 0 && a.1 < b.0 { Some(a) } else { Some((lo, hi)) }
+        }
+        BinaryOp::Min => Some((a.0.min(b.0), a.1.min(b.1))),
+        BinaryOp::Max => Some((a.0.max(b.0), a.1.max(b.1))),
+        BinaryOp::Lt => known(a.1 < b.0, a.0 >= b.1),
+        BinaryOp::Le => known(a.1 <= b.0, a.0 > b.1),
+        BinaryOp::Gt => known(a.0 > b.1, a.1 <= b.0),
+        BinaryOp::Ge => known(a.0 >= b.1, a.1 < b.0),
+        BinaryOp::Eq => known(a.0 == a.1 && a == b, a.1 < b.0 || b.1 < a.0),
+        BinaryOp::Ne => known(a.1 < b.0 || b.1 < a.0, a.0 == a.1 && a == b),
+        BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv | BinaryOp::FloorMod => None,
+        BinaryOp::Pow | BinaryOp::And | BinaryOp::Or | BinaryOp::Atan2 => None,
+    }
+}
+
+fn unary_cost(op: UnaryOp) -> f64 {
+    match op {
+        UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs | UnaryOp::Sign => 1.0,
+        UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round | UnaryOp::Trunc => 1.0,
+        UnaryOp::IsNan | UnaryOp::IsInf | UnaryOp::IsFinite => 1.0,
+        UnaryOp::Sqrt | UnaryOp::Rsqrt => 4.0,
+        _ => 20.0,
+    }
+}
+
+fn binary_cost(op: BinaryOp) -> f64 {
+    match op {
+        BinaryOp::Pow | BinaryOp::Atan2 => 30.0,
+        BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv | BinaryOp::FloorMod => 4.0,
+        _ => 1.0,
+    }
+}

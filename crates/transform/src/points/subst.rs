@@ -1,0 +1,131 @@
+//! Replacing index variables by expressions, and reads of arrays by what they read.
+
+use super::{Arr, Ix, Kind, Node, Points, Reduction};
+use rustc_hash::FxHashMap;
+
+/// A replacement of index variables, applied to many nodes.
+#[derive(Clone, Debug, Default)]
+pub struct Subst {
+    map: FxHashMap<Ix, Node>,
+    /// What a cell of an array is, over these indices.
+    cells: FxHashMap<Arr, (Vec<Ix>, Node)>,
+    done: FxHashMap<Node, Node>,
+}
+
+impl Subst {
+    /// Replaces one variable.
+    pub fn one(ix: Ix, by: Node) -> Subst {
+        Subst::new([(ix, by)])
+    }
+
+    /// Replaces several variables at once.
+    pub fn new(pairs: impl IntoIterator<Item = (Ix, Node)>) -> Subst {
+        Subst { map: pairs.into_iter().collect(), ..Subst::default() }
+    }
+
+    /// Replaces the reads of arrays by what their cells are.
+    pub fn cells(cells: FxHashMap<Arr, (Vec<Ix>, Node)>) -> Subst {
+        Subst { cells, ..Subst::default() }
+    }
+
+    /// The node with the variables replaced.
+    pub fn apply(&mut self, points: &mut Points, node: Node) -> Node {
+        let touched = points.nodes[node].free.iter().any(|ix| self.map.contains_key(ix));
+        if !touched && self.cells.is_empty() {
+            return node;
+        }
+        if let Some(done) = self.done.get(&node) {
+            return *done;
+        }
+        let result = self.rebuild(points, node);
+        self.done.insert(node, result);
+        result
+    }
+
+    fn rebuild(&mut self, points: &mut Points, node: Node) -> Node {
+        let (kind, ty) = (points.nodes[node].kind.clone(), points.nodes[node].ty);
+        let when = |this: &mut Subst, points: &mut Points, when: Option<Node>| {
+            when.map(|when| this.apply(points, when))
+        };
+        match kind {
+            Kind::Const(_) => node,
+            Kind::Index(ix) => self.map.get(&ix).copied().unwrap_or(node),
+            Kind::Load(arr, at) => {
+                // What was inside for the old indices may be outside for the new ones; where it is,
+                // the value is not used.
+                let extents = points.arrs[arr].shape.clone();
+                let place = |(at, extent): (&Node, i64)| {
+                    let at = self.apply(points, *at);
+                    points.position(at, extent, false, None)
+                };
+                let at: Vec<Node> = at.iter().zip(extents).map(place).collect();
+                match self.cells.get(&arr) {
+                    Some((ixs, cell)) => {
+                        Subst::new(ixs.iter().copied().zip(at)).apply(points, *cell)
+                    }
+                    None => points.load(arr, &at),
+                }
+            }
+            Kind::Clamp { at, extent, traps, when: cond } => {
+                let at = self.apply(points, at);
+                let cond = when(self, points, cond);
+                points.position(at, extent, traps, cond)
+            }
+            Kind::Unary(op, a) => {
+                let a = self.apply(points, a);
+                points.unary(op, a, None)
+            }
+            Kind::Binary(op, a, b) => {
+                let (a, b) = (self.apply(points, a), self.apply(points, b));
+                points.binary(op, a, b, None)
+            }
+            Kind::Checked(op, a, b, cond) => {
+                let (a, b) = (self.apply(points, a), self.apply(points, b));
+                let cond = when(self, points, cond);
+                points.binary(op, a, b, cond)
+            }
+            Kind::Wrapping(op, a, b) => {
+                let (a, b) = (self.apply(points, a), self.apply(points, b));
+                points.binary(op, a, b, None)
+            }
+            Kind::Cast(a) => {
+                let a = self.apply(points, a);
+                points.cast(a, ty)
+            }
+            Kind::Select(c, a, b) => {
+                let c = self.apply(points, c);
+                let (a, b) = (self.apply(points, a), self.apply(points, b));
+                points.select(c, a, b)
+            }
+            Kind::Reduce(reduction) => self.reduction(points, *reduction, ty),
+        }
+    }
+
+    /// Inside a reduction its own indices get new names first, so that no replacement is caught.
+    fn reduction(
+        &mut self,
+        points: &mut Points,
+        reduction: Reduction,
+        ty: ein_scalar::ScalarType,
+    ) -> Node {
+        let (map, cells) = (self.map.clone(), self.cells.clone());
+        let mut inner = Subst { map, cells, done: FxHashMap::default() };
+        let mut binders = Vec::with_capacity(reduction.binders.len());
+        for (ix, lo, hi) in reduction.binders {
+            let (lo, hi) = (inner.apply(points, lo), inner.apply(points, hi));
+            let mut info = points.ixs[ix].clone();
+            if let (Some((lo, _)), Some((_, hi))) = (points.nodes[lo].range, points.nodes[hi].range)
+            {
+                info.range = (lo, (hi - 1).max(lo));
+            }
+            let fresh = points.ixs.push(info);
+            let node = points.index(fresh);
+            inner.map.insert(ix, node);
+            inner.done.clear();
+            binders.push((fresh, lo, hi));
+        }
+        let guard = reduction.guard.map(|guard| inner.apply(points, guard));
+        let body = inner.apply(points, reduction.body);
+        points.reduce(Reduction { op: reduction.op, binders, guard, body }, ty)
+    }
+}

@@ -1,0 +1,259 @@
+//! From points to loops: which definitions run together, in which order, and where they live.
+//!
+//! Before:  definitions over index variables
+//! After:   one [`Kernel`] with loops, buffers and matrix products
+//!
+//! * [`tidy`](mod@tidy): contractions apart, cheap definitions inlined, unread ones dropped.
+//! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
+//!   is kept for one point (or tile) of these indices.
+//! * [`nest`](mod@nest), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
+//!   [`recur`](mod@recur): the loops of one definition.
+//!
+//! Needs: positions inside their arrays, definitions after what they read.
+//! Refuses: nothing; what cannot be fused is computed whole.
+
+mod contract;
+mod emit;
+mod gemm;
+mod group;
+mod nest;
+mod recur;
+mod reduce;
+mod tidy;
+
+use crate::flatten::{Flattened, Output};
+use crate::points::{Arr, Body, Def, Node, Points, Source};
+use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
+use ein_ir::tensor::VarId;
+use ein_scalar::{BinaryOp, Scalar};
+use emit::{AxisPlace, Emit, Place};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub use emit::Use;
+pub(crate) use gemm::row_major;
+
+/// Work (in operations) from which a second thread pays.
+pub(crate) const PARALLEL_WORK: f64 = 60_000.0;
+
+/// A kernel with what is needed to run it.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The code.
+    pub kernel: Kernel,
+    /// What each buffer is.
+    pub uses: Vec<Use>,
+    /// What the variables are that matter outside.
+    pub outputs: Vec<(VarId, Result)>,
+    /// About how many operations it takes.
+    pub work: f64,
+    /// How each definition is computed, for people.
+    pub notes: Vec<String>,
+}
+
+/// What a variable is after the kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Result {
+    /// All of a buffer.
+    Array(Buf),
+    /// The only element of a buffer.
+    Scalar(Buf),
+    /// A constant.
+    Constant(Scalar),
+    /// What another variable is.
+    Same(VarId),
+}
+
+/// Writes the loops of a region.
+pub fn lower(flat: Flattened) -> Lowered {
+    let Flattened { mut points, outputs, .. } = flat;
+    let wanted: FxHashSet<Arr> = outputs
+        .iter()
+        .filter_map(|(_, output)| match output {
+            Output::Array(arr) | Output::Scalar(arr) => Some(*arr),
+            Output::Constant(_) | Output::Same(_) => None,
+        })
+        .collect();
+    tidy::run(&mut points, &wanted);
+    let work = points.defs.iter().map(|def| def_cost(&points, def)).sum();
+    let groups = group::run(&points, &wanted);
+    let name = kernel_name(&points);
+    let mut emit = Emit::new(points);
+    emit.kernel.name = name;
+    emit.inputs();
+    let mut notes = Vec::new();
+    let bufs = emit.outputs(&wanted);
+    for group in &groups {
+        notes.push(group.describe(&emit.points));
+        emit.group(group, &wanted);
+    }
+    let outputs = outputs
+        .into_iter()
+        .map(|(var, output)| {
+            let result = match output {
+                Output::Array(arr) => Result::Array(bufs[&arr]),
+                Output::Scalar(arr) => Result::Scalar(bufs[&arr]),
+                Output::Constant(value) => Result::Constant(value),
+                Output::Same(other) => Result::Same(other),
+            };
+            (var, result)
+        })
+        .collect();
+    let (kernel, uses) = emit.finish();
+    Lowered { kernel, uses, outputs, work, notes }
+}
+
+fn kernel_name(points: &Points) -> String {
+    let names = points.defs.iter().filter_map(|def| points.arrs[def.arr].name);
+    let names: Vec<String> = names.map(|name| name.to_string()).collect();
+    names.join("_")
+}
+
+/// About how many operations a definition takes.
+pub(crate) fn def_cost(points: &Points, def: &Def) -> f64 {
+    match &def.body {
+        Body::Clauses(clauses, _) => clauses
+            .iter()
+            .map(|clause| {
+                let slots = clause.slots.iter();
+                let cells: f64 = slots.map(|slot| points.trip_count(slot.lo, slot.hi)).product();
+                cells * (node_cost(points, clause.value) + 1.0)
+            })
+            .sum(),
+        Body::Scatter(scatter) => {
+            let binders = scatter.binders.iter();
+            let cells: f64 = binders.map(|(_, lo, hi)| points.trip_count(*lo, *hi)).product();
+            cells * (node_cost(points, scatter.value) + 4.0)
+        }
+    }
+}
+
+/// The cost of a node, each shared part counted once and nothing beyond reason.
+pub(crate) fn node_cost(points: &Points, node: Node) -> f64 {
+    points.nodes[node].cost.min(1e15)
+}
+
+impl Emit {
+    /// Gives every input a buffer.
+    fn inputs(&mut self) {
+        let mut seen: FxHashMap<VarId, Buf> = FxHashMap::default();
+        let inputs: Vec<Arr> = self.points.arrs.ids().collect();
+        for arr in inputs {
+            let info = self.points.arrs[arr].clone();
+            let Source::Input(var, strides) = info.source else { continue };
+            let buf = match seen.get(&var) {
+                Some(buf) => *buf,
+                None => {
+                    let reach = info.shape.iter().zip(&strides);
+                    let forward = strides.iter().all(|stride| *stride >= 0);
+                    let len = reach.map(|(n, stride)| (n - 1).max(0) * stride).sum::<i64>() + 1;
+                    let name = info.name.map_or_else(String::new, |name| name.to_string());
+                    let len = if forward { len } else { 0 };
+                    self.buffer(name, info.ty, len, BufferKind::Input, Use::Input(var))
+                }
+            };
+            seen.insert(var, buf);
+            let axes = strides.into_iter().map(AxisPlace::Strided).collect();
+            self.places.insert(arr, Place::Buffer(buf, axes));
+        }
+    }
+
+    /// Gives every array that matters outside a buffer.
+    fn outputs(&mut self, wanted: &FxHashSet<Arr>) -> FxHashMap<Arr, Buf> {
+        let mut bufs = FxHashMap::default();
+        let defs: Vec<Arr> = self.points.defs.iter().map(|def| def.arr).collect();
+        for arr in defs.into_iter().filter(|arr| wanted.contains(arr)) {
+            let shape = self.points.arrs[arr].shape.clone();
+            bufs.insert(arr, self.whole(arr, BufferKind::Output, Use::Output(shape)));
+        }
+        bufs
+    }
+
+    /// Gives an array a buffer for all its cells.
+    fn whole(&mut self, arr: Arr, kind: BufferKind, used: Use) -> Buf {
+        let info = self.points.arrs[arr].clone();
+        let len = info.shape.iter().product();
+        let name = info.name.map_or_else(|| "t".to_owned(), |name| name.to_string());
+        let buf = self.buffer(name, info.ty, len, kind, used);
+        let axes = row_major(&info.shape).into_iter().map(AxisPlace::Strided).collect();
+        self.places.insert(arr, Place::Buffer(buf, axes));
+        buf
+    }
+
+    /// One definition by itself.
+    fn alone(&mut self, def: &Def) {
+        match &def.body {
+            Body::Scatter(scatter) => self.scatter(def.arr, scatter),
+            Body::Clauses(clauses, Some(steps)) => {
+                self.recurrence(def.arr, clauses, steps, &[]);
+            }
+            Body::Clauses(clauses, None) => {
+                if let Some(found) = tidy::as_contraction(&self.points, def) {
+                    return self.contraction(def.arr, &found, None);
+                }
+                let shape = self.points.arrs[def.arr].shape.clone();
+                let single = contract::only_clause(&self.points, &def.body, &shape).is_some();
+                if !single && shape.iter().all(|extent| *extent > 0) {
+                    let region: Vec<(i64, i64)> = shape.iter().map(|n| (0, *n)).collect();
+                    self.zeros(def.arr, &region);
+                }
+                for clause in clauses {
+                    let loops = clause.slots.iter().map(|slot| (slot.ix, slot.lo, slot.hi));
+                    let loops = loops.collect();
+                    let cell = self.cell(clause, def.arr);
+                    self.nest(def.arr, loops, vec![cell]);
+                }
+            }
+        }
+    }
+
+    /// The cell of a clause, with its guard as a choice.
+    pub(crate) fn cell(&mut self, clause: &crate::points::Clause, arr: Arr) -> nest::Cell {
+        let at: Vec<Node> = clause.slots.iter().map(|slot| self.points.index(slot.ix)).collect();
+        let value = match clause.guard {
+            None => clause.value,
+            Some(guard) => {
+                let ty = self.points.arrs[arr].ty;
+                let zero = self.points.constant(Scalar::zero(ty));
+                self.points.select(guard, clause.value, clause.otherwise.unwrap_or(zero))
+            }
+        };
+        (at, value)
+    }
+
+    /// Zeros, then additions in the order of the points.
+    fn scatter(&mut self, arr: Arr, scatter: &crate::points::Scatter) {
+        let shape = self.points.arrs[arr].shape.clone();
+        let region: Vec<(i64, i64)> = shape.iter().map(|n| (0, *n)).collect();
+        self.zeros(arr, &region);
+        for (ix, lo, hi) in &scatter.binders {
+            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
+            self.open(*ix, lo, hi, ForKind::Serial);
+        }
+        let value = self.value(scatter.value);
+        let guard = scatter.guard.map(|guard| self.value(guard));
+        let ty = self.points.arrs[arr].ty;
+        let (addr, _) = self.address(arr, &scatter.at);
+        let held = self.let_here(ty, Op::Load(addr.clone()));
+        let sum = self.let_here(ty, Op::Binary(BinaryOp::Add, held, value));
+        match guard {
+            None => self.push(Stmt::Store(addr, sum)),
+            Some(guard) => {
+                let kept = self.let_here(ty, Op::Select(guard, sum, held));
+                self.push(Stmt::Store(addr, kept));
+            }
+        }
+        scatter.binders.iter().for_each(|_| self.close());
+    }
+
+    /// A bound as a register or constant, for tests of equality.
+    pub(crate) fn as_register(&mut self, value: Operand) -> ein_ir::loops::Reg {
+        match value {
+            Operand::Reg(reg) => reg,
+            constant @ Operand::Const(_) => {
+                let reg = self.reg(ein_scalar::ScalarType::I64);
+                self.push(Stmt::Let(reg, Op::Copy(constant)));
+                reg
+            }
+        }
+    }
+}

@@ -1,0 +1,549 @@
+//! Writing loops: registers, scopes, addresses, and the values of nodes.
+//!
+//! Every open loop is a scope. The value of a node is written into the outermost scope in which
+//! everything that it depends on is known, and remembered there: what is invariant in a loop is
+//! computed before it, and what occurs twice is computed once.
+
+use crate::points::{Arr, Ix, Kind, Linear, Node, Points};
+use ein_ir::loops::{Addr, Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
+use ein_ir::tensor::VarId;
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
+use rustc_hash::FxHashMap;
+
+/// What a buffer is to whoever runs the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// The elements of a variable, or the bits of a scalar.
+    Input(VarId),
+    /// The elements of a result of this shape.
+    Output(Vec<i64>),
+    /// Room of this many elements.
+    Scratch,
+    /// Made by the kernel itself.
+    Local,
+}
+
+/// Where the cells of an array are.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// In a buffer.
+    Buffer(Buf, Vec<AxisPlace>),
+    /// In a register, for the point that the loops around are at.
+    Register(Operand),
+}
+
+/// How a position along an axis counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum AxisPlace {
+    /// So many elements per step.
+    Strided(i64),
+    /// Not at all: only the position of the loops around is kept.
+    Fixed,
+    /// So many elements per step from the start of the current tile.
+    From(i64, Reg),
+    /// So many elements per step, modulo the number of steps that are kept.
+    Ring(i64, i64),
+}
+
+/// An open loop, or the kernel itself.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    stmts: Vec<Stmt>,
+    ixs: Vec<(Ix, Reg)>,
+    values: FxHashMap<Node, Operand>,
+    /// Integer nodes as `i64`.
+    positions: FxHashMap<Node, Reg>,
+    rings: FxHashMap<(Vec<(Node, i64)>, i64, i64), Reg>,
+    head: Option<Head>,
+}
+
+#[derive(Debug)]
+struct Head {
+    var: Reg,
+    lo: Operand,
+    hi: Operand,
+    kind: ForKind,
+}
+
+/// The kernel being written.
+pub(crate) struct Emit {
+    pub(crate) points: Points,
+    pub(crate) kernel: Kernel,
+    pub(crate) uses: Vec<Use>,
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) places: FxHashMap<Arr, Place>,
+    /// Reads of these arrays stay inside this scope: it is what fills them.
+    pub(crate) floors: FxHashMap<Arr, usize>,
+    /// Whether a parallel loop is open.
+    pub(crate) in_parallel: bool,
+    /// The reductions that the code being written needs.
+    pub(crate) wanted: Vec<Node>,
+}
+
+impl Scope {
+    /// Whether the value of a node is known here.
+    pub(crate) fn knows(&self, node: Node) -> bool {
+        self.values.contains_key(&node)
+    }
+}
+
+impl Emit {
+    pub(crate) fn new(points: Points) -> Emit {
+        Emit {
+            points,
+            kernel: Kernel::default(),
+            uses: Vec::new(),
+            scopes: vec![Scope::default()],
+            places: FxHashMap::default(),
+            floors: FxHashMap::default(),
+            in_parallel: false,
+            wanted: Vec::new(),
+        }
+    }
+
+    /// The finished kernel.
+    pub(crate) fn finish(mut self) -> (Kernel, Vec<Use>) {
+        if let Some(scope) = self.scopes.pop() {
+            self.kernel.body = scope.stmts;
+        }
+        (self.kernel, self.uses)
+    }
+
+    pub(crate) fn buffer(
+        &mut self,
+        name: String,
+        ty: ScalarType,
+        len: i64,
+        kind: BufferKind,
+        used: Use,
+    ) -> Buf {
+        self.uses.push(used);
+        self.kernel.bufs.push(Buffer { name, ty, len, kind })
+    }
+
+    pub(crate) fn reg(&mut self, ty: ScalarType) -> Reg {
+        self.kernel.regs.push(ty)
+    }
+
+    /// The number of the innermost scope.
+    pub(crate) fn here(&self) -> usize {
+        self.scopes.len() - 1
+    }
+
+    pub(crate) fn push(&mut self, stmt: Stmt) {
+        let here = self.here();
+        self.push_at(here, stmt);
+    }
+
+    pub(crate) fn push_at(&mut self, level: usize, stmt: Stmt) {
+        self.scopes[level].stmts.push(stmt);
+    }
+
+    pub(crate) fn let_at(&mut self, level: usize, ty: ScalarType, op: Op) -> Operand {
+        let reg = self.reg(ty);
+        self.push_at(level, Stmt::Let(reg, op));
+        Operand::Reg(reg)
+    }
+
+    pub(crate) fn let_here(&mut self, ty: ScalarType, op: Op) -> Operand {
+        let here = self.here();
+        self.let_at(here, ty, op)
+    }
+
+    // ---------------------------------------------------------------- loops
+
+    /// Opens a loop over an index.
+    pub(crate) fn open(&mut self, ix: Ix, lo: Operand, hi: Operand, kind: ForKind) -> Reg {
+        let var = self.reg(ScalarType::I64);
+        if matches!(kind, ForKind::Parallel { .. }) {
+            self.in_parallel = true;
+        }
+        let head = Some(Head { var, lo, hi, kind });
+        self.scopes.push(Scope { ixs: vec![(ix, var)], head, ..Scope::default() });
+        var
+    }
+
+    /// Closes the innermost loop.
+    pub(crate) fn close(&mut self) {
+        let Some(Scope { stmts: body, head: Some(head), .. }) = self.scopes.pop() else { return };
+        let Head { var, lo, hi, kind } = head;
+        if matches!(kind, ForKind::Parallel { .. }) {
+            self.in_parallel = false;
+        }
+        if !body.is_empty() {
+            self.push(Stmt::For(Box::new(For { var, lo, hi, kind, body })));
+        }
+    }
+
+    /// Makes an index another name for the counter of an open loop.
+    pub(crate) fn alias(&mut self, ix: Ix, counter: Reg) {
+        let owner = self.scopes.iter().rposition(|scope| {
+            scope.ixs.iter().any(|(other, reg)| *reg == counter && *other != ix)
+        });
+        if let Some(owner) = owner {
+            self.scopes[owner].ixs.push((ix, counter));
+        }
+    }
+
+    /// Whether a loop over an index is open.
+    pub(crate) fn is_bound(&self, ix: Ix) -> bool {
+        self.bound(ix).is_some()
+    }
+
+    /// Whether one of the open loops is parallel.
+    pub(crate) fn any_parallel(&self) -> bool {
+        self.scopes
+            .iter()
+            .any(|scope| matches!(&scope.head, Some(Head { kind: ForKind::Parallel { .. }, .. })))
+    }
+
+    /// Binds an index to a value in a scope of its own, without a loop.
+    pub(crate) fn bind(&mut self, ix: Ix, value: Operand) {
+        let reg = self.reg(ScalarType::I64);
+        self.push(Stmt::Let(reg, Op::Copy(value)));
+        let here = self.here();
+        self.scopes[here].ixs.push((ix, reg));
+    }
+
+    /// Forgets an index that was bound without a loop, with all that depends on it.
+    pub(crate) fn unbind(&mut self, ix: Ix) {
+        let here = self.here();
+        let points = &self.points;
+        let scope = &mut self.scopes[here];
+        scope.ixs.retain(|(other, _)| *other != ix);
+        scope.values.retain(|node, _| !points.depends(*node, ix));
+        scope.positions.retain(|node, _| !points.depends(*node, ix));
+        scope.rings.retain(|(terms, ..), _| !terms.iter().any(|(n, _)| points.depends(*n, ix)));
+    }
+
+    /// The scope that binds an index, and its register.
+    fn bound(&self, ix: Ix) -> Option<(usize, Reg)> {
+        self.scopes.iter().enumerate().rev().find_map(|(level, scope)| {
+            let found = scope.ixs.iter().find(|(other, _)| *other == ix);
+            found.map(|(_, reg)| (level, *reg))
+        })
+    }
+
+    /// The innermost scope that a node depends on.
+    pub(crate) fn level(&self, node: Node) -> usize {
+        let free = self.points.nodes[node].free.iter();
+        let of_indices = free.filter_map(|ix| self.bound(*ix)).map(|(level, _)| level).max();
+        let floors = if self.floors.is_empty() {
+            0
+        } else {
+            let loads = self.points.loads(&[node]);
+            loads.iter().filter_map(|(arr, _)| self.floors.get(arr)).copied().max().unwrap_or(0)
+        };
+        of_indices.unwrap_or(0).max(floors)
+    }
+
+    // ---------------------------------------------------------------- values
+
+    /// The value of a node, where everything it depends on is bound.
+    pub(crate) fn value(&mut self, node: Node) -> Operand {
+        self.valued(node).0
+    }
+
+    /// The value of a node and the scope it is in.
+    fn valued(&mut self, node: Node) -> (Operand, usize) {
+        if let Kind::Const(value) = self.points.nodes[node].kind {
+            return (Operand::Const(value), 0);
+        }
+        let known = self.scopes.iter().enumerate().rev();
+        for (level, scope) in known {
+            if let Some(value) = scope.values.get(&node) {
+                return (*value, level);
+            }
+        }
+        let (value, level) = self.compute(node);
+        self.scopes[level].values.insert(node, value);
+        (value, level)
+    }
+
+    fn compute(&mut self, node: Node) -> (Operand, usize) {
+        let info = &self.points.nodes[node];
+        let (kind, ty) = (info.kind.clone(), info.ty);
+        match kind {
+            Kind::Const(value) => (Operand::Const(value), 0),
+            Kind::Index(ix) => match self.bound(ix) {
+                Some((level, reg)) => (self.let_at(level, ty, Op::Cast(Operand::Reg(reg))), level),
+                // Not reached: nodes are emitted inside the loops of their indices.
+                None => (Operand::Const(Scalar::zero(ty)), 0),
+            },
+            Kind::Load(arr, at) => self.load(arr, &at, ty),
+            Kind::Clamp { .. } => {
+                let (reg, level) = self.position(node);
+                (self.let_at(level, ty, Op::Cast(Operand::Reg(reg))), level)
+            }
+            Kind::Unary(op, a) => {
+                let (a, level) = self.valued(a);
+                (self.let_at(level, ty, Op::Unary(op, a)), level)
+            }
+            Kind::Binary(op, a, b) | Kind::Wrapping(op, a, b) => {
+                let ((a, la), (b, lb)) = (self.valued(a), self.valued(b));
+                let level = la.max(lb);
+                (self.let_at(level, ty, Op::Binary(op, a, b)), level)
+            }
+            Kind::Checked(op, a, b, when) => self.checked(op, a, b, when, ty),
+            Kind::Cast(a) => {
+                let (a, level) = self.valued(a);
+                (self.let_at(level, ty, Op::Cast(a)), level)
+            }
+            Kind::Select(c, a, b) => {
+                let ((c, lc), (a, la), (b, lb)) = (self.valued(c), self.valued(a), self.valued(b));
+                let level = lc.max(la).max(lb);
+                (self.let_at(level, ty, Op::Select(c, a, b)), level)
+            }
+            Kind::Reduce(_) => self.reduction(node),
+        }
+    }
+
+    fn load(&mut self, arr: Arr, at: &[Node], ty: ScalarType) -> (Operand, usize) {
+        if let Some(Place::Register(value)) = self.places.get(&arr) {
+            return (*value, self.floors.get(&arr).copied().unwrap_or(0));
+        }
+        let (addr, level) = self.address(arr, at);
+        let level = level.max(self.floors.get(&arr).copied().unwrap_or(0));
+        (self.let_at(level, ty, Op::Load(addr)), level)
+    }
+
+    fn checked(
+        &mut self,
+        op: BinaryOp,
+        a: Node,
+        b: Node,
+        when: Option<Node>,
+        ty: ScalarType,
+    ) -> (Operand, usize) {
+        let ((x, la), (y, lb)) = (self.valued(a), self.valued(b));
+        let level = la.max(lb);
+        let divides =
+            matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv | BinaryOp::FloorMod);
+        if !divides {
+            let overflows = self.let_at(level, ScalarType::Bool, Op::Overflows(op, x, y));
+            self.trap(overflows, level, when);
+            return (self.let_at(level, ty, Op::Binary(op, x, y)), level);
+        }
+        let zero = Operand::Const(Scalar::zero(ty));
+        let one = Operand::Const(Scalar::one(ty));
+        let by_zero = self.let_at(level, ScalarType::Bool, Op::Binary(BinaryOp::Eq, y, zero));
+        self.trap(by_zero, level, when);
+        let mut divisor = self.let_at(level, ty, Op::Select(by_zero, one, y));
+        if ty.is_signed() {
+            let op = Op::Overflows(BinaryOp::Div, x, divisor);
+            let overflows = self.let_at(level, ScalarType::Bool, op);
+            self.trap(overflows, level, when);
+            divisor = self.let_at(level, ty, Op::Select(overflows, one, divisor));
+        }
+        (self.let_at(level, ty, Op::Binary(op, x, divisor)), level)
+    }
+
+    /// Traps if a condition holds, where another holds.
+    fn trap(&mut self, cond: Operand, level: usize, when: Option<Node>) {
+        match when {
+            None => self.push_at(level, Stmt::Trap(cond)),
+            Some(when) => {
+                let (when, other) = self.valued(when);
+                let level = level.max(other);
+                let both = Op::Binary(BinaryOp::And, cond, when);
+                let both = self.let_at(level, ScalarType::Bool, both);
+                self.push_at(level, Stmt::Trap(both));
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- positions
+
+    /// An integer node as an `i64` register.
+    pub(crate) fn position(&mut self, node: Node) -> (Reg, usize) {
+        if let Kind::Index(ix) = self.points.nodes[node].kind
+            && let Some((level, reg)) = self.bound(ix)
+        {
+            return (reg, level);
+        }
+        for (level, scope) in self.scopes.iter().enumerate().rev() {
+            if let Some(reg) = scope.positions.get(&node) {
+                return (*reg, level);
+            }
+        }
+        let (reg, level) = match self.points.nodes[node].kind.clone() {
+            Kind::Clamp { at, extent, traps, when } => self.clamp(at, extent, traps, when),
+            _ => {
+                let (value, level) = self.valued(node);
+                let reg = self.reg(ScalarType::I64);
+                self.push_at(level, Stmt::Let(reg, Op::Cast(value)));
+                (reg, level)
+            }
+        };
+        self.scopes[level].positions.insert(node, reg);
+        (reg, level)
+    }
+
+    fn clamp(&mut self, at: Node, extent: i64, traps: bool, when: Option<Node>) -> (Reg, usize) {
+        let (at, level) = self.sum(&self.points.linear(at));
+        let int = |value: i64| Operand::Const(Scalar::I64(value));
+        if !traps {
+            let low = self.let_at(level, ScalarType::I64, Op::Binary(BinaryOp::Max, at, int(0)));
+            let reg = self.reg(ScalarType::I64);
+            let op = Op::Binary(BinaryOp::Min, low, int((extent - 1).max(0)));
+            self.push_at(level, Stmt::Let(reg, op));
+            return (reg, level);
+        }
+        let bool = ScalarType::Bool;
+        let below = self.let_at(level, bool, Op::Binary(BinaryOp::Lt, at, int(0)));
+        let above = self.let_at(level, bool, Op::Binary(BinaryOp::Ge, at, int(extent)));
+        let outside = self.let_at(level, bool, Op::Binary(BinaryOp::Or, below, above));
+        self.trap(outside, level, when);
+        let reg = self.reg(ScalarType::I64);
+        self.push_at(level, Stmt::Let(reg, Op::Select(outside, int(0), at)));
+        (reg, level)
+    }
+
+    /// A sum as an `i64`.
+    pub(crate) fn sum(&mut self, sum: &Linear) -> (Operand, usize) {
+        let i64 = ScalarType::I64;
+        let mut total = Operand::Const(Scalar::I64(sum.offset));
+        let mut level = 0;
+        for (node, factor) in &sum.terms {
+            let (reg, at) = self.position(*node);
+            level = level.max(at);
+            let mut term = Operand::Reg(reg);
+            if *factor != 1 {
+                let factor = Operand::Const(Scalar::I64(*factor));
+                term = self.let_at(level, i64, Op::Binary(BinaryOp::Mul, term, factor));
+            }
+            total = if total == Operand::Const(Scalar::I64(0)) {
+                term
+            } else {
+                self.let_at(level, i64, Op::Binary(BinaryOp::Add, total, term))
+            };
+        }
+        (total, level)
+    }
+
+    /// A bound of a loop.
+    pub(crate) fn bound_value(&mut self, node: Node) -> Operand {
+        match self.points.as_int(node) {
+            Some(value) => Operand::Const(Scalar::I64(value)),
+            None => {
+                let sum = self.points.linear(node);
+                self.sum(&sum).0
+            }
+        }
+    }
+
+    /// The address of a cell, and the scope in which it is known.
+    pub(crate) fn address(&mut self, arr: Arr, at: &[Node]) -> (Addr, usize) {
+        let Some(Place::Buffer(buf, axes)) = self.places.get(&arr).cloned() else {
+            // Not reached: every array has a place before it is read.
+            return (Addr { buf: ein_base::Idx::from_usize(0), terms: Vec::new(), offset: 0 }, 0);
+        };
+        let mut addr = Addr { buf, terms: Vec::new(), offset: 0 };
+        let mut level = 0;
+        for (node, axis) in at.iter().zip(axes) {
+            let (stride, origin) = match axis {
+                AxisPlace::Fixed => continue,
+                AxisPlace::Strided(stride) => (stride, None),
+                AxisPlace::From(stride, origin) => (stride, Some(origin)),
+                AxisPlace::Ring(stride, len) => {
+                    let (reg, at) = self.ring(*node, len);
+                    level = level.max(at);
+                    match reg {
+                        Operand::Reg(reg) => add_term(&mut addr, reg, stride),
+                        Operand::Const(at) => addr.offset += stride * at.as_i64().unwrap_or(0),
+                    }
+                    continue;
+                }
+            };
+            let sum = self.points.linear(*node);
+            addr.offset += sum.offset * stride;
+            for (term, factor) in sum.terms {
+                let (reg, at) = self.position(term);
+                level = level.max(at);
+                add_term(&mut addr, reg, factor * stride);
+            }
+            if let Some(origin) = origin {
+                add_term(&mut addr, origin, -stride);
+                level = level.max(self.scope_of(origin));
+            }
+        }
+        (addr, level)
+    }
+
+    /// The scope whose counter is this register.
+    fn scope_of(&self, counter: Reg) -> usize {
+        let here = |scope: &Scope| {
+            scope.ixs.iter().any(|(_, reg)| *reg == counter)
+                || scope
+                    .stmts
+                    .iter()
+                    .any(|stmt| matches!(stmt, Stmt::Let(reg, _) if *reg == counter))
+        };
+        self.scopes.iter().rposition(here).unwrap_or(0)
+    }
+
+    /// A position modulo the number of steps kept.
+    fn ring(&mut self, node: Node, len: i64) -> (Operand, usize) {
+        let sum = self.points.linear(node);
+        if sum.terms.is_empty() {
+            return (Operand::Const(Scalar::I64(sum.offset.rem_euclid(len))), 0);
+        }
+        let key = (sum.terms.clone(), sum.offset, len);
+        for (level, scope) in self.scopes.iter().enumerate().rev() {
+            if let Some(reg) = scope.rings.get(&key) {
+                return (Operand::Reg(*reg), level);
+            }
+        }
+        let (total, level) = self.sum(&sum);
+        let reg = self.reg(ScalarType::I64);
+        let len = Operand::Const(Scalar::I64(len));
+        self.push_at(level, Stmt::Let(reg, Op::Binary(BinaryOp::Rem, total, len)));
+        self.scopes[level].rings.insert(key, reg);
+        (Operand::Reg(reg), level)
+    }
+
+    /// How far apart in memory the cells are that a read reaches for two neighbouring values of an
+    /// index; `None` if that varies.
+    pub(crate) fn stride(&self, arr: Arr, at: &[Node], ix: Ix) -> Option<i64> {
+        let axes = match self.places.get(&arr)? {
+            Place::Register(_) => return Some(0),
+            Place::Buffer(_, axes) => axes,
+        };
+        let mut total = 0;
+        for (node, axis) in at.iter().zip(axes) {
+            let factor = self.points.factor(*node, ix)?;
+            match axis {
+                AxisPlace::Fixed => {}
+                AxisPlace::Strided(stride) | AxisPlace::From(stride, _) => total += factor * stride,
+                AxisPlace::Ring(..) if factor != 0 => return None,
+                AxisPlace::Ring(..) => {}
+            }
+        }
+        Some(total)
+    }
+
+    /// Writes a cell.
+    pub(crate) fn store(&mut self, arr: Arr, at: &[Node], value: Operand) {
+        let (addr, _) = self.address(arr, at);
+        self.push(Stmt::Store(addr, value));
+    }
+
+    /// Remembers a value for the innermost scope.
+    pub(crate) fn remember(&mut self, node: Node, value: Operand) {
+        let here = self.here();
+        self.remember_at(here, node, value);
+    }
+
+    /// Remembers a value for a scope.
+    pub(crate) fn remember_at(&mut self, level: usize, node: Node, value: Operand) {
+        self.scopes[level].values.insert(node, value);
+    }
+}
+
+fn add_term(addr: &mut Addr, reg: Reg, factor: i64) {
+    match addr.terms.iter_mut().find(|(other, _)| *other == reg) {
+        Some((_, times)) => *times += factor,
+        None => addr.terms.push((reg, factor)),
+    }
+    addr.terms.retain(|(_, times)| *times != 0);
+}

@@ -1,0 +1,424 @@
+//! Which definitions run in one nest.
+//!
+//! A definition joins the group before it if it reads one of its members and, along the outer
+//! indices that the group shares, only at its own position. Contractions join with a tile of rows,
+//! and only where that saves writing a large array.
+
+use super::contract::only_clause;
+use super::emit::{AxisPlace, Emit, Place, Use};
+use super::tidy::as_contraction;
+use super::{PARALLEL_WORK, def_cost, row_major};
+use crate::points::{Arr, Body, Def, Kind, Node, Points, Slot};
+use ein_base::Symbol;
+use ein_ir::loops::{BufferKind, ForKind, Operand};
+use ein_scalar::Scalar;
+use rustc_hash::FxHashSet;
+
+/// Intermediate arrays of a fused nest may take so many bytes of stack.
+const LOCAL_BYTES: i64 = 400 << 10;
+
+/// A result of a contraction smaller than this is written whole.
+const LARGE: i64 = 4 << 20;
+
+/// Rows of a tile with contractions.
+const ROWS: i64 = 60;
+
+/// Cells of a tile of a recurrence.
+const LANES: i64 = 64;
+
+/// Definitions that share their outer loops.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Group {
+    members: Vec<Member>,
+    /// The extents of the shared loops.
+    extents: Vec<i64>,
+    /// How many values of the last shared index are handled together.
+    tile: i64,
+}
+
+#[derive(Clone, Debug)]
+struct Member {
+    def: usize,
+    /// The axes that the shared loops run over.
+    axes: Vec<usize>,
+    kind: MemberKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MemberKind {
+    Plain,
+    Contraction,
+    Recurrence,
+    Other,
+}
+
+/// Forms groups.
+pub(crate) fn run(points: &Points, wanted: &FxHashSet<Arr>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for at in 0..points.defs.len() {
+        let member = candidate(points, at, wanted);
+        let joined = groups.last_mut().is_some_and(|group| group.join(points, &member));
+        if !joined {
+            groups.push(Group::of(points, member));
+        }
+    }
+    groups
+}
+
+/// A definition with the axes that outer loops could run over.
+fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
+    let def = &points.defs[at];
+    let shape = &points.arrs[def.arr].shape;
+    let bytes = shape.iter().product::<i64>() * points.arrs[def.arr].ty.size_bytes() as i64;
+    if let Some(found) = as_contraction(points, def) {
+        let mut axes = found.batch.clone();
+        axes.extend(found.m.first());
+        // Only leading axes in order, so that a tile of the result is one block.
+        let leading = axes.iter().enumerate().all(|(at, axis)| at == *axis);
+        let saves = bytes > LARGE && !wanted.contains(&def.arr);
+        let reads_large = points.defs[..at]
+            .iter()
+            .any(|other| other.arr == found.a.0 && size_bytes(points, other.arr) > LARGE);
+        let axes = if leading && (saves || reads_large) { axes } else { Vec::new() };
+        return Member { def: at, axes, kind: MemberKind::Contraction };
+    }
+    if let Some(clause) = only_clause(points, &def.body, shape) {
+        let reduces = points.nodes[clause.value].reduces;
+        let count = if reduces || shape.len() < 2 { shape.len() } else { shape.len() - 1 };
+        return Member { def: at, axes: (0..count).collect(), kind: MemberKind::Plain };
+    }
+    match &def.body {
+        Body::Clauses(_, Some(_)) => {
+            let axes = if wanted.contains(&def.arr) { Vec::new() } else { still_axes(points, def) };
+            Member { def: at, axes, kind: MemberKind::Recurrence }
+        }
+        _ => Member { def: at, axes: Vec::new(), kind: MemberKind::Other },
+    }
+}
+
+fn size_bytes(points: &Points, arr: Arr) -> i64 {
+    points.arrs[arr].shape.iter().product::<i64>() * points.arrs[arr].ty.size_bytes() as i64
+}
+
+/// The axes of a recurrence along which every cell depends only on its own position.
+fn still_axes(points: &Points, def: &Def) -> Vec<usize> {
+    let Body::Clauses(clauses, Some(steps)) = &def.body else { return Vec::new() };
+    let shape = &points.arrs[def.arr].shape;
+    let mut axes = Vec::new();
+    for axis in 0..shape.len() {
+        let steps_here = steps.iter().any(|step| step.axis == axis);
+        let still = !steps_here
+            && shape[axis] >= 8
+            && clauses.iter().all(|clause| {
+                let slot = clause.slots[axis];
+                let whole = points.as_int(slot.lo) == Some(0)
+                    && points.as_int(slot.hi) == Some(shape[axis]);
+                let roots: Vec<Node> = [clause.value]
+                    .into_iter()
+                    .chain(clause.guard)
+                    .chain(clause.otherwise)
+                    .collect();
+                whole
+                    && points.loads(&roots).iter().all(|(arr, at)| {
+                        *arr != def.arr || points.nodes[at[axis]].kind == Kind::Index(slot.ix)
+                    })
+            });
+        if still {
+            axes.push(axis);
+        }
+    }
+    axes
+}
+
+impl Group {
+    fn of(points: &Points, member: Member) -> Group {
+        let shape = &points.arrs[points.defs[member.def].arr].shape;
+        let extents = member.axes.iter().map(|axis| shape[*axis]).collect();
+        let tile = tile_of(member.kind);
+        Group { members: vec![member], extents, tile }
+    }
+
+    /// Adds a definition if it fits.
+    fn join(&mut self, points: &Points, member: &Member) -> bool {
+        let closed = |kind: MemberKind| matches!(kind, MemberKind::Other | MemberKind::Recurrence);
+        if closed(member.kind) || self.members.iter().any(|m| m.kind == MemberKind::Other) {
+            return false;
+        }
+        let def = &points.defs[member.def];
+        let reads: Vec<(Arr, Box<[Node]>)> = points
+            .loads(&points.roots(def))
+            .into_iter()
+            .filter(|(arr, _)| self.member_of(points, *arr).is_some())
+            .collect();
+        if reads.is_empty() {
+            return false;
+        }
+        let slots = slots_of(def);
+        let shape = &points.arrs[def.arr].shape;
+        let fits = |depth: usize| {
+            let same = (0..depth).all(|at| shape[member.axes[at]] == self.extents[at]);
+            same && reads.iter().all(|(arr, at)| {
+                let Some(other) = self.member_of(points, *arr) else { return false };
+                (0..depth).all(|loop_at| {
+                    let here = slots[member.axes[loop_at]].ix;
+                    points.nodes[at[other.axes[loop_at]]].kind == Kind::Index(here)
+                })
+            })
+        };
+        let most = self.extents.len().min(member.axes.len());
+        // A recurrence or a contraction is not taken apart again once it is tiled.
+        let fixed = self.members.iter().any(|m| m.kind != MemberKind::Plain);
+        let least = if fixed { self.extents.len() } else { 1 };
+        let Some(depth) = (least.max(1)..=most).rev().find(|depth| fits(*depth)) else {
+            return false;
+        };
+        let mut joined = self.clone();
+        joined.extents.truncate(depth);
+        joined.members.push(member.clone());
+        joined.members.iter_mut().for_each(|member| member.axes.truncate(depth));
+        joined.tile = joined.members.iter().map(|m| tile_of(m.kind)).max().unwrap_or(1);
+        if joined.local_bytes(points) > LOCAL_BYTES {
+            return false;
+        }
+        *self = joined;
+        true
+    }
+
+    fn member_of(&self, points: &Points, arr: Arr) -> Option<&Member> {
+        self.members.iter().find(|member| points.defs[member.def].arr == arr)
+    }
+
+    /// What the intermediate arrays of one step of the shared loops take.
+    fn local_bytes(&self, points: &Points) -> i64 {
+        let of = |member: &Member| {
+            let info = &points.arrs[points.defs[member.def].arr];
+            let shared: i64 = self.extents.iter().product();
+            let cells = info.shape.iter().product::<i64>() / shared.max(1) * self.tile;
+            // Of a recurrence only a window is kept; this is decided later.
+            let cells = if member.kind == MemberKind::Recurrence { 0 } else { cells };
+            cells * info.ty.size_bytes() as i64
+        };
+        self.members[..self.members.len() - 1].iter().map(of).sum()
+    }
+
+    /// Whether the members really share loops.
+    fn is_fused(&self) -> bool {
+        let recurs = self.members.iter().any(|m| m.kind == MemberKind::Recurrence);
+        !self.extents.is_empty() && (self.members.len() > 1 || recurs)
+    }
+
+    /// One line for people.
+    pub(crate) fn describe(&self, points: &Points) -> String {
+        let name = |member: &Member| {
+            let arr = points.defs[member.def].arr;
+            let how = match member.kind {
+                MemberKind::Plain => "loops",
+                MemberKind::Contraction => "contraction",
+                MemberKind::Recurrence => "ordered",
+                MemberKind::Other => "loops",
+            };
+            let name = points.arrs[arr].name.map_or("_".to_owned(), |name| name.to_string());
+            format!("{name} ({how})")
+        };
+        let names: Vec<String> = self.members.iter().map(name).collect();
+        let names = names.join(", ");
+        match self.is_fused() {
+            true if self.tile > 1 => {
+                format!("fused over {:?}, {} at a time: {names}", self.extents, self.tile)
+            }
+            true => format!("fused over {:?}: {names}", self.extents),
+            false => names,
+        }
+    }
+}
+
+fn tile_of(kind: MemberKind) -> i64 {
+    match kind {
+        MemberKind::Plain | MemberKind::Other => 1,
+        MemberKind::Contraction => ROWS,
+        MemberKind::Recurrence => LANES,
+    }
+}
+
+/// The slots of the first clause.
+fn slots_of(def: &Def) -> &[Slot] {
+    match &def.body {
+        Body::Clauses(clauses, _) => clauses.first().map_or(&[], |clause| &clause.slots),
+        Body::Scatter(_) => &[],
+    }
+}
+
+impl Emit {
+    /// Writes the loops of a group.
+    pub(crate) fn group(&mut self, group: &Group, wanted: &FxHashSet<Arr>) {
+        let defs: Vec<Def> =
+            group.members.iter().map(|member| self.points.defs[member.def].clone()).collect();
+        if !group.is_fused() {
+            for def in &defs {
+                if !self.places.contains_key(&def.arr) {
+                    self.storage(def);
+                }
+                self.alone(def);
+            }
+            return;
+        }
+        let work: f64 = defs.iter().map(|def| def_cost(&self.points, def)).sum();
+        let int = |value: i64| Operand::Const(Scalar::I64(value));
+        let last = group.extents.len() - 1;
+        let first = group.extents[0] as f64 / if last == 0 { group.tile as f64 } else { 1.0 };
+        let mut bounds = None;
+        let outside: Vec<bool> =
+            defs.iter().map(|def| self.read_elsewhere(group, def.arr)).collect();
+        for (def, outside) in defs.iter().zip(&outside) {
+            if *outside && !wanted.contains(&def.arr) {
+                self.storage(def);
+            }
+        }
+        for (at, extent) in group.extents.iter().enumerate() {
+            let kind = if at == 0 && !self.in_parallel && work > PARALLEL_WORK {
+                let each = (work / first.max(1.0)).max(1.0);
+                ForKind::Parallel { grain: ((PARALLEL_WORK / 2.0 / each).ceil() as i64).max(1) }
+            } else {
+                ForKind::Serial
+            };
+            let range = (0, i128::from(extent - 1).max(0));
+            let shared = self.points.fresh(Symbol::intern("shared"), range);
+            if at == last && group.tile > 1 {
+                let (zero, end) = (self.points.int(0), self.points.int(*extent));
+                let (tile, inner) = self.tiles((shared, zero, end), group.tile);
+                let (lo, hi) = (self.bound_value(tile.1), self.bound_value(tile.2));
+                self.open(tile.0, lo, hi, kind);
+                let origin = self.bound_value(inner.1);
+                let origin = self.as_register(origin);
+                bounds = Some((inner.1, inner.2, origin));
+                continue;
+            }
+            let var = self.open(shared, int(0), int(*extent), kind);
+            for (member, def) in group.members.iter().zip(&defs) {
+                self.share(def, member.axes[at], var);
+            }
+        }
+        for ((member, def), outside) in group.members.iter().zip(&defs).zip(outside) {
+            if !outside && !wanted.contains(&def.arr) {
+                self.local(group, member, def, bounds.map(|bounds| bounds.2));
+            }
+            self.member(group, member, def, bounds.map(|(lo, hi, _)| (lo, hi)));
+        }
+        group.extents.iter().for_each(|_| self.close());
+    }
+
+    /// Whether a definition outside the group reads an array.
+    fn read_elsewhere(&self, group: &Group, arr: Arr) -> bool {
+        let inside = |at: usize| group.members.iter().any(|member| member.def == at);
+        self.points.defs.iter().enumerate().any(|(at, def)| {
+            !inside(at)
+                && self.points.loads(&self.points.roots(def)).iter().any(|(other, _)| *other == arr)
+        })
+    }
+
+    /// Gives an array that only its group reads room for one step of the shared loops.
+    fn local(
+        &mut self,
+        group: &Group,
+        member: &Member,
+        def: &Def,
+        origin: Option<ein_ir::loops::Reg>,
+    ) {
+        let info = self.points.arrs[def.arr].clone();
+        let here = self.here();
+        self.floors.insert(def.arr, here);
+        let last = member.axes.last().copied();
+        let tiled = |axis: usize| group.tile > 1 && last == Some(axis);
+        let ring = self.window(def);
+        let mut shape = Vec::new();
+        for (axis, extent) in info.shape.iter().enumerate() {
+            shape.push(match ring {
+                Some((ring_axis, steps)) if ring_axis == axis => steps,
+                _ if tiled(axis) => group.tile,
+                _ if member.axes.contains(&axis) => 1,
+                _ => *extent,
+            });
+        }
+        if shape.iter().product::<i64>() == 1 && group.tile == 1 && ring.is_none() {
+            self.places.remove(&def.arr);
+            return;
+        }
+        // Short axes go first, so that the tile runs along memory.
+        let mut order: Vec<usize> = (0..shape.len()).collect();
+        if member.kind == MemberKind::Recurrence {
+            order.sort_by_key(|axis| (tiled(*axis), *axis));
+        }
+        let ordered: Vec<i64> = order.iter().map(|axis| shape[*axis]).collect();
+        let mut strides = vec![0; shape.len()];
+        for (axis, stride) in order.iter().zip(row_major(&ordered)) {
+            strides[*axis] = stride;
+        }
+        let axes = (0..shape.len())
+            .map(|axis| match (ring, origin) {
+                (Some((ring_axis, steps)), _) if ring_axis == axis => {
+                    AxisPlace::Ring(strides[axis], steps)
+                }
+                (_, Some(origin)) if tiled(axis) => AxisPlace::From(strides[axis], origin),
+                _ if member.axes.contains(&axis) => AxisPlace::Fixed,
+                _ => AxisPlace::Strided(strides[axis]),
+            })
+            .collect();
+        let name = info.name.map_or_else(|| "t".to_owned(), |name| name.to_string());
+        let len = shape.iter().product();
+        let buf = self.buffer(name, info.ty, len, BufferKind::Local, Use::Local);
+        self.places.insert(def.arr, Place::Buffer(buf, axes));
+    }
+
+    /// One definition at one step of the shared loops.
+    fn member(&mut self, group: &Group, member: &Member, def: &Def, bounds: Option<(Node, Node)>) {
+        let tile_axis = if bounds.is_some() { member.axes.last().copied() } else { None };
+        let shared: Vec<usize> =
+            member.axes.iter().copied().filter(|axis| Some(*axis) != tile_axis).collect();
+        let tile = match (tile_axis, bounds) {
+            (Some(axis), Some((lo, hi))) => Some((axis, lo, hi)),
+            _ => None,
+        };
+        debug_assert!(shared.len() <= group.extents.len(), "an axis for each shared loop");
+        match &def.body {
+            Body::Clauses(clauses, Some(steps)) => {
+                let fixed: Vec<(usize, Option<(Node, Node)>)> = member
+                    .axes
+                    .iter()
+                    .map(|axis| {
+                        let tiled = tile.filter(|(tiled, ..)| tiled == axis);
+                        (*axis, tiled.map(|(_, lo, hi)| (lo, hi)))
+                    })
+                    .collect();
+                self.recurrence(def.arr, clauses, steps, &fixed);
+            }
+            Body::Clauses(clauses, None) => {
+                if let Some(found) = as_contraction(&self.points, def) {
+                    let tile = tile.map(|(axis, lo, hi)| (axis, (found.slots[axis].ix, lo, hi)));
+                    return self.contraction(def.arr, &found, tile);
+                }
+                for clause in clauses {
+                    let mut loops = Vec::new();
+                    for (axis, slot) in clause.slots.iter().enumerate() {
+                        match tile {
+                            Some((tiled, lo, hi)) if tiled == axis => loops.push((slot.ix, lo, hi)),
+                            _ if shared.contains(&axis) => {}
+                            _ => loops.push((slot.ix, slot.lo, slot.hi)),
+                        }
+                    }
+                    let cell = self.cell(clause, def.arr);
+                    self.nest(def.arr, loops, vec![cell]);
+                }
+            }
+            Body::Scatter(_) => self.alone(def),
+        }
+    }
+
+    /// Makes the index of an axis of a definition the counter of a shared loop.
+    fn share(&mut self, def: &Def, axis: usize, var: ein_ir::loops::Reg) {
+        if let Body::Clauses(clauses, _) = &def.body {
+            for clause in clauses {
+                self.alias(clause.slots[axis].ix, var);
+            }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Recurrences: steps in order, windows of storage, a cell carried from step to step.
+
+use super::emit::{AxisPlace, Emit, Place, Use};
+use super::row_major;
+use crate::points::{Arr, Body, Clause, Def, Kind, Node, Step, Subst};
+use ein_base::Symbol;
+use ein_ir::loops::{BufferKind, ForKind, Operand, Stmt};
+use ein_scalar::Scalar;
+
+/// An axis that loops around run over, with the bounds of the tile if there is one.
+type Shared = (usize, Option<(Node, Node)>);
+
+/// Where a step of a recurrence is.
+struct At<'a> {
+    arr: Arr,
+    steps: &'a [Step],
+    shared: &'a [Shared],
+    /// The position along each axis, as far as it is chosen.
+    place: Vec<Option<Node>>,
+}
+
+impl Emit {
+    /// Gives a definition the room that it needs: a window of a recurrence, all of anything else.
+    pub(crate) fn storage(&mut self, def: &Def) {
+        let window = self.window(def);
+        let Some((axis, steps)) = window else {
+            self.whole(def.arr, BufferKind::Scratch, Use::Scratch);
+            return;
+        };
+        let info = self.points.arrs[def.arr].clone();
+        let mut shape = info.shape.clone();
+        shape[axis] = steps;
+        let strides = row_major(&shape);
+        let axes = strides
+            .into_iter()
+            .enumerate()
+            .map(|(at, stride)| {
+                if at == axis { AxisPlace::Ring(stride, steps) } else { AxisPlace::Strided(stride) }
+            })
+            .collect();
+        let name = info.name.map_or_else(|| "t".to_owned(), |name| name.to_string());
+        let len = shape.iter().product();
+        let buf = self.buffer(name, info.ty, len, BufferKind::Scratch, Use::Scratch);
+        self.places.insert(def.arr, Place::Buffer(buf, axes));
+    }
+
+    /// How many steps of a recurrence are ever looked at together: the axis and the number, if it
+    /// is less than all.
+    pub(crate) fn window(&self, def: &Def) -> Option<(usize, i64)> {
+        let Body::Clauses(clauses, Some(steps)) = &def.body else { return None };
+        let Step { axis, backward } = *steps.first()?;
+        let extent = self.points.arrs[def.arr].shape[axis];
+        let mut kept = 1;
+        for clause in clauses {
+            let slot = clause.slots[axis];
+            let here = self.points.ixs[slot.ix].range;
+            let roots: Vec<Node> =
+                [clause.value].into_iter().chain(clause.guard).chain(clause.otherwise).collect();
+            for (arr, at) in self.points.loads(&roots) {
+                if arr != def.arr {
+                    continue;
+                }
+                let back = match self.points.offset_from(at[axis], slot.ix) {
+                    Some(offset) => -offset,
+                    None if here.0 == here.1 => here.0 as i64 - self.points.as_int(at[axis])?,
+                    None => return None,
+                };
+                let back = if backward { -back } else { back };
+                if back < 0 {
+                    return None;
+                }
+                kept = kept.max(back + 1);
+            }
+        }
+        for other in self.points.defs.iter().filter(|other| other.arr != def.arr) {
+            for (arr, at) in self.points.loads(&self.points.roots(other)) {
+                if arr == def.arr {
+                    let (lo, hi) = self.points.nodes[at[axis]].range?;
+                    let seen = if backward { hi as i64 + 1 } else { extent - lo as i64 };
+                    kept = kept.max(seen);
+                }
+            }
+        }
+        (kept < extent).then_some((axis, kept))
+    }
+
+    /// Fills a recurrence, step by step.
+    pub(crate) fn recurrence(
+        &mut self,
+        arr: Arr,
+        clauses: &[Clause],
+        steps: &[Step],
+        shared: &[Shared],
+    ) {
+        let ordered = self.in_order(arr, clauses, steps);
+        let rank = self.points.arrs[arr].shape.len();
+        let mut at = At { arr, steps, shared, place: vec![None; rank] };
+        self.step(&mut at, &ordered, 0);
+        self.floors.remove(&arr);
+    }
+
+    /// Clauses in an order in which those that read others of the same step come after them.
+    fn in_order(&self, arr: Arr, clauses: &[Clause], steps: &[Step]) -> Vec<Clause> {
+        let reads_same_step = |clause: &Clause, other: &Clause| {
+            self.points.loads(&[clause.value]).iter().any(|(read, at)| {
+                *read == arr
+                    && steps.iter().all(|step| {
+                        let slot = clause.slots[step.axis];
+                        self.points.nodes[at[step.axis]].kind == Kind::Index(slot.ix)
+                            || self.points.nodes[at[step.axis]].range
+                                == Some(self.points.ixs[slot.ix].range)
+                    })
+                    && at.iter().zip(&other.slots).all(|(node, slot)| {
+                        let (lo, hi) = self.points.ixs[slot.ix].range;
+                        let read = self.points.nodes[*node].range.unwrap_or((lo, hi));
+                        read.0 <= hi && lo <= read.1
+                    })
+            })
+        };
+        let mut left: Vec<usize> = (0..clauses.len()).collect();
+        let mut ordered = Vec::new();
+        while !left.is_empty() {
+            let ready = left.iter().position(|at| {
+                left.iter().all(|o| o == at || !reads_same_step(&clauses[*at], &clauses[*o]))
+            });
+            // The checker has refused cycles; if bounds are too coarse to see it, source order.
+            let next = left.remove(ready.unwrap_or(0));
+            ordered.push(clauses[next].clone());
+        }
+        ordered
+    }
+
+    /// The steps along the recurrence axis with this number, then those inside.
+    fn step(&mut self, at: &mut At<'_>, clauses: &[Clause], depth: usize) {
+        let Some(Step { axis, backward }) = at.steps.get(depth).copied() else {
+            return self.points_of_step(at, clauses);
+        };
+        let extent = self.points.arrs[at.arr].shape[axis];
+        let mut cuts = vec![0, extent];
+        for clause in clauses {
+            let (lo, hi) = self.points.ixs[clause.slots[axis].ix].range;
+            cuts.extend([lo as i64, hi as i64 + 1]);
+        }
+        cuts.sort_unstable();
+        cuts.dedup();
+        let mut segments: Vec<(i64, i64)> = cuts.windows(2).map(|two| (two[0], two[1])).collect();
+        if backward {
+            segments.reverse();
+        }
+        for (lo, hi) in segments {
+            let active: Vec<Clause> = clauses
+                .iter()
+                .filter(|clause| {
+                    let (first, last) = self.points.ixs[clause.slots[axis].ix].range;
+                    first as i64 <= lo && hi <= last as i64 + 1
+                })
+                .cloned()
+                .collect();
+            self.segment(at, &active, depth, (lo, hi), backward);
+        }
+    }
+
+    fn segment(
+        &mut self,
+        at: &mut At<'_>,
+        active: &[Clause],
+        depth: usize,
+        (lo, hi): (i64, i64),
+        backward: bool,
+    ) {
+        let int = |value: i64| Operand::Const(Scalar::I64(value));
+        let axis = at.steps[depth].axis;
+        let ix = match active.first() {
+            Some(clause) => clause.slots[axis].ix,
+            None => {
+                let range = (i128::from(lo), i128::from(hi - 1));
+                self.points.fresh(Symbol::intern("s"), range)
+            }
+        };
+        let carried = self.carry(at, active, depth, lo, backward);
+        let kind = if backward { ForKind::Backward } else { ForKind::Serial };
+        let var = self.open(ix, int(lo), int(hi), kind);
+        for clause in active.iter().skip(1) {
+            self.alias(clause.slots[axis].ix, var);
+        }
+        let here = self.here();
+        self.floors.insert(at.arr, here);
+        let before = at.place[axis].replace(self.points.index(ix));
+        if let Some((node, var)) = carried {
+            self.remember(node, Operand::Reg(var));
+        }
+        self.step(at, active, depth + 1);
+        if let Some((_, var)) = carried
+            && let Some(clause) = active.first()
+        {
+            let value = self.value(clause.value);
+            self.push(Stmt::Set(var, value));
+        }
+        at.place[axis] = before;
+        self.close();
+        match here {
+            1 => self.floors.remove(&at.arr),
+            _ => self.floors.insert(at.arr, here - 1),
+        };
+    }
+
+    /// A cell that the next step reads again is kept in a variable.
+    fn carry(
+        &mut self,
+        at: &At<'_>,
+        active: &[Clause],
+        depth: usize,
+        lo: i64,
+        backward: bool,
+    ) -> Option<(Node, ein_ir::loops::Reg)> {
+        let rank = at.place.len();
+        let [clause] = active else { return None };
+        let single = depth + 1 == at.steps.len() && at.steps.len() + at.shared.len() == rank;
+        let untiled = at.shared.iter().all(|(_, tile)| tile.is_none());
+        if !single || !untiled || clause.guard.is_some() || backward || lo == 0 {
+            return None;
+        }
+        let axis = at.steps[depth].axis;
+        let before = self.points.loads(&[clause.value]).into_iter().find(|(arr, place)| {
+            *arr == at.arr
+                && place.iter().enumerate().all(|(other, node)| {
+                    let wanted = if other == axis { -1 } else { 0 };
+                    self.points.offset_from(*node, clause.slots[other].ix) == Some(wanted)
+                })
+        })?;
+        let node = self.points.load(before.0, &before.1);
+        // Its first value is what stands before the first step.
+        let first = self.points.int(lo);
+        let place: Vec<Node> = before
+            .1
+            .iter()
+            .map(|node| Subst::one(clause.slots[axis].ix, first).apply(&mut self.points, *node))
+            .collect();
+        let ty = self.points.arrs[at.arr].ty;
+        let (addr, _) = self.address(at.arr, &place);
+        let first = self.let_here(ty, ein_ir::loops::Op::Load(addr));
+        let var = self.reg(ty);
+        self.push(Stmt::Var(var, first));
+        Some((node, var))
+    }
+
+    /// All cells of one step.
+    fn points_of_step(&mut self, at: &mut At<'_>, clauses: &[Clause]) {
+        self.uncovered(at, clauses);
+        for clause in clauses {
+            let mut loops = Vec::new();
+            for (axis, slot) in clause.slots.iter().enumerate() {
+                if at.steps.iter().any(|step| step.axis == axis) {
+                    continue;
+                }
+                match at.shared.iter().find(|(shared, _)| *shared == axis) {
+                    Some((_, Some((lo, hi)))) => loops.push((slot.ix, *lo, *hi)),
+                    Some((_, None)) => {}
+                    None => loops.push((slot.ix, slot.lo, slot.hi)),
+                }
+            }
+            // The tile runs in vectors; short axes beside it are written out.
+            loops.sort_by_key(|(_, lo, hi)| self.points.trip_count(*lo, *hi) <= 4.0);
+            let cell = self.cell(clause, at.arr);
+            self.nest(at.arr, loops, vec![cell]);
+        }
+    }
+
+    /// Zeros where no clause of the step has a cell.
+    fn uncovered(&mut self, at: &At<'_>, clauses: &[Clause]) {
+        let shape = self.points.arrs[at.arr].shape.clone();
+        let open: Vec<usize> = (0..shape.len())
+            .filter(|axis| at.place[*axis].is_none())
+            .filter(|axis| !at.shared.iter().any(|(shared, _)| shared == axis))
+            .collect();
+        let mut boxes: Vec<Vec<(i64, i64)>> =
+            vec![open.iter().map(|axis| (0, shape[*axis])).collect()];
+        for clause in clauses {
+            let constant = |axis: &usize| {
+                let slot = clause.slots[*axis];
+                self.points.as_int(slot.lo).is_some() && self.points.as_int(slot.hi).is_some()
+            };
+            // A clause with dependent bounds may leave cells out.
+            if !open.iter().all(constant) {
+                continue;
+            }
+            let cut: Vec<(i64, i64)> = open
+                .iter()
+                .map(|axis| {
+                    let (lo, hi) = self.points.ixs[clause.slots[*axis].ix].range;
+                    (lo as i64, hi as i64 + 1)
+                })
+                .collect();
+            boxes = boxes.into_iter().flat_map(|it| without(&it, &cut)).collect();
+        }
+        for region in boxes {
+            self.zero_box(at, &open, &region);
+        }
+    }
+
+    fn zero_box(&mut self, at: &At<'_>, open: &[usize], region: &[(i64, i64)]) {
+        let rank = at.place.len();
+        let ty = self.points.arrs[at.arr].ty;
+        let value = self.points.constant(Scalar::zero(ty));
+        let mut loops = Vec::new();
+        let mut place = Vec::new();
+        for axis in 0..rank {
+            let tiled = at.shared.iter().find(|(shared, _)| *shared == axis);
+            if let Some(node) = at.place[axis] {
+                place.push(node);
+            } else if let Some(at) = open.iter().position(|other| *other == axis) {
+                let (lo, hi) = region[at];
+                let range = (i128::from(lo), i128::from(hi - 1));
+                let ix = self.points.fresh(Symbol::intern("z"), range);
+                loops.push((ix, self.points.int(lo), self.points.int(hi)));
+                place.push(self.points.index(ix));
+            } else if let Some((_, Some((lo, hi)))) = tiled {
+                let extent = i128::from(self.points.arrs[at.arr].shape[axis]);
+                let ix = self.points.fresh(Symbol::intern("z"), (0, extent - 1));
+                loops.push((ix, *lo, *hi));
+                place.push(self.points.index(ix));
+            } else {
+                // The position of the shared loops does not count in a local buffer.
+                place.push(self.points.int(0));
+            }
+        }
+        self.nest(at.arr, loops, vec![(place, value)]);
+    }
+}
+
+/// The parts of a box outside another.
+fn without(of: &[(i64, i64)], cut: &[(i64, i64)]) -> Vec<Vec<(i64, i64)>> {
+    let disjoint = of.iter().zip(cut).any(|(a, b)| a.1 <= b.0 || b.1 <= a.0);
+    if disjoint {
+        return vec![of.to_vec()];
+    }
+    let mut parts = Vec::new();
+    let mut rest = of.to_vec();
+    for axis in 0..of.len() {
+        let (lo, hi) = rest[axis];
+        let (first, last) = cut[axis];
+        for (a, b) in [(lo, first.min(hi)), (last.max(lo), hi)] {
+            if a < b {
+                let mut part = rest.clone();
+                part[axis] = (a, b);
+                parts.push(part);
+            }
+        }
+        rest[axis] = (lo.max(first), hi.min(last));
+    }
+    parts
+}

@@ -1,0 +1,510 @@
+//! Reductions as loops with accumulators.
+//!
+//! Reductions over the same indices that are needed at the same place share one loop nest. Long
+//! sums of `f32` are kept in blocks whose totals are added as `f64`. A reduction outside all loops
+//! with enough work is cut into a fixed number of parts that threads share, so the result does not
+//! depend on how many there are.
+
+use super::emit::{Emit, Use};
+use super::{PARALLEL_WORK, node_cost};
+use crate::points::{Ix, Kind, Node, Range, Reduction};
+use ein_base::Symbol;
+use ein_ir::loops::{Addr, BufferKind, ForKind, Op, Operand, Reg, Stmt};
+use ein_ir::tensor::ReduceOp;
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
+
+/// So many terms of a sum of `f32` are added in `f32`.
+const BLOCK: i64 = 2048;
+
+/// Parts of a reduction that threads share.
+const PARTS: i64 = 64;
+
+/// A reduction being computed.
+struct Acc {
+    reduction: Reduction,
+    /// The type of the result.
+    ty: ScalarType,
+    /// The type of what is reduced.
+    body_ty: ScalarType,
+    /// The accumulator: the best value so far of `argmax`.
+    var: Reg,
+    /// The address of the best value; the number of points of a guarded `mean`; whether there was a
+    /// point at all.
+    extra: Option<Reg>,
+}
+
+impl Acc {
+    fn op(&self) -> BinaryOp {
+        match self.reduction.op {
+            ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Count => BinaryOp::Add,
+            ReduceOp::Prod => BinaryOp::Mul,
+            ReduceOp::Max | ReduceOp::Argmax => BinaryOp::Max,
+            ReduceOp::Min | ReduceOp::Argmin => BinaryOp::Min,
+            ReduceOp::Any => BinaryOp::Or,
+            ReduceOp::All => BinaryOp::And,
+        }
+    }
+
+    fn addresses(&self) -> bool {
+        matches!(self.reduction.op, ReduceOp::Argmax | ReduceOp::Argmin)
+    }
+}
+
+impl Emit {
+    /// The value of a reduction, and the scope it is in. Others over the same indices that are
+    /// wanted as well are computed with it.
+    pub(crate) fn reduction(&mut self, node: Node) -> (Operand, usize) {
+        let level = self.level(node);
+        let group = self.companions(node, level);
+        let inner = self.scopes.split_off(level + 1);
+        let outer = self.any_parallel();
+        let parallel = std::mem::replace(&mut self.in_parallel, outer);
+        let values = self.reduce_together(&group);
+        self.in_parallel = parallel;
+        for (node, value) in group.iter().zip(&values) {
+            self.remember_at(level, *node, *value);
+        }
+        self.scopes.extend(inner);
+        (values[0], level)
+    }
+
+    /// The reductions that are computed with this one, itself first.
+    fn companions(&self, node: Node, level: usize) -> Vec<Node> {
+        let Kind::Reduce(reduction) = &self.points.nodes[node].kind else { return vec![node] };
+        let mut group = vec![node];
+        for other in &self.wanted {
+            let Kind::Reduce(candidate) = &self.points.nodes[*other].kind else { continue };
+            let fits = !group.contains(other)
+                && candidate.binders == reduction.binders
+                && self.level(*other) == level
+                && !self.scopes.iter().any(|scope| scope.knows(*other));
+            let contains = |a: Node, b: Node| self.points.below(&[a]).contains(&b);
+            if fits && group.iter().all(|it| !contains(*it, *other) && !contains(*other, *it)) {
+                group.push(*other);
+            }
+        }
+        group
+    }
+
+    fn reduce_together(&mut self, group: &[Node]) -> Vec<Operand> {
+        let work: f64 = group.iter().map(|node| node_cost(&self.points, *node)).sum();
+        let simple = group.iter().all(|node| match &self.points.nodes[*node].kind {
+            Kind::Reduce(r) => {
+                !matches!(r.op, ReduceOp::Argmax | ReduceOp::Argmin) && !self.counts_points(r)
+            }
+            _ => false,
+        });
+        if self.here() == 0 && work > 2.0 * PARALLEL_WORK && simple {
+            return self.reduce_in_parts(group);
+        }
+        let accs: Vec<Acc> = group.iter().map(|node| self.accumulator(*node)).collect();
+        let binders = self.order(&accs);
+        self.accumulate(&accs, &binders);
+        accs.iter().map(|acc| self.finish_acc(acc)).collect()
+    }
+
+    /// Whether points have to be counted at run time.
+    fn counts_points(&self, reduction: &Reduction) -> bool {
+        let needs = match reduction.op {
+            ReduceOp::Mean => true,
+            ReduceOp::Max | ReduceOp::Min => self.points.nodes[reduction.body].ty.is_int(),
+            _ => false,
+        };
+        needs && (reduction.guard.is_some() || self.point_count(reduction).is_none_or(|n| n == 0))
+    }
+
+    /// The number of points, if it is known.
+    fn point_count(&self, reduction: &Reduction) -> Option<i64> {
+        let mut count = 1;
+        for (_, lo, hi) in &reduction.binders {
+            count *= (self.points.as_int(*hi)? - self.points.as_int(*lo)?).max(0);
+        }
+        Some(count)
+    }
+
+    fn accumulator(&mut self, node: Node) -> Acc {
+        let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else {
+            unreachable!("only reductions are grouped")
+        };
+        let (ty, body_ty) = (self.points.nodes[node].ty, self.points.nodes[reduction.body].ty);
+        let counted = self.counts_points(&reduction);
+        let (kind, first) = start(&reduction, body_ty, self.long_sum(&reduction, body_ty));
+        let var = self.reg(kind);
+        self.push(Stmt::Var(var, Operand::Const(first)));
+        let extra = if matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin) {
+            Some(Scalar::I64(-1))
+        } else {
+            counted.then_some(Scalar::I64(0))
+        };
+        let extra = extra.map(|first| {
+            let reg = self.reg(ScalarType::I64);
+            self.push(Stmt::Var(reg, Operand::Const(first)));
+            reg
+        });
+        Acc { reduction: *reduction, ty, body_ty, var, extra }
+    }
+
+    /// Whether a sum is too long for its own type.
+    fn long_sum(&self, reduction: &Reduction, ty: ScalarType) -> bool {
+        let sums = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Mean);
+        sums && ty == ScalarType::F32 && self.point_count(reduction).is_none_or(|n| n > 2 * BLOCK)
+    }
+
+    /// The order of the loops: the index along which memory is contiguous last.
+    fn order(&self, accs: &[Acc]) -> Vec<(Ix, Node, Node)> {
+        let mut binders = accs[0].reduction.binders.clone();
+        let rectangular = binders.iter().all(|(_, lo, hi)| {
+            self.points.as_int(*lo).is_some() && self.points.as_int(*hi).is_some()
+        });
+        if !rectangular || binders.len() < 2 || accs.iter().any(Acc::addresses) {
+            return binders;
+        }
+        let bodies: Vec<Node> = accs.iter().map(|acc| acc.reduction.body).collect();
+        let loads = self.points.loads(&bodies);
+        let score =
+            |ix: Ix| loads.iter().filter(|(arr, at)| self.stride(*arr, at, ix) == Some(1)).count();
+        let last = binders.len() - 1;
+        let best = (0..binders.len()).max_by_key(|at| (score(binders[*at].0), *at));
+        if let Some(best) = best
+            && score(binders[best].0) > score(binders[last].0)
+        {
+            let moved = binders.remove(best);
+            binders.push(moved);
+        }
+        binders
+    }
+
+    fn accumulate(&mut self, accs: &[Acc], binders: &[(Ix, Node, Node)]) {
+        let Some(((ix, lo, hi), outer)) = binders.split_last() else { return };
+        for (ix, lo, hi) in outer {
+            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
+            self.open(*ix, lo, hi, ForKind::Serial);
+        }
+        let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
+        if accs.iter().any(|acc| self.long_sum(&acc.reduction, acc.body_ty)) {
+            self.accumulate_blocks(accs, *ix, lo, hi);
+        } else {
+            let targets: Vec<Reg> = accs.iter().map(|acc| acc.var).collect();
+            self.innermost(accs, &targets, *ix, lo, hi);
+        }
+        outer.iter().for_each(|_| self.close());
+    }
+
+    /// The innermost loop in blocks, whose totals are added to the accumulators.
+    fn accumulate_blocks(&mut self, accs: &[Acc], ix: Ix, lo: Operand, hi: Operand) {
+        let i64 = ScalarType::I64;
+        let int = |value: i64| Operand::Const(Scalar::I64(value));
+        let length = self.let_here(i64, Op::Binary(BinaryOp::Sub, hi, lo));
+        let up = self.let_here(i64, Op::Binary(BinaryOp::Add, length, int(BLOCK - 1)));
+        let blocks = self.let_here(i64, Op::Binary(BinaryOp::Div, up, int(BLOCK)));
+        let block = self.points.fresh(Symbol::intern("block"), (0, i128::from(i32::MAX)));
+        let at = self.open(block, int(0), blocks, ForKind::Serial);
+        let skip = self.let_here(i64, Op::Binary(BinaryOp::Mul, Operand::Reg(at), int(BLOCK)));
+        let first = self.let_here(i64, Op::Binary(BinaryOp::Add, lo, skip));
+        let end = self.let_here(i64, Op::Binary(BinaryOp::Add, first, int(BLOCK)));
+        let end = self.let_here(i64, Op::Binary(BinaryOp::Min, end, hi));
+        let mut targets = Vec::new();
+        for acc in accs {
+            let wide = self.long_sum(&acc.reduction, acc.body_ty);
+            targets.push(if wide {
+                let part = self.reg(ScalarType::F32);
+                self.push(Stmt::Var(part, Operand::Const(Scalar::F32(0.0))));
+                part
+            } else {
+                acc.var
+            });
+        }
+        self.innermost(accs, &targets, ix, first, end);
+        for (acc, part) in accs.iter().zip(targets) {
+            if part != acc.var {
+                let part = self.let_here(ScalarType::F64, Op::Cast(Operand::Reg(part)));
+                let sum = Op::Binary(BinaryOp::Add, Operand::Reg(acc.var), part);
+                let sum = self.let_here(ScalarType::F64, sum);
+                self.push(Stmt::Set(acc.var, sum));
+            }
+        }
+        self.close();
+    }
+
+    fn innermost(&mut self, accs: &[Acc], targets: &[Reg], ix: Ix, lo: Operand, hi: Operand) {
+        let nested = accs.iter().any(|acc| {
+            let roots: Vec<Node> =
+                [acc.reduction.body].into_iter().chain(acc.reduction.guard).collect();
+            self.points.below(&roots).into_iter().any(|node| {
+                self.points.depends(node, ix)
+                    && matches!(self.points.nodes[node].kind, Kind::Reduce(_))
+            })
+        });
+        let plain = accs.iter().all(|acc| acc.extra.is_none() && !acc.body_ty.is_int());
+        let kind = if plain && !nested {
+            let reductions =
+                accs.iter().zip(targets).map(|(acc, target)| (*target, acc.op())).collect();
+            ForKind::Vector { reductions }
+        } else {
+            ForKind::Serial
+        };
+        self.open(ix, lo, hi, kind);
+        for (acc, target) in accs.iter().zip(targets) {
+            self.accumulate_one(acc, *target, ix);
+        }
+        self.close();
+    }
+
+    fn accumulate_one(&mut self, acc: &Acc, target: Reg, ix: Ix) {
+        let guard = acc.reduction.guard.map(|guard| self.value(guard));
+        if acc.addresses() {
+            return self.better(acc, ix, guard);
+        }
+        let ty = self.kernel.regs[target];
+        let op = acc.op();
+        // A product of two numbers is added in one go.
+        if let Kind::Binary(BinaryOp::Mul, a, b) = self.points.nodes[acc.reduction.body].kind
+            && op == BinaryOp::Add
+            && ty.is_float()
+            && ty == acc.body_ty
+            && guard.is_none()
+            && !self.is_known(acc.reduction.body)
+        {
+            let (a, b) = (self.value(a), self.value(b));
+            let sum = self.let_here(ty, Op::MulAdd(a, b, Operand::Reg(target)));
+            self.push(Stmt::Set(target, sum));
+            return;
+        }
+        let mut value = self.value(acc.reduction.body);
+        if ty != acc.body_ty {
+            value = self.let_here(ty, Op::Cast(value));
+        }
+        if let Some(guard) = guard {
+            let neutral = neutral(op, ty);
+            value = self.let_here(ty, Op::Select(guard, value, Operand::Const(neutral)));
+        }
+        if ty.is_int() && acc.reduction.op != ReduceOp::Count && !self.fits(acc) {
+            let overflows = Op::Overflows(op, Operand::Reg(target), value);
+            let overflows = self.let_here(ScalarType::Bool, overflows);
+            self.push(Stmt::Trap(overflows));
+        }
+        let result = self.let_here(ty, Op::Binary(op, Operand::Reg(target), value));
+        self.push(Stmt::Set(target, result));
+        if let Some(count) = acc.extra {
+            let one = match guard {
+                Some(guard) => self.let_here(ScalarType::I64, Op::Cast(guard)),
+                None => Operand::Const(Scalar::I64(1)),
+            };
+            let more = Op::Binary(BinaryOp::Add, Operand::Reg(count), one);
+            let more = self.let_here(ScalarType::I64, more);
+            self.push(Stmt::Set(count, more));
+        }
+    }
+
+    fn is_known(&self, node: Node) -> bool {
+        self.scopes.iter().any(|scope| scope.knows(node))
+    }
+
+    /// Whether a sum of integers cannot leave 64 bits; other reductions of integers never do.
+    fn fits(&self, acc: &Acc) -> bool {
+        let bound = |range: Range| range.0.abs().max(range.1.abs());
+        match (acc.op(), self.points.nodes[acc.reduction.body].range) {
+            (BinaryOp::Add, Some(range)) => match self.point_count(&acc.reduction) {
+                Some(count) => bound(range) * i128::from(count) < i128::from(i64::MAX),
+                None => bound(range) < 1 << 31 && acc.reduction.binders.len() == 1,
+            },
+            (BinaryOp::Mul | BinaryOp::Add, _) => false,
+            _ => true,
+        }
+    }
+
+    /// Keeps the better of two values with its address.
+    fn better(&mut self, acc: &Acc, ix: Ix, guard: Option<Operand>) {
+        let Some(at) = acc.extra else { return };
+        let bool = ScalarType::Bool;
+        let value = self.value(acc.reduction.body);
+        let best = Operand::Reg(acc.var);
+        let op = if acc.op() == BinaryOp::Max { BinaryOp::Gt } else { BinaryOp::Lt };
+        let none = Op::Binary(BinaryOp::Lt, Operand::Reg(at), Operand::Const(Scalar::I64(0)));
+        let none = self.let_here(bool, none);
+        let mut better = self.let_here(bool, Op::Binary(op, value, best));
+        if acc.body_ty.is_float() {
+            let value_nan = self.let_here(bool, Op::Unary(UnaryOp::IsNan, value));
+            let best_nan = self.let_here(bool, Op::Unary(UnaryOp::IsNan, best));
+            let best_is = self.let_here(bool, Op::Unary(UnaryOp::Not, best_nan));
+            better = self.let_here(bool, Op::Binary(BinaryOp::Or, better, value_nan));
+            better = self.let_here(bool, Op::Binary(BinaryOp::And, better, best_is));
+        }
+        better = self.let_here(bool, Op::Binary(BinaryOp::Or, better, none));
+        if let Some(guard) = guard {
+            better = self.let_here(bool, Op::Binary(BinaryOp::And, better, guard));
+        }
+        let place = self.points.index(ix);
+        let (place, _) = match self.points.as_int(place) {
+            Some(place) => (Operand::Const(Scalar::I64(place)), 0),
+            None => {
+                let (reg, level) = self.position(place);
+                (Operand::Reg(reg), level)
+            }
+        };
+        let value = self.let_here(acc.body_ty, Op::Select(better, value, best));
+        let place = self.let_here(ScalarType::I64, Op::Select(better, place, Operand::Reg(at)));
+        self.push(Stmt::Set(acc.var, value));
+        self.push(Stmt::Set(at, place));
+    }
+
+    /// The result that an accumulator holds.
+    fn finish_acc(&mut self, acc: &Acc) -> Operand {
+        let int = |value: i64| Operand::Const(Scalar::I64(value));
+        let held = Operand::Reg(acc.var);
+        let held_ty = self.kernel.regs[acc.var];
+        if let Some(extra) = acc.extra {
+            let limit = if acc.addresses() { 0 } else { 1 };
+            let none = Op::Binary(BinaryOp::Lt, Operand::Reg(extra), int(limit));
+            let none = self.let_here(ScalarType::Bool, none);
+            self.push(Stmt::Trap(none));
+        }
+        if acc.addresses() {
+            let at = acc.extra.unwrap_or(acc.var);
+            return self.let_here(acc.ty, Op::Cast(Operand::Reg(at)));
+        }
+        if acc.reduction.op == ReduceOp::Mean {
+            let wide = if held_ty == ScalarType::F64 {
+                held
+            } else {
+                self.let_here(ScalarType::F64, Op::Cast(held))
+            };
+            let points = match acc.extra {
+                Some(count) => self.let_here(ScalarType::F64, Op::Cast(Operand::Reg(count))),
+                None => {
+                    let count = self.point_count(&acc.reduction).unwrap_or(1);
+                    Operand::Const(Scalar::F64(count as f64))
+                }
+            };
+            let mean = self.let_here(ScalarType::F64, Op::Binary(BinaryOp::Div, wide, points));
+            return match acc.ty {
+                ScalarType::F64 => mean,
+                ty => self.let_here(ty, Op::Cast(mean)),
+            };
+        }
+        self.narrow(held, held_ty, acc.ty)
+    }
+
+    /// A total as a value of its type, which it has to fit.
+    fn narrow(&mut self, value: Operand, from: ScalarType, to: ScalarType) -> Operand {
+        if from == to {
+            return self.let_here(to, Op::Copy(value));
+        }
+        let result = self.let_here(to, Op::Cast(value));
+        if to.is_int() && from.is_int() && !self.points.wrapping {
+            let back = self.let_here(from, Op::Cast(result));
+            let lost = self.let_here(ScalarType::Bool, Op::Binary(BinaryOp::Ne, back, value));
+            self.push(Stmt::Trap(lost));
+        }
+        result
+    }
+
+    /// A reduction outside all loops, in parts that threads share.
+    fn reduce_in_parts(&mut self, group: &[Node]) -> Vec<Operand> {
+        let Kind::Reduce(reduction) = self.points.nodes[group[0]].kind.clone() else {
+            return Vec::new();
+        };
+        let i64 = ScalarType::I64;
+        let int = |value: i64| Operand::Const(Scalar::I64(value));
+        let (_, lo, hi) = reduction.binders[0];
+        let (lo, hi) = (self.bound_value(lo), self.bound_value(hi));
+        let length = self.let_here(i64, Op::Binary(BinaryOp::Sub, hi, lo));
+        let up = self.let_here(i64, Op::Binary(BinaryOp::Add, length, int(PARTS - 1)));
+        let share = self.let_here(i64, Op::Binary(BinaryOp::Div, up, int(PARTS)));
+        let part = self.points.fresh(Symbol::intern("part"), (0, i128::from(PARTS - 1)));
+        let mut partials = Vec::new();
+        for node in group {
+            let Kind::Reduce(reduction) = self.points.nodes[*node].kind.clone() else { continue };
+            let body_ty = self.points.nodes[reduction.body].ty;
+            let (ty, _) = start(&reduction, body_ty, self.long_sum(&reduction, body_ty));
+            let kind = BufferKind::Scratch;
+            partials.push(self.buffer("parts".into(), ty, PARTS, kind, Use::Scratch));
+        }
+        let at = self.open(part, int(0), int(PARTS), ForKind::Parallel { grain: 1 });
+        let skip = self.let_here(i64, Op::Binary(BinaryOp::Mul, Operand::Reg(at), share));
+        let first = self.let_here(i64, Op::Binary(BinaryOp::Add, lo, skip));
+        let first = self.let_here(i64, Op::Binary(BinaryOp::Min, first, hi));
+        let end = self.let_here(i64, Op::Binary(BinaryOp::Add, first, share));
+        let end = self.let_here(i64, Op::Binary(BinaryOp::Min, end, hi));
+        let accs: Vec<Acc> = group.iter().map(|node| self.accumulator(*node)).collect();
+        self.part_loops(&accs, first, end);
+        for (acc, partial) in accs.iter().zip(&partials) {
+            let addr = Addr { buf: *partial, terms: vec![(at, 1)], offset: 0 };
+            self.push(Stmt::Store(addr, Operand::Reg(acc.var)));
+        }
+        self.close();
+        // The parts are put together in order.
+        let accs: Vec<Acc> = group.iter().map(|node| self.accumulator(*node)).collect();
+        let at = self.open(part, int(0), int(PARTS), ForKind::Serial);
+        for (acc, partial) in accs.iter().zip(&partials) {
+            let ty = self.kernel.regs[acc.var];
+            let addr = Addr { buf: *partial, terms: vec![(at, 1)], offset: 0 };
+            let value = self.let_here(ty, Op::Load(addr));
+            if ty.is_int() && matches!(acc.op(), BinaryOp::Add | BinaryOp::Mul) {
+                let op = Op::Overflows(acc.op(), Operand::Reg(acc.var), value);
+                let overflows = self.let_here(ScalarType::Bool, op);
+                self.push(Stmt::Trap(overflows));
+            }
+            let both = self.let_here(ty, Op::Binary(acc.op(), Operand::Reg(acc.var), value));
+            self.push(Stmt::Set(acc.var, both));
+        }
+        self.close();
+        accs.iter().map(|acc| self.finish_acc(acc)).collect()
+    }
+
+    fn part_loops(&mut self, accs: &[Acc], first: Operand, end: Operand) {
+        let binders = accs[0].reduction.binders.clone();
+        let ((ix, ..), inner) = (binders[0], &binders[1..]);
+        if inner.is_empty() {
+            if accs.iter().any(|acc| self.long_sum(&acc.reduction, acc.body_ty)) {
+                self.accumulate_blocks(accs, ix, first, end);
+            } else {
+                let targets: Vec<Reg> = accs.iter().map(|acc| acc.var).collect();
+                self.innermost(accs, &targets, ix, first, end);
+            }
+            return;
+        }
+        self.open(ix, first, end, ForKind::Serial);
+        self.accumulate(accs, inner);
+        self.close();
+    }
+}
+
+/// The type of an accumulator and its first value.
+fn start(reduction: &Reduction, body: ScalarType, long: bool) -> (ScalarType, Scalar) {
+    match reduction.op {
+        ReduceOp::Sum | ReduceOp::Mean if body.is_int() => (ScalarType::I64, Scalar::I64(0)),
+        ReduceOp::Sum | ReduceOp::Mean if long => (ScalarType::F64, Scalar::F64(0.0)),
+        ReduceOp::Sum | ReduceOp::Mean => {
+            let ty = wide_enough(body);
+            (ty, Scalar::zero(ty))
+        }
+        ReduceOp::Prod if body.is_int() => (ScalarType::I64, Scalar::I64(1)),
+        ReduceOp::Prod => (ScalarType::F64, Scalar::F64(1.0)),
+        ReduceOp::Max | ReduceOp::Argmax => (body, Scalar::lowest(body)),
+        ReduceOp::Min | ReduceOp::Argmin => (body, Scalar::highest(body)),
+        ReduceOp::Any => (ScalarType::Bool, Scalar::Bool(false)),
+        ReduceOp::All => (ScalarType::Bool, Scalar::Bool(true)),
+        ReduceOp::Count => (ScalarType::I64, Scalar::I64(0)),
+    }
+}
+
+/// Half floats are added as `f32`.
+fn wide_enough(ty: ScalarType) -> ScalarType {
+    match ty {
+        ScalarType::F16 | ScalarType::BF16 => ScalarType::F32,
+        ty => ty,
+    }
+}
+
+/// What changes nothing.
+pub(crate) fn neutral(op: BinaryOp, ty: ScalarType) -> Scalar {
+    match op {
+        BinaryOp::Mul => Scalar::one(ty),
+        BinaryOp::Max => Scalar::lowest(ty),
+        BinaryOp::Min => Scalar::highest(ty),
+        BinaryOp::And => Scalar::Bool(true),
+        BinaryOp::Or => Scalar::Bool(false),
+        _ => Scalar::zero(ty),
+    }
+}

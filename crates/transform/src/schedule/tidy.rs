@@ -1,0 +1,228 @@
+//! Before anything is scheduled: contractions are given definitions of their own, cheap
+//! definitions are computed where they are read, and what nobody reads is dropped.
+//!
+//! Before:  `s[i, j] = 0.125 * sum(k) q[i, k] * k[j, k]`, read twice
+//! After:   `s.sum[i, j] = sum(k) q[i, k] * k[j, k]`, and each reader multiplies
+
+use super::contract::{self, Contraction};
+use crate::points::{Arr, ArrInfo, Body, Clause, Def, Kind, Node, Points, Slot, Source, Subst};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A definition of at most this cost is computed wherever it is read.
+const CHEAP: f64 = 16.0;
+
+/// Tidies; `wanted` are the arrays that matter outside.
+pub fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
+    split_contractions(points);
+    inline(points, wanted);
+    drop_unread(points, wanted);
+}
+
+/// Gives every contraction inside a larger expression a definition of its own.
+fn split_contractions(points: &mut Points) {
+    let mut at = 0;
+    while at < points.defs.len() {
+        let def = points.defs[at].clone();
+        let shape = points.arrs[def.arr].shape.clone();
+        if let Some(clause) = contract::only_clause(points, &def.body, &shape)
+            && !matches!(points.nodes[clause.value].kind, Kind::Reduce(_))
+        {
+            let clause = clause.clone();
+            if split(points, at, &def, &clause) {
+                // The new definition stands before this one, which is looked at again.
+                at += 1;
+            }
+        }
+        at += 1;
+    }
+}
+
+fn split(points: &mut Points, at: usize, def: &Def, clause: &Clause) -> bool {
+    let reductions: Vec<Node> = points
+        .below(&[clause.value])
+        .into_iter()
+        .filter(|node| matches!(points.nodes[*node].kind, Kind::Reduce(_)))
+        .collect();
+    for node in reductions {
+        // Only over the indices that it mentions, and only if no other reduction is around it.
+        let free = points.nodes[node].free.clone();
+        let slots: Vec<Slot> =
+            clause.slots.iter().copied().filter(|slot| free.contains(&slot.ix)).collect();
+        if slots.len() != free.len() || contract::contraction(points, node, &slots).is_none() {
+            continue;
+        }
+        let shape: Vec<i64> =
+            slots.iter().map(|slot| (points.ixs[slot.ix].range.1 + 1) as i64).collect();
+        let ty = points.nodes[node].ty;
+        let name = points.arrs[def.arr].name;
+        let arr = points.arrs.push(ArrInfo { name, ty, shape, source: Source::Defined(at) });
+        let positions: Vec<Node> = slots.iter().map(|slot| points.index(slot.ix)).collect();
+        let load = points.load(arr, &positions);
+        let value = replace(points, clause.value, node, load);
+        let new = Clause { slots, guard: None, value: node, otherwise: None };
+        let new = Def { arr, span: def.span, body: Body::Clauses(vec![new], None) };
+        points.defs[at].body = Body::Clauses(vec![Clause { value, ..clause.clone() }], None);
+        points.defs.insert(at, new);
+        renumber(points);
+        return true;
+    }
+    false
+}
+
+/// An expression with one node in it replaced.
+fn replace(points: &mut Points, root: Node, from: Node, to: Node) -> Node {
+    if root == from {
+        return to;
+    }
+    let mut children = Vec::new();
+    points.each_child(root, &mut |child| children.push(child));
+    let ty = points.nodes[root].ty;
+    match points.nodes[root].kind.clone() {
+        Kind::Unary(op, a) => {
+            let a = replace(points, a, from, to);
+            points.unary(op, a, None)
+        }
+        Kind::Binary(op, a, b) => {
+            let (a, b) = (replace(points, a, from, to), replace(points, b, from, to));
+            points.binary(op, a, b, None)
+        }
+        Kind::Cast(a) => {
+            let a = replace(points, a, from, to);
+            points.cast(a, ty)
+        }
+        Kind::Select(c, a, b) => {
+            let c = replace(points, c, from, to);
+            let (a, b) = (replace(points, a, from, to), replace(points, b, from, to));
+            points.select(c, a, b)
+        }
+        // The replaced node depends on no index that these bind or guard.
+        Kind::Const(_) | Kind::Index(_) | Kind::Load(..) | Kind::Clamp { .. } => root,
+        Kind::Checked(..) | Kind::Wrapping(..) | Kind::Reduce(_) => root,
+    }
+}
+
+fn renumber(points: &mut Points) {
+    for (at, def) in points.defs.iter().enumerate() {
+        points.arrs[def.arr].source = Source::Defined(at);
+    }
+}
+
+/// Whether a definition is a contraction; its operands have to lie in memory.
+pub fn as_contraction(points: &Points, def: &Def) -> Option<Contraction> {
+    match &def.body {
+        Body::Clauses(clauses, None) => {
+            contract::recognise(points, clauses, &points.arrs[def.arr].shape)
+        }
+        _ => None,
+    }
+}
+
+fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
+    for at in 0..points.defs.len() {
+        let def = points.defs[at].clone();
+        let shape = points.arrs[def.arr].shape.clone();
+        let Some(clause) = contract::only_clause(points, &def.body, &shape) else { continue };
+        let info = &points.nodes[clause.value];
+        if info.traps || as_contraction(points, &def).is_some() {
+            continue;
+        }
+        let readers = readers(points, def.arr);
+        let once = readers.len() == 1
+            && !wanted.contains(&def.arr)
+            && reads_each_cell_once(points, readers[0], def.arr, &shape);
+        let cheap = !info.reduces && info.cost <= CHEAP;
+        if !cheap && !once {
+            continue;
+        }
+        let ixs = clause.slots.iter().map(|slot| slot.ix).collect();
+        let cell = (def.arr, (ixs, clause.value));
+        for reader in readers {
+            if as_contraction(points, &points.defs[reader]).is_none() {
+                rewrite(points, reader, &cell);
+            }
+        }
+    }
+}
+
+/// The definitions after this one that read an array.
+fn readers(points: &Points, arr: Arr) -> Vec<usize> {
+    let reads = |def: &Def| {
+        let roots = points.roots(def);
+        points.loads(&roots).iter().any(|(other, _)| *other == arr)
+    };
+    (0..points.defs.len())
+        .filter(|at| points.defs[*at].arr != arr && reads(&points.defs[*at]))
+        .collect()
+}
+
+/// Whether a definition reads another at one place, and so that no cell is read twice.
+fn reads_each_cell_once(points: &Points, reader: usize, arr: Arr, shape: &[i64]) -> bool {
+    let def = &points.defs[reader];
+    let Body::Clauses(clauses, None) = &def.body else { return false };
+    let roots = points.roots(def);
+    let mut loads = points.loads(&roots).into_iter().filter(|(other, _)| *other == arr);
+    let (Some((_, at)), None) = (loads.next(), loads.next()) else { return false };
+    let [clause] = clauses.as_slice() else { return false };
+    // Every loop around the read chooses another cell.
+    let is_index = |node: &Node| matches!(points.nodes[*node].kind, Kind::Index(_));
+    if !at.iter().all(is_index) || at.len() != shape.len() {
+        return false;
+    }
+    let slots_used = clause.slots.iter().all(|slot| {
+        at.iter().any(|node| points.depends(*node, slot.ix))
+            || points.ixs[slot.ix].range.0 == points.ixs[slot.ix].range.1
+    });
+    slots_used && !clause.slots.is_empty() && at.len() <= clause.slots.len()
+        || at.is_empty()
+            && !points
+                .below(&roots)
+                .iter()
+                .any(|n| matches!(points.nodes[*n].kind, Kind::Reduce(_)))
+            && clause.slots.is_empty()
+}
+
+fn rewrite(points: &mut Points, reader: usize, cell: &(Arr, (Vec<crate::points::Ix>, Node))) {
+    let mut subst = Subst::cells(FxHashMap::from_iter([cell.clone()]));
+    let mut body = points.defs[reader].body.clone();
+    let mut apply = |node: &mut Node| *node = subst.apply(points, *node);
+    match &mut body {
+        Body::Clauses(clauses, _) => {
+            for clause in clauses {
+                for slot in &mut clause.slots {
+                    apply(&mut slot.lo);
+                    apply(&mut slot.hi);
+                }
+                clause.guard.iter_mut().for_each(&mut apply);
+                apply(&mut clause.value);
+                clause.otherwise.iter_mut().for_each(&mut apply);
+            }
+        }
+        Body::Scatter(scatter) => {
+            for (_, lo, hi) in &mut scatter.binders {
+                apply(lo);
+                apply(hi);
+            }
+            scatter.guard.iter_mut().for_each(&mut apply);
+            scatter.at.iter_mut().for_each(&mut apply);
+            apply(&mut scatter.value);
+        }
+    }
+    points.defs[reader].body = body;
+}
+
+/// Drops definitions that nobody reads and that cannot fail.
+fn drop_unread(points: &mut Points, wanted: &FxHashSet<Arr>) {
+    let mut needed = wanted.clone();
+    let mut kept = Vec::new();
+    for def in std::mem::take(&mut points.defs).into_iter().rev() {
+        let roots = points.roots(&def);
+        let fails = roots.iter().any(|root| points.nodes[*root].traps);
+        if needed.contains(&def.arr) || fails {
+            needed.extend(points.loads(&roots).into_iter().map(|(arr, _)| arr));
+            kept.push(def);
+        }
+    }
+    kept.reverse();
+    points.defs = kept;
+    renumber(points);
+}
