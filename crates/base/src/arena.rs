@@ -4,7 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// A typed index: `Copy`, four bytes, printed as its prefix and number (`e12`).
+/// A typed index: `Copy`, four bytes also where it is optional, printed as its prefix and number
+/// (`e12`).
 pub trait Idx: Copy + Eq + std::hash::Hash + fmt::Debug + 'static {
     /// The index with this number.
     fn from_usize(value: usize) -> Self;
@@ -18,21 +19,23 @@ macro_rules! id {
     ($(#[$meta:meta])* $name:ident, $prefix:literal) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(u32);
+        pub struct $name(::std::num::NonZeroU32);
 
         impl $crate::Idx for $name {
             fn from_usize(value: usize) -> Self {
+                // Counted from one, so that an absent id takes no more room than one that is there.
                 // Four billion nodes do not fit in the memory that text of legal size can fill.
-                Self(u32::try_from(value).unwrap_or(u32::MAX))
+                let number = u32::try_from(value).unwrap_or(u32::MAX).saturating_add(1);
+                Self(::std::num::NonZeroU32::new(number).unwrap_or(::std::num::NonZeroU32::MAX))
             }
             fn index(self) -> usize {
-                self.0 as usize
+                (self.0.get() - 1) as usize
             }
         }
 
         impl ::std::fmt::Display for $name {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
+                write!(f, concat!($prefix, "{}"), self.0.get() - 1)
             }
         }
 
@@ -62,6 +65,10 @@ impl<I: Idx, T> IndexVec<I, T> {
         T: Clone,
     {
         Self { items: vec![value; len], marker: PhantomData }
+    }
+    /// Makes room for so many more items.
+    pub fn reserve(&mut self, more: usize) {
+        self.items.reserve(more);
     }
     /// Appends an item and returns its id.
     pub fn push(&mut self, item: T) -> I {

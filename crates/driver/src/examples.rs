@@ -20,7 +20,7 @@ pub(crate) fn of(files: &SourceMap, file: FileId) -> Vec<Example> {
     let parsed = ein_syntax::parse(file, &files.file(file).text);
     let ast: &Ast = &parsed.ast;
     let mut examples = Vec::new();
-    for docs in std::iter::once(&ast.docs).chain(ast.stmt.iter().map(|stmt| &stmt.docs)) {
+    for docs in std::iter::once(&ast.docs[..]).chain(ast.stmt.iter().map(|stmt| &stmt.docs[..])) {
         blocks(files, docs, &mut examples);
     }
     examples.sort_by_key(|example| example.line);

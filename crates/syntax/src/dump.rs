@@ -279,7 +279,7 @@ impl Dump<'_> {
                 for pat in before {
                     d.pat(*pat);
                 }
-                match rest {
+                match rest.as_deref() {
                     Some(RestPat { name: Some(name), .. }) => d.leaf(format_args!("rest {name}")),
                     Some(_) => d.leaf("rest"),
                     None => {}

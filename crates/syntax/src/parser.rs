@@ -67,6 +67,7 @@ pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
         angles: false,
         deep: false,
     };
+    parser.reserve();
     parser.file();
     parser.finish()
 }

@@ -111,7 +111,7 @@ impl Brute<'_> {
             }
             ExprKind::Bool(value) => Ok(V::Bool(*value)),
             ExprKind::Str(parts) => self.text(parts),
-            ExprKind::Path(path) => match path.as_slice() {
+            ExprKind::Path(path) => match &path[..] {
                 [only] => match self.find(only.sym) {
                     Some(value) => Ok(value.clone()),
                     None => unknown(format!("the name `{only}`")),

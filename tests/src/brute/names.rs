@@ -33,7 +33,7 @@ pub(super) fn children(ast: &Ast, e: ExprId) -> Vec<ExprId> {
             [vec![*callee], slots(inside), args(given)].concat()
         }
         ExprKind::Index { base, slots: inside } => [vec![*base], slots(inside)].concat(),
-        ExprKind::Array(items) | ExprKind::Tuple(items) => items.clone(),
+        ExprKind::Array(items) | ExprKind::Tuple(items) => items.to_vec(),
         ExprKind::Comprehension { body, clauses } => {
             let parts = clauses.iter().map(|clause| match clause {
                 CompClause::Generator(_, e) | CompClause::Condition(e) => *e,

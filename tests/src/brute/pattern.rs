@@ -41,7 +41,7 @@ impl Brute<'_> {
                     return Ok(false);
                 }
                 let end = items.len() - after.len();
-                if let Some(name) = rest.and_then(|rest| rest.name) {
+                if let Some(name) = rest.as_ref().and_then(|rest| rest.name) {
                     let rest = items[before.len()..end].to_vec();
                     self.env.push((name.sym, V::list(rest)));
                 }

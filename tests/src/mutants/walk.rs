@@ -102,7 +102,7 @@ pub fn all(ast: &Ast, id: ExprId) -> Vec<ExprId> {
 /// A name alone.
 pub fn bare(ast: &Ast, id: ExprId) -> Option<Symbol> {
     match &ast.expr[id].kind {
-        ExprKind::Path(path) => match path.as_slice() {
+        ExprKind::Path(path) => match path[..] {
             [name] => Some(name.sym),
             _ => None,
         },

@@ -261,7 +261,8 @@ impl<'a> Cx<'a> {
         let var = self.new_var(name.sym, name.span, ty.clone());
         let ty = self.settle_type(var, ty);
         self.size_variable(var, None, true);
-        if let Some(hir::Type { kind: TypeKind::Array { no_broadcast: true, .. }, .. }) = &param.ty
+        if let Some(hir::Type { kind: TypeKind::Array { no_broadcast: true, .. }, .. }) =
+            param.ty.as_deref()
         {
             self.no_broadcast.insert(var);
         }
@@ -482,7 +483,7 @@ impl<'a> Cx<'a> {
 pub(super) fn unstated_coords(function: &Function) -> Vec<Name> {
     let mut names: Vec<Name> = Vec::new();
     for param in &function.params {
-        let Some(hir::Type { kind: TypeKind::Array { dims, .. }, .. }) = &param.ty else {
+        let Some(hir::Type { kind: TypeKind::Array { dims, .. }, .. }) = param.ty.as_deref() else {
             continue;
         };
         for dim in dims {

@@ -10,7 +10,7 @@ use ein_ir::tensor::{AtomDef, Axis, Expr, ExprKind, HostOp, Pattern, Stmt, StmtK
 impl Cx<'_> {
     pub(super) fn stmt(&mut self, stmt: &hir::Stmt) {
         match &stmt.kind {
-            hir::StmtKind::Let { pat, ty, value } => self.let_stmt(pat, ty.as_ref(), *value),
+            hir::StmtKind::Let { pat, ty, value } => self.let_stmt(pat, ty.as_deref(), *value),
             hir::StmtKind::Define(definition) => self.define(definition),
             hir::StmtKind::Expr(value) => {
                 let value = self.open_value(*value, None, None);

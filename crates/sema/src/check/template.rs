@@ -239,7 +239,7 @@ impl Cx<'_> {
             .zip(&args)
             .map(|(param, arg)| {
                 let rank = arg.ty.rank();
-                let cell = param.ty.as_ref().and_then(cell_rank).unwrap_or(rank).min(rank);
+                let cell = param.ty.as_deref().and_then(cell_rank).unwrap_or(rank).min(rank);
                 super::matching::Cell {
                     frame: (0..rank - cell).collect(),
                     cell: (rank - cell..rank).collect(),

@@ -42,7 +42,7 @@ impl<'r> Lower<'r, '_> {
         }
         let callee = self.operand(callee, Want::Function);
         let args = self.args(first, args, pos);
-        ExprKind::Call { callee, args }
+        ExprKind::Call { callee, args: args.into() }
     }
 
     fn args(&mut self, first: Option<ExprId>, args: &'r [ast::Arg], pos: Pos) -> Vec<Arg> {
@@ -108,20 +108,20 @@ impl<'r> Lower<'r, '_> {
             Head::Coords(callee) => {
                 let coords = slots.iter().map(|slot| self.coord_arg(slot)).collect();
                 let args = self.args(first, args, pos);
-                ExprKind::CoordCall { callee, coords, args }
+                ExprKind::CoordCall { callee, coords, args: args.into() }
             }
             Head::Local(local) if self.passes_coords(slots) => {
                 let coords = slots.iter().map(|slot| self.coord_arg(slot)).collect();
                 let args = self.args(first, args, pos);
-                ExprKind::CoordCall { callee: local, coords, args }
+                ExprKind::CoordCall { callee: local, coords, args: args.into() }
             }
             Head::Local(base) | Head::Array(base) => {
                 let end = slots.last().map_or(self.span(callee), |slot| slot.span);
                 let span = self.span(callee).to(end);
                 let slots = self.slots(slots);
-                let callee = self.push(ExprKind::Index { base, slots }, span);
+                let callee = self.push(ExprKind::Index { base, slots: slots.into() }, span);
                 let args = self.args(first, args, pos);
-                ExprKind::Call { callee, args }
+                ExprKind::Call { callee, args: args.into() }
             }
             Head::Error => {
                 // The names in the bracket may have been indices: take them as such.
@@ -265,13 +265,13 @@ impl<'r> Lower<'r, '_> {
             None => body,
         };
         self.leave(mark);
-        ExprKind::Reduce { op, op_span, binders, body }
+        ExprKind::Reduce { op, op_span, binders: binders.into(), body }
     }
 
     /// The body of a reduction under the items of a `where` that follows it.
     fn filtered(&mut self, body: ExprId, items: Vec<WhereItem>) -> ExprId {
         let span = self.r.program.exprs[body].span;
-        self.push(ExprKind::Where { body, items, otherwise: None }, span)
+        self.push(ExprKind::Where { body, items: items.into(), otherwise: None }, span)
     }
 
     fn binders(&mut self, op: ReduceOp, slots: &'r [ast::Slot]) -> Vec<Binder> {

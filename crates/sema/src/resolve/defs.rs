@@ -24,28 +24,28 @@ impl<'r> Lower<'r, '_> {
         let Some(stmt) = self.r.items[item].stmt else { return };
         let kind = match &self.ast.stmt[stmt].kind {
             StmtKind::Fn(function) => {
-                DefKind::Fn(self.function(def, function, self.ast.stmt[stmt].span))
+                DefKind::Fn(Box::new(self.function(def, function, self.ast.stmt[stmt].span)))
             }
             StmtKind::Const(decl) => {
                 let outside = self.enter_item(FrameKind::Const, Some(def));
                 let ty = decl.ty.map(|ty| self.ty(ty));
                 let value = self.own_region(decl.value);
                 self.leave_item(outside);
-                DefKind::Const(hir::Const { ty, value })
+                DefKind::Const(hir::Const { ty: ty.map(Box::new), value })
             }
             StmtKind::Struct(decl) => {
                 let outside = self.enter_item(FrameKind::Const, Some(def));
                 let generics = self.generics(&decl.generics);
                 let fields = self.fields(&decl.fields);
                 self.leave_item(outside);
-                DefKind::Struct(hir::Struct { generics, fields })
+                DefKind::Struct(hir::Struct { generics: generics.into(), fields: fields.into() })
             }
             StmtKind::Enum(decl) => {
                 let outside = self.enter_item(FrameKind::Const, Some(def));
                 let generics = self.generics(&decl.generics);
                 let variants = self.variants(decl);
                 self.leave_item(outside);
-                DefKind::Enum(hir::Enum { generics, variants })
+                DefKind::Enum(hir::Enum { generics: generics.into(), variants: variants.into() })
             }
             StmtKind::Let(_)
             | StmtKind::Clause(_)
@@ -140,7 +140,7 @@ impl<'r> Lower<'r, '_> {
                         (fields.collect(), hir::VariantShape::Tuple)
                     }
                 };
-                hir::Variant { name: variant.name, fields, shape }
+                hir::Variant { name: variant.name, fields: fields.into(), shape }
             })
             .collect()
     }
@@ -160,13 +160,13 @@ impl<'r> Lower<'r, '_> {
         self.leave_item(outside);
         let header = self.header(function, span);
         hir::Function {
-            generics,
-            coords: signature.coords,
-            params,
+            generics: generics.into(),
+            coords: signature.coords.map(Into::into),
+            params: params.into(),
             ret,
             body,
-            sizes: signature.sizes,
-            packs: signature.packs,
+            sizes: signature.sizes.into(),
+            packs: signature.packs.into(),
             rule: None,
             header,
         }
@@ -222,7 +222,7 @@ impl<'r> Lower<'r, '_> {
                     ast::PatKind::Bind { name, .. } => Some(*name),
                     _ => None,
                 };
-                hir::Param { pat, name, ty, default, span: param.span }
+                hir::Param { pat, name, ty: ty.map(Box::new), default, span: param.span }
             })
             .collect()
     }
@@ -237,7 +237,7 @@ impl<'r> Lower<'r, '_> {
         let body = self.own_region(rule.body);
         self.leave_item(outside);
         if let Some(item) = item {
-            self.r.rules.push((item, hir::Rule { params, body, span }));
+            self.r.rules.push((item, hir::Rule { params: params.into(), body, span }));
         }
     }
 
@@ -255,7 +255,7 @@ impl<'r> Lower<'r, '_> {
         let body = self.expr(body, pos.inner());
         self.leave(mark);
         let captures = self.frames.pop().map(|frame| frame.captures).unwrap_or_default();
-        ExprKind::Closure { params, body, captures }
+        ExprKind::Closure { params: params.into(), body, captures: captures.into() }
     }
 }
 

@@ -31,7 +31,7 @@ impl<'r> Lower<'r, '_> {
             ast::ExprKind::Index { base, slots } => {
                 let base = self.base(*base);
                 let slots = self.slots(slots);
-                ExprKind::Index { base, slots }
+                ExprKind::Index { base, slots: slots.into() }
             }
             ast::ExprKind::Call { callee, args } => self.call(*callee, None, args, pos),
             ast::ExprKind::BracketCall { callee, slots, args } => {
@@ -61,15 +61,15 @@ impl<'r> Lower<'r, '_> {
             },
             ast::ExprKind::Cast(e, ty) => {
                 let e = self.expr(*e, pos);
-                ExprKind::Cast(e, self.ty(*ty))
+                ExprKind::Cast(e, Box::new(self.ty(*ty)))
             }
             ast::ExprKind::At(e) => ExprKind::At(self.expr(*e, pos)),
             ast::ExprKind::Field(e, name) => ExprKind::Field(self.base(*e), *name),
             ast::ExprKind::TupleField(e, field, span) => {
                 ExprKind::TupleField(self.base(*e), *field, *span)
             }
-            ast::ExprKind::Array(elems) => ExprKind::Array(self.exprs(elems, pos.inner())),
-            ast::ExprKind::Tuple(elems) => ExprKind::Tuple(self.exprs(elems, pos.inner())),
+            ast::ExprKind::Array(elems) => ExprKind::Array(self.exprs(elems, pos.inner()).into()),
+            ast::ExprKind::Tuple(elems) => ExprKind::Tuple(self.exprs(elems, pos.inner()).into()),
             ast::ExprKind::Comprehension { body, clauses } => {
                 self.comprehension(*body, clauses, pos)
             }
@@ -242,7 +242,7 @@ impl<'r> Lower<'r, '_> {
         }
         let body = self.expr(body, pos);
         self.leave(mark);
-        ExprKind::Comprehension { body, clauses: lowered }
+        ExprKind::Comprehension { body, clauses: lowered.into() }
     }
 
     /// A pattern whose names come into scope at once.
@@ -286,7 +286,7 @@ impl<'r> Lower<'r, '_> {
         }
         let target = self.data_target(path);
         match self.data_of(target, path) {
-            Some((def, variant)) => ExprKind::Struct { def, variant, fields },
+            Some((def, variant)) => ExprKind::Struct { def, variant, fields: fields.into() },
             None => ExprKind::Error,
         }
     }

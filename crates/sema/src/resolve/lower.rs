@@ -165,6 +165,14 @@ impl<'r, 'a> Lower<'r, 'a> {
         }
     }
 
+    /// Makes room for what a module of so many statements comes to.
+    pub(super) fn reserve(&mut self, stmts: usize) {
+        self.scopes.reserve(stmts);
+        self.r.program.exprs.reserve(self.ast.expr.len());
+        self.r.program.locals.reserve(self.ast.pat.len() + stmts);
+        self.r.facts.bound_at.reserve(self.ast.pat.len() + stmts);
+    }
+
     pub(super) fn push(&mut self, kind: ExprKind, span: Span) -> ExprId {
         self.r.program.exprs.push(hir::Expr { kind, span })
     }

@@ -102,7 +102,7 @@ pub(super) fn statements(ast: &Ast, body: Body) -> &[StmtId] {
     match body {
         Body::File => &ast.stmts,
         Body::Inline(stmt) => match &ast.stmt[stmt].kind {
-            ast::StmtKind::Mod(ast::Module { body: Some(stmts), .. }) => stmts,
+            ast::StmtKind::Mod(module) => module.body.as_deref().unwrap_or_default(),
             _ => &[],
         },
         Body::None => &[],
@@ -409,7 +409,8 @@ impl Resolver<'_> {
             self.prelude.insert(variant.name.sym, Target::Variant(item, i as u32));
         }
         let def = self.def_of(item);
-        self.program.defs[def].kind = hir::DefKind::Enum(hir::Enum { generics, variants });
+        self.program.defs[def].kind =
+            hir::DefKind::Enum(hir::Enum { generics: generics.into(), variants: variants.into() });
         def
     }
 }

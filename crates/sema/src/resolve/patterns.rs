@@ -39,12 +39,14 @@ impl<'r> Lower<'r, '_> {
                 inclusive: *inclusive,
             },
             ast::PatKind::Tuple(pats) => {
-                PatKind::Tuple(self.patterns(pats, kind, refutable, bindings))
+                PatKind::Tuple(self.patterns(pats, kind, refutable, bindings).into())
             }
             ast::PatKind::Array { before, rest, after } => PatKind::Array {
-                before: self.patterns(before, kind, refutable, bindings),
-                rest: rest.map(|r| r.name.map(|name| self.bind_name(name, kind, bindings))),
-                after: self.patterns(after, kind, refutable, bindings),
+                before: self.patterns(before, kind, refutable, bindings).into(),
+                rest: rest
+                    .as_ref()
+                    .map(|r| r.name.map(|name| self.bind_name(name, kind, bindings))),
+                after: self.patterns(after, kind, refutable, bindings).into(),
             },
             ast::PatKind::Path(path) => match self.path_target(path) {
                 Target::Item(item) if self.r.items[item].kind == ItemKind::Const => {
@@ -114,7 +116,7 @@ impl<'r> Lower<'r, '_> {
                         return PatKind::Data {
                             def: self.r.def_of(item),
                             variant: Some(variant as usize),
-                            fields: Vec::new(),
+                            fields: Box::default(),
                             rest: false,
                         };
                     }
@@ -169,7 +171,7 @@ impl<'r> Lower<'r, '_> {
         }
         bindings.shared.truncate(shared);
         bindings.names.extend(first.map(|(names, _)| names).unwrap_or_default());
-        PatKind::Or(lowered)
+        PatKind::Or(lowered.into())
     }
 
     /// Reports the names of one alternative that another one, at `span`, does not bind.
@@ -213,7 +215,7 @@ impl<'r> Lower<'r, '_> {
         rest: bool,
     ) -> PatKind {
         match self.data_of(target, path) {
-            Some((def, variant)) => PatKind::Data { def, variant, fields, rest },
+            Some((def, variant)) => PatKind::Data { def, variant, fields: fields.into(), rest },
             None => PatKind::Error,
         }
     }

@@ -78,6 +78,12 @@ impl Scopes {
         self.entries.push(Entry { space, sym, bound, frame, warn, hidden });
     }
 
+    /// Makes room for so many more declarations.
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.heads.reserve(more);
+        self.entries.reserve(more);
+    }
+
     /// The place to return to with [`Scopes::pop`].
     pub(super) fn mark(&self) -> usize {
         self.entries.len()

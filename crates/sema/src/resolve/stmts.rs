@@ -86,7 +86,7 @@ impl<'r> Lower<'r, '_> {
         self.contexts.pop();
         self.leave(mark);
         self.globs.truncate(globs);
-        ExprKind::Block { stmts, tail }
+        ExprKind::Block { stmts: stmts.into(), tail }
     }
 
     /// Brings the items, modules and imports of a block into scope.
@@ -153,6 +153,9 @@ impl<'r> Lower<'r, '_> {
             groups: FxHashMap::default(),
             top,
         };
+        if top {
+            self.reserve(stmts.len());
+        }
         let mut items = by_stmt.iter();
         for (index, id) in stmts.iter().enumerate() {
             if let Some(context) = self.contexts.last_mut() {
@@ -211,7 +214,7 @@ impl<'r> Lower<'r, '_> {
 
     fn let_stmt(&mut self, decl: &'r ast::Let, span: Span, list: &mut List) {
         self.open_region();
-        let ty = decl.ty.map(|ty| self.ty(ty));
+        let ty = decl.ty.map(|ty| Box::new(self.ty(ty)));
         let value = self.expr(decl.value, Pos::Value);
         self.close_region();
         let kind = if list.top { LocalKind::Global } else { LocalKind::Let };
@@ -305,7 +308,7 @@ impl<'r> Lower<'r, '_> {
         self.defining.pop();
         self.close_region();
         self.leave(mark);
-        hir::Clause { name: clause.name, slots, body, span }
+        hir::Clause { name: clause.name, slots: slots.into(), body, span }
     }
 
     /// Reports a name that a bracket has already.

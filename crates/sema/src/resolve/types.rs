@@ -23,7 +23,7 @@ impl<'r> Lower<'r, '_> {
                     None => vec![Dim { kind: DimKind::Unknown, span: ty.span }],
                     Some(dims) => dims.iter().map(|dim| self.dim(dim)).collect(),
                 };
-                TypeKind::Array { elem, dims, no_broadcast: *no_broadcast }
+                TypeKind::Array { elem, dims: dims.into(), no_broadcast: *no_broadcast }
             }
             ast::TypeKind::AnyRank(elem) => TypeKind::AnyRank(Box::new(self.ty(*elem))),
             ast::TypeKind::Jagged { elem, depth } => {
@@ -48,7 +48,7 @@ impl<'r> Lower<'r, '_> {
                     .collect();
                 let body = Box::new(self.ty(*body));
                 self.hidden_sizes.truncate(start);
-                TypeKind::Some(locals, body)
+                TypeKind::Some(locals.into(), body)
             }
             ast::TypeKind::Error => TypeKind::Error,
         };
@@ -78,7 +78,7 @@ impl<'r> Lower<'r, '_> {
         match target {
             Some(Target::Error) => TypeKind::Error,
             Some(Target::Item(item)) if self.is_type(Target::Item(item)) => {
-                TypeKind::Data(self.r.def_of(item), args)
+                TypeKind::Data(self.r.def_of(item), args.into())
             }
             Some(Target::Item(_) | Target::Variant(..) | Target::Known(_)) | None => {
                 self.unknown_type(path, target.is_some());

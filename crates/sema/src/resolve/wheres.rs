@@ -60,7 +60,7 @@ impl<'r> Lower<'r, '_> {
         if items.is_empty() && otherwise.is_none() {
             return body;
         }
-        self.push(ExprKind::Where { body, items, otherwise }, span)
+        self.push(ExprKind::Where { body, items: items.into(), otherwise }, span)
     }
 
     /// Resolves items in order, each in the scope of those before it.

@@ -162,9 +162,8 @@ impl Formatter<'_> {
     /// before it.
     pub(super) fn continues(&self, id: ExprId) -> bool {
         match self.kind(self.leftmost(id)) {
-            ExprKind::Path(path) | ExprKind::Struct { path, .. } => {
-                path.first().is_some_and(is_operator)
-            }
+            ExprKind::Path(path) => path.first().is_some_and(is_operator),
+            ExprKind::Struct { path, .. } => path.first().is_some_and(is_operator),
             ExprKind::Range { lo: None, .. } => true,
             _ => false,
         }

@@ -138,7 +138,7 @@ impl Formatter<'_> {
                 _ => self.pats(("(", ")"), items, span.hi),
             },
             PatKind::Array { before, rest, after } => {
-                self.array_pattern(before, rest.as_ref(), after, span.hi)
+                self.array_pattern(before, rest.as_deref(), after, span.hi)
             }
             PatKind::Path(path) => text(joined(path)),
             PatKind::Variant { path, args } => {

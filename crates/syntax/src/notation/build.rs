@@ -111,7 +111,7 @@ impl Builder {
         let callee = self.path(path, span);
         let args = args.into_iter().map(|value| Arg { name: None, value }).collect();
         let slots = vec![Slot { kind: slot, span }];
-        self.expr(ExprKind::BracketCall { callee, slots, args }, span)
+        self.expr(ExprKind::BracketCall { callee, slots: slots.into(), args }, span)
     }
 
     pub(crate) fn index(&mut self, base: ExprId, slots: Vec<ExprId>, span: Span) -> ExprId {
@@ -139,7 +139,7 @@ impl Builder {
         if stmts.is_empty() && matches!(self.ast.expr[tail].kind, ExprKind::Block { .. }) {
             return tail;
         }
-        self.expr(ExprKind::Block { stmts, tail: Some(tail) }, span)
+        self.expr(ExprKind::Block { stmts: stmts.into(), tail: Some(tail) }, span)
     }
 
     pub(crate) fn if_else(&mut self, c: ExprId, a: ExprId, b: ExprId, span: Span) -> ExprId {
@@ -149,7 +149,7 @@ impl Builder {
     }
 
     pub(crate) fn stmt(&mut self, kind: StmtKind, span: Span) -> StmtId {
-        self.ast.stmt.push(Stmt { kind, span, docs: Vec::new() })
+        self.ast.stmt.push(Stmt { kind, span, docs: Box::default() })
     }
 
     pub(crate) fn bind(&mut self, name: Name) -> PatId {
@@ -193,8 +193,16 @@ impl Builder {
             .map(|(name, ty)| Param { pat: self.bind(name), ty, default: None, span: name.span })
             .collect();
         let body = self.block(Vec::new(), body, span);
-        let function = Function { public: false, name, generics, coords: None, params, ret, body };
-        self.stmt(StmtKind::Fn(function), span)
+        let function = Function {
+            public: false,
+            name,
+            generics: generics.into(),
+            coords: None,
+            params,
+            ret,
+            body,
+        };
+        self.stmt(StmtKind::Fn(Box::new(function)), span)
     }
 
     pub(crate) fn closure(&mut self, params: Vec<Name>, body: ExprId, span: Span) -> ExprId {
@@ -210,7 +218,7 @@ impl Builder {
     }
 
     pub(crate) fn named_type(&mut self, name: &str, span: Span) -> TypeId {
-        let kind = TypeKind::Path { path: vec![named(name, span)], args: Vec::new() };
+        let kind = TypeKind::Path { path: vec![named(name, span)].into(), args: Box::default() };
         self.ast.ty.push(Type { kind, span })
     }
 
@@ -236,15 +244,15 @@ impl Builder {
                 names
                     .iter()
                     .map(|it| UseTree {
-                        prefix: vec![named(it, span)],
+                        prefix: vec![named(it, span)].into(),
                         kind: UseKind::Name(None),
                         span,
                     })
                     .collect(),
             ),
         };
-        let tree = UseTree { prefix: path, kind, span };
-        self.stmt(StmtKind::Use(Use { public: false, tree }), span)
+        let tree = UseTree { prefix: path.into(), kind, span };
+        self.stmt(StmtKind::Use(Box::new(Use { public: false, tree })), span)
     }
 }
 

@@ -80,7 +80,7 @@ impl Parser<'_> {
             }
         }
         let otherwise = if self.eat(TokenKind::Else) { Some(self.expression()?) } else { None };
-        self.expr(ExprKind::Where { body, items, otherwise }, lo)
+        self.expr(ExprKind::Where { body, items: items.into(), otherwise }, lo)
     }
 
     /// Any expression, without `where`.
@@ -345,7 +345,7 @@ impl Parser<'_> {
     }
 
     /// `(x, q = 2.0)`
-    fn args(&mut self) -> Parse<Vec<Arg>> {
+    fn args(&mut self) -> Parse<Box<[Arg]>> {
         let open = self.token();
         self.bump();
         let outer = (self.no_struct, self.hole_ok);
@@ -366,7 +366,7 @@ impl Parser<'_> {
     }
 
     /// `[i, ..rest]` after an operand.
-    fn slots(&mut self) -> Parse<Vec<Slot>> {
+    fn slots(&mut self) -> Parse<Box<[Slot]>> {
         let open = self.token();
         self.bump();
         let outer = (self.no_struct, self.hole_ok);
@@ -385,7 +385,7 @@ impl Parser<'_> {
                 SlotKind::Pack(self.take_name())
             }
             TokenKind::Hash => SlotKind::Axis(self.axis()?),
-            TokenKind::LParen if self.at_group() => SlotKind::Group(self.group()),
+            TokenKind::LParen if self.at_group() => SlotKind::Group(self.group().into()),
             kind if kind.is_name() && self.ahead(1) == TokenKind::In => {
                 let name = self.take_name();
                 self.bump();

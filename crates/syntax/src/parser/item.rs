@@ -67,19 +67,19 @@ impl Parser<'_> {
         self.function(false, StmtKind::Rule)
     }
 
-    fn function(&mut self, public: bool, kind: fn(Function) -> StmtKind) -> Statement {
+    fn function(&mut self, public: bool, kind: fn(Box<Function>) -> StmtKind) -> Statement {
         let start = self.anchor;
         let Ok(name) = self.name("the name of the function") else { return Err(StmtKind::Error) };
         let body = self.error_expr();
-        let mut function = Function {
+        let mut function = Box::new(Function {
             public,
             name,
-            generics: Vec::new(),
+            generics: Box::default(),
             coords: None,
-            params: Vec::new(),
+            params: Box::default(),
             ret: None,
             body,
-        };
+        });
         if self.fn_header(&mut function).is_err() && !self.skip_to(start, &[TokenKind::LBrace], &[])
         {
             return Err(kind(function));
@@ -94,7 +94,7 @@ impl Parser<'_> {
     }
 
     fn fn_header(&mut self, function: &mut Function) -> Parse<()> {
-        function.generics = self.generics()?;
+        function.generics = self.generics()?.into();
         if self.at(TokenKind::LBracket) {
             let open = self.token();
             self.bump();
@@ -167,7 +167,7 @@ impl Parser<'_> {
     pub(super) fn use_item(&mut self, public: bool) -> Statement {
         self.bump();
         match self.use_tree() {
-            Ok(tree) => Ok(StmtKind::Use(Use { public, tree })),
+            Ok(tree) => Ok(StmtKind::Use(Box::new(Use { public, tree }))),
             Err(Reported) => Err(StmtKind::Error),
         }
     }
@@ -204,7 +204,7 @@ impl Parser<'_> {
                 if self.eat(TokenKind::As) { Some(self.name("a name after `as`")?) } else { None };
             break UseKind::Name(alias);
         };
-        Ok(UseTree { prefix, kind, span: self.span_from(lo) })
+        Ok(UseTree { prefix: prefix.into(), kind, span: self.span_from(lo) })
     }
 
     /// `mod m;` and `mod m { … }`
@@ -212,7 +212,7 @@ impl Parser<'_> {
         self.bump();
         let Ok(name) = self.name("the name of the module") else { return Err(StmtKind::Error) };
         if !self.at(TokenKind::LBrace) {
-            return Ok(StmtKind::Mod(Module { public, name, body: None }));
+            return Ok(StmtKind::Mod(Box::new(Module { public, name, body: None })));
         }
         let open = self.token();
         let body = self.nested(|p| {
@@ -232,8 +232,12 @@ impl Parser<'_> {
             Ok(stmts)
         });
         match body {
-            Ok(body) => Ok(StmtKind::Mod(Module { public, name, body: Some(body) })),
-            Err(Reported) => Err(StmtKind::Mod(Module { public, name, body: Some(Vec::new()) })),
+            Ok(body) => {
+                Ok(StmtKind::Mod(Box::new(Module { public, name, body: Some(body.into()) })))
+            }
+            Err(Reported) => {
+                Err(StmtKind::Mod(Box::new(Module { public, name, body: Some(Box::default()) })))
+            }
         }
     }
 
@@ -241,9 +245,9 @@ impl Parser<'_> {
     pub(super) fn struct_item(&mut self, public: bool) -> Statement {
         self.bump();
         let Ok(name) = self.name("the name of the struct") else { return Err(StmtKind::Error) };
-        let mut item = Struct { public, name, generics: Vec::new(), fields: Vec::new() };
+        let mut item = Struct { public, name, generics: Box::default(), fields: Box::default() };
         let fields = self.generics().and_then(|generics| {
-            item.generics = generics;
+            item.generics = generics.into();
             let open = self.token();
             if !self.eat(TokenKind::LBrace) {
                 return Err(self.unexpected("`{` and the fields of the struct"));
@@ -253,9 +257,9 @@ impl Parser<'_> {
         match fields {
             Ok(fields) => {
                 item.fields = fields;
-                Ok(StmtKind::Struct(item))
+                Ok(StmtKind::Struct(Box::new(item)))
             }
-            Err(Reported) => Err(StmtKind::Struct(item)),
+            Err(Reported) => Err(StmtKind::Struct(Box::new(item))),
         }
     }
 
@@ -292,9 +296,9 @@ impl Parser<'_> {
     pub(super) fn enum_item(&mut self, public: bool) -> Statement {
         self.bump();
         let Ok(name) = self.name("the name of the enum") else { return Err(StmtKind::Error) };
-        let mut item = Enum { public, name, generics: Vec::new(), variants: Vec::new() };
+        let mut item = Enum { public, name, generics: Box::default(), variants: Box::default() };
         let variants = self.generics().and_then(|generics| {
-            item.generics = generics;
+            item.generics = generics.into();
             let open = self.token();
             if !self.eat(TokenKind::LBrace) {
                 return Err(self.unexpected("`{` and the variants of the enum"));
@@ -304,9 +308,9 @@ impl Parser<'_> {
         match variants {
             Ok(variants) => {
                 item.variants = variants;
-                Ok(StmtKind::Enum(item))
+                Ok(StmtKind::Enum(Box::new(item)))
             }
-            Err(Reported) => Err(StmtKind::Enum(item)),
+            Err(Reported) => Err(StmtKind::Enum(Box::new(item))),
         }
     }
 

@@ -11,13 +11,13 @@ impl Parser<'_> {
         open: Token,
         close: TokenKind,
         mut item: impl FnMut(&mut Self) -> Parse<T>,
-    ) -> Parse<Vec<T>> {
+    ) -> Parse<Box<[T]>> {
         // Most lists have one or two items; the usual first capacity of four would double the
         // memory of a tree.
         let mut items = Vec::new();
         loop {
             if self.eat(close) {
-                return Ok(items);
+                return Ok(items.into());
             }
             let next = item(self)?;
             if items.len() < 2 {
@@ -37,7 +37,7 @@ impl Parser<'_> {
         open: Token,
         close: TokenKind,
         mut item: impl FnMut(&mut Self) -> Parse<T>,
-    ) -> Parse<Vec<T>> {
+    ) -> Parse<Box<[T]>> {
         let outer = (self.anchor, self.in_list);
         self.in_list = Some(close);
         let items = self.declarations_inner(open, close, &mut item);
@@ -50,7 +50,7 @@ impl Parser<'_> {
         open: Token,
         close: TokenKind,
         item: &mut impl FnMut(&mut Self) -> Parse<T>,
-    ) -> Parse<Vec<T>> {
+    ) -> Parse<Box<[T]>> {
         let mut items = Vec::new();
         while !self.eat(close) {
             let start = self.pos;
@@ -79,7 +79,7 @@ impl Parser<'_> {
             }
             self.eat(TokenKind::Comma);
         }
-        Ok(items)
+        Ok(items.into())
     }
 
     fn report_semicolon_in_list(&mut self) {

@@ -49,7 +49,7 @@ impl Parser<'_> {
 
     fn word_as_path(&mut self) -> Parse<ExprId> {
         let name = self.take_name();
-        Ok(self.leaf(ExprKind::Path(vec![name]), name.span))
+        Ok(self.leaf(ExprKind::Path(name.into()), name.span))
     }
 
     /// `return e`, read as `e`.
@@ -69,7 +69,7 @@ impl Parser<'_> {
         if self.kind().starts_expr() {
             self.expression()
         } else {
-            self.expr(ExprKind::Tuple(Vec::new()), span.lo)
+            self.expr(ExprKind::Tuple(Box::default()), span.lo)
         }
     }
 

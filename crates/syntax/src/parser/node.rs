@@ -182,6 +182,17 @@ impl Heights {
 }
 
 impl Parser<'_> {
+    /// Makes room for the nodes of the file, about as many as usual code has for its tokens.
+    pub(super) fn reserve(&mut self) {
+        let tokens = self.tokens.len();
+        self.ast.expr.reserve(tokens / 2);
+        self.heights.expr.reserve(tokens / 2);
+        self.ast.stmt.reserve(tokens / 12);
+        self.heights.stmt.reserve(tokens / 12);
+        self.ast.pat.reserve(tokens / 16);
+        self.heights.pat.reserve(tokens / 16);
+    }
+
     /// An expression without children.
     pub(super) fn leaf(&mut self, kind: ExprKind, span: Span) -> ExprId {
         self.heights.expr.push(1);
@@ -245,7 +256,7 @@ impl Parser<'_> {
             (kind, height)
         };
         self.heights.stmt.push(height);
-        self.ast.stmt.push(Stmt { kind, span, docs })
+        self.ast.stmt.push(Stmt { kind, span, docs: docs.into() })
     }
 
     /// How many nodes there are, to take a try back with [`Self::rewind`].

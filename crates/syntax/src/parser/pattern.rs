@@ -31,7 +31,7 @@ impl Parser<'_> {
                 }
                 match items[..] {
                     [only] if !tuple => Ok(only),
-                    _ => self.pat(PatKind::Tuple(items), lo),
+                    _ => self.pat(PatKind::Tuple(items.into()), lo),
                 }
             }
             TokenKind::Int
@@ -72,7 +72,7 @@ impl Parser<'_> {
         while self.eat(TokenKind::Bar) {
             alternatives.push(self.nested(Self::single_pattern)?);
         }
-        self.pat(PatKind::Or(alternatives), lo)
+        self.pat(PatKind::Or(alternatives.into()), lo)
     }
 
     fn single_pattern(&mut self) -> Parse<PatId> {
@@ -118,10 +118,7 @@ impl Parser<'_> {
 
     fn name_pattern(&mut self) -> Parse<PatId> {
         let lo = self.lo();
-        let mut path = vec![self.take_name()];
-        while self.eat(TokenKind::ColonColon) {
-            path.push(self.name("a name after `::`")?);
-        }
+        let path = self.names()?;
         match self.kind() {
             TokenKind::LParen => {
                 let open = self.token();
@@ -145,7 +142,7 @@ impl Parser<'_> {
         }
     }
 
-    fn struct_pattern(&mut self, path: Vec<ein_base::Name>, lo: u32) -> Parse<PatId> {
+    fn struct_pattern(&mut self, path: Path, lo: u32) -> Parse<PatId> {
         let open = self.token();
         self.bump();
         let mut rest = false;
@@ -183,7 +180,7 @@ impl Parser<'_> {
         }
         match items[..] {
             [only] if !tuple => Ok(only),
-            _ => self.pat(PatKind::Tuple(items), open.start),
+            _ => self.pat(PatKind::Tuple(items.into()), open.start),
         }
     }
 
@@ -222,7 +219,10 @@ impl Parser<'_> {
             }
             Ok(())
         })?;
-        self.pat(PatKind::Array { before, rest, after }, open.start)
+        self.pat(
+            PatKind::Array { before: before.into(), rest: rest.map(Box::new), after: after.into() },
+            open.start,
+        )
     }
 
     /// A literal, perhaps negated.
@@ -253,7 +253,7 @@ impl Parser<'_> {
                     path.push(self.name("a name after `::`")?);
                 }
                 let span = self.span_from(lo);
-                Some(self.leaf(ExprKind::Path(path), span))
+                Some(self.leaf(ExprKind::Path(path.into()), span))
             }
             _ => None,
         };

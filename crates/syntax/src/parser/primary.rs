@@ -3,7 +3,7 @@
 use super::{Parse, Parser, Reported};
 use crate::ast::*;
 use crate::token::TokenKind;
-use ein_base::{Code, Diagnostic, Name, Span, Symbol};
+use ein_base::{Code, Diagnostic, Span, Symbol};
 use rustc_hash::FxHashSet;
 
 impl Parser<'_> {
@@ -50,15 +50,25 @@ impl Parser<'_> {
     /// A name or path, and the fields of a struct if they follow.
     fn path(&mut self) -> Parse<ExprId> {
         let lo = self.lo();
-        let mut path = vec![self.take_name()];
-        while self.eat(TokenKind::ColonColon) {
-            path.push(self.name("a name after `::`")?);
-        }
+        let path = self.names()?;
         if self.at(TokenKind::LBrace) && !self.no_struct && self.at_struct_fields(path.len()) {
             return self.struct_literal(path, lo);
         }
         let span = self.span_from(lo);
         Ok(self.leaf(ExprKind::Path(path), span))
+    }
+
+    /// `a::b::c`
+    pub(super) fn names(&mut self) -> Parse<Path> {
+        let first = self.take_name();
+        if !self.at(TokenKind::ColonColon) {
+            return Ok(first.into());
+        }
+        let mut names = vec![first];
+        while self.eat(TokenKind::ColonColon) {
+            names.push(self.name("a name after `::`")?);
+        }
+        Ok(names.into())
     }
 
     fn at_struct_fields(&self, segments: usize) -> bool {
@@ -68,7 +78,7 @@ impl Parser<'_> {
                 && matches!(self.ahead(2), TokenKind::Colon | TokenKind::Comma | TokenKind::RBrace)
     }
 
-    fn struct_literal(&mut self, path: Vec<Name>, lo: u32) -> Parse<ExprId> {
+    fn struct_literal(&mut self, path: Path, lo: u32) -> Parse<ExprId> {
         let open = self.token();
         self.bump();
         let fields = self.list(open, TokenKind::RBrace, |p| {
@@ -76,11 +86,11 @@ impl Parser<'_> {
             let value = if p.eat(TokenKind::Colon) {
                 p.expression()?
             } else {
-                p.leaf(ExprKind::Path(vec![name]), name.span)
+                p.leaf(ExprKind::Path(name.into()), name.span)
             };
             Ok((name, value))
         })?;
-        self.expr(ExprKind::Struct { path, fields }, lo)
+        self.expr(ExprKind::Struct { path: path.into(), fields }, lo)
     }
 
     /// `?n`, and `?` in a type.
@@ -126,7 +136,7 @@ impl Parser<'_> {
         self.hole_ok = hole_ok;
         match items[..] {
             [only] if !tuple => Ok(only),
-            _ => self.expr(ExprKind::Tuple(items), open.start),
+            _ => self.expr(ExprKind::Tuple(items.into()), open.start),
         }
     }
 
@@ -141,7 +151,7 @@ impl Parser<'_> {
         let mut items = Vec::new();
         let kind = loop {
             if self.eat(TokenKind::RBracket) {
-                break ExprKind::Array(items);
+                break ExprKind::Array(items.into());
             }
             let item = self.expr_where()?;
             if items.is_empty() && self.eat(TokenKind::Bar) {
@@ -157,7 +167,7 @@ impl Parser<'_> {
         self.expr(kind, open.start)
     }
 
-    fn clauses(&mut self, open: crate::token::Token) -> Parse<Vec<CompClause>> {
+    fn clauses(&mut self, open: crate::token::Token) -> Parse<Box<[CompClause]>> {
         let mut bound = FxHashSet::default();
         let first = self.pos;
         let clauses =
@@ -292,11 +302,11 @@ impl Parser<'_> {
         self.expr(ExprKind::Match { scrutinee, arms: arms? }, lo)
     }
 
-    fn arms(&mut self, open: crate::token::Token) -> Parse<Vec<Arm>> {
+    fn arms(&mut self, open: crate::token::Token) -> Parse<Box<[Arm]>> {
         let mut arms = Vec::new();
         loop {
             if self.eat(TokenKind::RBrace) {
-                return Ok(arms);
+                return Ok(arms.into());
             }
             if self.at(TokenKind::Eof) || self.token().first && self.starts_statement() {
                 return Err(self.unclosed(open, TokenKind::RBrace));
@@ -407,6 +417,6 @@ impl Parser<'_> {
             ));
         }
         let body = self.expression()?;
-        self.expr(ExprKind::Closure { params, body }, open.start)
+        self.expr(ExprKind::Closure { params: params.into(), body }, open.start)
     }
 }

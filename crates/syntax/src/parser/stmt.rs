@@ -63,7 +63,7 @@ impl Parser<'_> {
         } else {
             self.unclosed(open, TokenKind::RBrace);
         }
-        self.expr(ExprKind::Block { stmts, tail }, open.start)
+        self.expr(ExprKind::Block { stmts: stmts.into(), tail }, open.start)
     }
 
     fn statement(&mut self) -> Step {
@@ -101,7 +101,7 @@ impl Parser<'_> {
                 }
                 Ok(Step::Stmt(stmt)) => {
                     (self.anchor, self.in_list) = (outer, list);
-                    self.ast.stmt[stmt].docs = docs;
+                    self.ast.stmt[stmt].docs = docs.into();
                     return Step::Stmt(stmt);
                 }
                 Err(kind) => (kind, false),
@@ -391,8 +391,8 @@ impl Parser<'_> {
         let slots = match self.list(open, TokenKind::RBracket, Self::left_slot) {
             Ok(slots) => slots,
             Err(Reported) => {
-                let slots =
-                    vec![LeftSlot { kind: LeftSlotKind::Error, span: self.token_span(open) }];
+                let broken = LeftSlot { kind: LeftSlotKind::Error, span: self.token_span(open) };
+                let slots = Box::new([broken]);
                 if !self.skip_to(start, &[TokenKind::Eq], &[]) {
                     let value = self.error_expr();
                     return Err(StmtKind::Clause(Clause { name, slots, value }));

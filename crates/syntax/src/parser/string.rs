@@ -24,7 +24,7 @@ impl Parser<'_> {
         } else {
             self.nested(|p| p.string_parts(start, end))?
         };
-        self.expr(ExprKind::Str(parts), span.lo)
+        self.expr(ExprKind::Str(parts.into()), span.lo)
     }
 
     fn string_parts(&mut self, start: usize, end: usize) -> Parse<Vec<StrPart>> {

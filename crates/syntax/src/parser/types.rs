@@ -66,7 +66,7 @@ impl Parser<'_> {
             self.angles = outer;
             args = list?;
         }
-        self.ty(TypeKind::Path { path, args }, lo)
+        self.ty(TypeKind::Path { path: path.into(), args: args.into() }, lo)
     }
 
     /// Items up to `>`, which may be the start of `>=`.
@@ -192,11 +192,11 @@ impl Parser<'_> {
         }
         if self.eat(TokenKind::Arrow) {
             let ret = self.type_expr()?;
-            return self.ty(TypeKind::Function { params: items, ret }, open.start);
+            return self.ty(TypeKind::Function { params: items.into(), ret }, open.start);
         }
         match items[..] {
             [only] if !tuple => Ok(only),
-            _ => self.ty(TypeKind::Tuple(items), open.start),
+            _ => self.ty(TypeKind::Tuple(items.into()), open.start),
         }
     }
 
@@ -212,6 +212,6 @@ impl Parser<'_> {
             sizes.push(self.take_name());
         }
         let body = self.type_expr()?;
-        self.ty(TypeKind::Some { sizes, body }, lo)
+        self.ty(TypeKind::Some { sizes: sizes.into(), body }, lo)
     }
 }

@@ -294,7 +294,7 @@ impl Translator {
         let mut shape = vec![Size::number(i64::try_from(cells.len()).unwrap_or(i64::MAX))];
         shape.extend(self.agree(&frames));
         let items: Vec<_> = cells.into_iter().map(|it| self.cast(it, elem).code).collect();
-        let code = self.b.expr(ExprKind::Array(items.clone()), span);
+        let code = self.b.expr(ExprKind::Array(items.clone().into()), span);
         Val::Array(Array { code, ty: Ty { elem, shape }, items: Some(items) })
     }
 

@@ -124,7 +124,7 @@ impl Translator<'_> {
         alone: bool,
         span: Span,
     ) -> ExprId {
-        let both = self.b.expr(ExprKind::Array(vec![x, y]), span);
+        let both = self.b.expr(ExprKind::Array(vec![x, y].into()), span);
         if place == 0 {
             return both;
         }

@@ -222,7 +222,7 @@ impl Translator<'_> {
             let value = self.cast(value, elem, span);
             codes.push(self.written(&value, span));
         }
-        let code = Code::Plain(self.b.expr(ExprKind::Array(codes), span));
+        let code = Code::Plain(self.b.expr(ExprKind::Array(codes.into()), span));
         Val { code, elem, inner, outer, unknown: false }
     }
 

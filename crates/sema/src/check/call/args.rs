@@ -1,0 +1,224 @@
+//! Arguments to parameters: by place, by name, by default.
+
+use super::super::matching::Match;
+use super::super::{Cx, IndexId, error};
+use crate::hir::{self, Arg, ExprId, Function, TypeKind};
+use ein_base::{Code, Name, Span, Symbol};
+use ein_ir::tensor::{Expr, Type};
+
+impl Cx<'_> {
+    /// Which argument goes to which parameter; `None` stands for the default.
+    pub(super) fn assign_args(
+        &mut self,
+        function: &Function,
+        name: Name,
+        args: &[Arg],
+        span: Span,
+    ) -> Option<Vec<Option<ExprId>>> {
+        let mut values: Vec<Option<ExprId>> = vec![None; function.params.len()];
+        let count = function.params.len();
+        let mut next = 0;
+        for arg in args {
+            let at = match arg.name {
+                Some(named) => {
+                    let at = function
+                        .params
+                        .iter()
+                        .position(|param| param.name.is_some_and(|param| param.sym == named.sym));
+                    match at {
+                        Some(at) if values[at].is_none() => at,
+                        Some(_) => {
+                            let d = error(
+                                Code::E0509,
+                                named.span,
+                                format!("argument `{named}` of `{name}` is given twice"),
+                            )
+                            .here("already given by position")
+                            .help("pass each argument once");
+                            self.report_at(d);
+                            return None;
+                        }
+                        None => {
+                            let known =
+                                function.params.iter().filter_map(|p| p.name.map(|n| n.sym));
+                            let nearest = crate::suggest::nearest(named.sym, known.clone());
+                            let list: Vec<_> = known.map(|n| format!("`{n}`")).collect();
+                            let d = error(
+                                Code::E0509,
+                                named.span,
+                                format!("`{name}` has no parameter `{named}`"),
+                            )
+                            .here("no such parameter")
+                            .label(function.header, "declared here")
+                            .note(format!("its parameters are {}", list.join(", ")));
+                            let d = match nearest {
+                                Some(near) => d.fix(
+                                    format!("did you mean `{near}`?"),
+                                    named.span,
+                                    near.as_str(),
+                                ),
+                                None => d.help("use one of these names, or pass it by position"),
+                            };
+                            self.report_at(d);
+                            return None;
+                        }
+                    }
+                }
+                None => {
+                    next += 1;
+                    next - 1
+                }
+            };
+            if at < count {
+                values[at] = Some(arg.value);
+            }
+        }
+        let missing = function
+            .params
+            .iter()
+            .zip(&values)
+            .find(|(param, value)| value.is_none() && param.default.is_none());
+        if next > count || missing.is_some() {
+            let required = function.params.iter().filter(|param| param.default.is_none()).count();
+            let takes = if required == count {
+                format!("{count}")
+            } else {
+                format!("{required} to {count}")
+            };
+            let d = error(
+                Code::E0508,
+                span,
+                format!("`{name}` takes {takes} {}, but gets {}", plural(count), args.len()),
+            )
+            .here(format!("{} {}", args.len(), plural(args.len())))
+            .label(function.header, "declared here");
+            let d = match missing.and_then(|(param, _)| param.name) {
+                Some(missing) if next <= count => d.help(format!("pass a value for `{missing}`")),
+                _ => d.help("leave out what is too much"),
+            };
+            self.report_at(d);
+            return None;
+        }
+        Some(values)
+    }
+
+    /// All arguments. Those of a generic type that are made of literals come last: they take the
+    /// type of the others, or of the result that is asked for.
+    pub(super) fn arguments(
+        &mut self,
+        function: &Function,
+        values: &[Option<ExprId>],
+        mapped: &[(Symbol, IndexId)],
+        want: Option<&Type>,
+    ) -> Vec<Expr> {
+        let mut exprs: Vec<Option<Expr>> = vec![None; values.len()];
+        let mut known: Vec<(hir::LocalId, Type)> = Vec::new();
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        let open = |cx: &Self, at: usize| {
+            generic_of(&function.params[at]).is_some()
+                && values[at].is_some_and(|id| cx.literal_class(id).is_some())
+        };
+        order.sort_by_key(|at| open(self, *at));
+        for at in order {
+            let param = &function.params[at];
+            let generic = generic_of(param);
+            let hint = generic.and_then(|generic| {
+                let other = known.iter().find(|(local, _)| *local == generic);
+                other.map(|(_, ty)| ty.clone()).or_else(|| {
+                    let same = function.ret.as_ref().and_then(generic_in) == Some(generic);
+                    want.filter(|_| same).map(|want| want.elem().clone())
+                })
+            });
+            let want = hint.or_else(|| self.wanted_of(param));
+            let expr = match values[at] {
+                // Coordinate arguments are bound in it, and it is closed over them.
+                Some(id) => self.closed_argument(id, want.as_ref(), mapped),
+                None => self.default_argument(param),
+            };
+            if let Some(generic) = generic
+                && !expr.ty.has_error()
+            {
+                known.push((generic, expr.ty.elem().clone()));
+            }
+            exprs[at] = Some(expr);
+        }
+        exprs.into_iter().flatten().collect()
+    }
+
+    pub(in crate::check) fn closed_argument(
+        &mut self,
+        id: ExprId,
+        want: Option<&Type>,
+        mapped: &[(Symbol, IndexId)],
+    ) -> Expr {
+        if mapped.is_empty() {
+            return self.expr(id, want);
+        }
+        self.f.pending.push(Vec::new());
+        let value = self.expr(id, want);
+        let stmts = self.f.pending.pop().unwrap_or_default();
+        let used: Vec<IndexId> = self
+            .index_deps(&value)
+            .into_iter()
+            .filter(|index| mapped.iter().any(|(_, bound)| bound == index))
+            .collect();
+        if used.is_empty() {
+            for stmt in stmts {
+                self.emit(stmt);
+            }
+            return value;
+        }
+        let body = self.block(stmts, value);
+        self.close_over(used, body)
+    }
+
+    /// What the type of a parameter says about literals and closures.
+    fn wanted_of(&mut self, param: &hir::Param) -> Option<Type> {
+        let ty = param.ty.as_ref()?;
+        match &ty.kind {
+            TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
+            TypeKind::Array { elem, .. } => match &elem.kind {
+                TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
+                TypeKind::Str => Some(Type::Str),
+                _ => None,
+            },
+            TypeKind::Function(..) => None,
+            TypeKind::Tuple(_) | TypeKind::Data(..) | TypeKind::Jagged(..) | TypeKind::Str => {
+                let m = Match::default();
+                Some(self.lower_quietly(ty, &m))
+            }
+            TypeKind::AnyRank(_) | TypeKind::Param(_) | TypeKind::Some(..) | TypeKind::Error => {
+                None
+            }
+        }
+    }
+
+    fn default_argument(&mut self, param: &hir::Param) -> Expr {
+        match param.default {
+            Some(default) => {
+                let want = self.wanted_of(param);
+                self.expr(default, want.as_ref())
+            }
+            None => Expr::error(param.span),
+        }
+    }
+
+    // ---------------------------------------------------------------- coordinate arguments
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "argument" } else { "arguments" }
+}
+
+/// The type parameter that a parameter (or its elements) is of.
+fn generic_of(param: &hir::Param) -> Option<hir::LocalId> {
+    param.ty.as_deref().and_then(generic_in)
+}
+
+fn generic_in(ty: &hir::Type) -> Option<hir::LocalId> {
+    match &ty.kind {
+        TypeKind::Param(local) => Some(*local),
+        TypeKind::Array { elem, .. } => generic_in(elem),
+        _ => None,
+    }
+}

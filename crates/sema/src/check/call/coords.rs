@@ -1,0 +1,160 @@
+//! What stands in the bracket of a call: coordinates, groups, sizes, axes.
+
+use super::super::matching::Match;
+use super::super::{Binding, Cx, Declared, IndexId, error};
+use crate::hir::{self, CoordArg, Function};
+use ein_base::{Code, Span, Symbol};
+use ein_ir::tensor::{Bounds, Expr};
+
+impl Cx<'_> {
+    /// Binds the coordinate arguments of a call while its arguments are checked.
+    pub(in crate::check) fn enter_coords(&mut self, coords: &[CoordArg]) -> Vec<(Symbol, IndexId)> {
+        let mut bound = Vec::new();
+        for coord in coords {
+            let refs: Vec<hir::CoordRef> = match coord {
+                CoordArg::Coord(coord) => vec![*coord],
+                CoordArg::Group(group, _) => group.to_vec(),
+                CoordArg::Pack(..) | CoordArg::Axis(..) | CoordArg::Size(..) | CoordArg::Error => {
+                    continue;
+                }
+            };
+            for coord in refs {
+                let index = self.new_index(coord.name, Declared::Name);
+                self.f.coords.push((coord.name.sym, index));
+                if let Some(local) = coord.local {
+                    let outer = self.f.env.insert(local, Binding::Index(index));
+                    self.f.shadowed.push(Some((local, outer)));
+                } else {
+                    self.f.shadowed.push(None);
+                }
+                bound.push((coord.name.sym, index));
+            }
+        }
+        bound
+    }
+
+    pub(in crate::check) fn leave_coords(&mut self, count: usize) {
+        for _ in 0..count {
+            self.f.coords.pop();
+            match self.f.shadowed.pop().flatten() {
+                Some((local, Some(outer))) => {
+                    self.f.env.insert(local, outer);
+                }
+                Some((local, None)) => {
+                    self.f.env.remove(&local);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Inside a definition, the result of a coordinate call is read at the definition's own point.
+    pub(in crate::check) fn at_point(
+        &mut self,
+        value: Expr,
+        coords: &[CoordArg],
+        span: Span,
+    ) -> Expr {
+        let mut front = Vec::new();
+        let mut indices = Vec::new();
+        for coord in coords {
+            let refs: &[hir::CoordRef] = match coord {
+                CoordArg::Coord(coord) => std::slice::from_ref(coord),
+                CoordArg::Group(group, _) => group,
+                CoordArg::Pack(..) | CoordArg::Axis(..) | CoordArg::Size(..) | CoordArg::Error => {
+                    &[]
+                }
+            };
+            for coord in refs {
+                let Some(local) = coord.local else { continue };
+                let Some(Binding::Index(index)) = self.f.env.get(&local).copied() else { continue };
+                let at = value
+                    .ty
+                    .axes()
+                    .iter()
+                    .position(|axis| axis.coord.is_some_and(|c| c.name == coord.name.sym));
+                if let Some(at) = at {
+                    front.push(at);
+                    indices.push(self.index_expr(index, coord.name.span));
+                }
+            }
+        }
+        if front.is_empty() || value.ty.has_error() {
+            return value;
+        }
+        let value = self.atomise(value);
+        let value = self.permute_front(value, &front, span);
+        for (at, index) in indices.iter().enumerate() {
+            self.check_coordinate(&value, at, index);
+        }
+        self.read(value, indices, Bounds::Checked, span)
+    }
+
+    /// The bracket of a call against the coordinate parameters of the function.
+    pub(super) fn bracket(
+        &mut self,
+        m: &mut Match,
+        function: &Function,
+        coords: &[CoordArg],
+        span: Span,
+    ) -> bool {
+        let declared = function.coords.as_deref().unwrap_or(&[]);
+        m.params = declared.iter().filter(|p| p.pack.is_none()).map(|p| p.name.sym).collect();
+        let mut params = declared.iter();
+        for coord in coords {
+            if let CoordArg::Size(name, value) = coord {
+                if !self.explicit_size(m, function, *name, *value) {
+                    return false;
+                }
+                continue;
+            }
+            let Some(param) = params.next() else {
+                let name = m.function.map_or("the function".into(), |name| format!("`{name}`"));
+                let d = error(
+                    Code::E0302,
+                    span,
+                    match declared.len() {
+                        0 => format!("{name} takes no coordinates"),
+                        1 => format!("{name} takes one coordinate, `{}`", declared[0].name),
+                        count => format!("{name} takes {count} coordinates"),
+                    },
+                )
+                .here(format!("{} coordinates", coords.len()))
+                .label(function.header, "declared here")
+                .help("pass at most one coordinate for each parameter in the bracket");
+                self.report_at(d);
+                return false;
+            };
+            match (coord, param.pack) {
+                (CoordArg::Coord(coord), None) => {
+                    let bound = super::super::types::contract(coord.name.sym, None);
+                    m.coords.insert(param.name.sym, bound);
+                    m.bracket.insert(param.name.sym, coord.name.span);
+                }
+                (CoordArg::Group(..) | CoordArg::Pack(..), Some(_)) => {}
+                (CoordArg::Coord(_), Some(_)) => {}
+                (CoordArg::Group(_, at) | CoordArg::Pack(_, at), None) => {
+                    let d = error(
+                        Code::E0302,
+                        *at,
+                        format!("`{}` is one coordinate, not a group", param.name),
+                    )
+                    .here("a group")
+                    .label(param.name.span, "declared here")
+                    .help("pass one coordinate, without parentheses");
+                    self.report_at(d);
+                    return false;
+                }
+                (CoordArg::Axis(_, at), _) => {
+                    let d = error(Code::E0302, *at, "a position cannot be passed as a coordinate")
+                        .here("an axis by position")
+                        .help("give the argument a name, and pass the name");
+                    self.report_at(d);
+                    return false;
+                }
+                (CoordArg::Size(..) | CoordArg::Error, _) => {}
+            }
+        }
+        true
+    }
+}

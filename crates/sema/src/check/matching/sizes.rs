@@ -1,0 +1,199 @@
+//! The sizes of a signature, found from the extents of the arguments.
+
+use super::super::symbolic::SizeRelation;
+use super::super::{Cx, error};
+use super::{Equation, Match};
+use crate::hir::{self, ExprId, ExprKind as H, Function, LocalId};
+use ein_base::{Code, Name, Span};
+use ein_ir::size::{self, Atom};
+use ein_ir::tensor::AtomDef;
+
+impl Cx<'_> {
+    /// An extent of the signature with placeholders for the sizes that are not known yet.
+    pub(super) fn pattern_size(&mut self, m: &mut Match, id: ExprId) -> size::Expr {
+        let hir = self.hir;
+        match &hir.exprs[id].kind {
+            H::Size(local) => {
+                if let Some(size) = m.sizes.get(local) {
+                    return size.clone();
+                }
+                let atom = match m.placeholders.get(local) {
+                    Some(atom) => *atom,
+                    None => {
+                        let name = self.local_name(*local);
+                        let atom = self.new_atom(name, AtomDef::Unknown, false);
+                        m.placeholders.insert(*local, atom);
+                        atom
+                    }
+                };
+                size::Expr::atom(atom)
+            }
+            H::Binary(op, a, b) => {
+                let (a, b) = (self.pattern_size(m, *a), self.pattern_size(m, *b));
+                match op {
+                    hir::BinaryOp::Add => a.add(&b),
+                    hir::BinaryOp::Sub => a.sub(&b),
+                    hir::BinaryOp::Mul => a.mul(&b),
+                    hir::BinaryOp::Div => a.div_trunc(&b),
+                    _ => self.size_value(id),
+                }
+            }
+            _ => self.size_value(id),
+        }
+    }
+
+    /// Gives sizes their explicit values: `f[n = 3](…)`.
+    pub(in crate::check) fn explicit_size(
+        &mut self,
+        m: &mut Match,
+        function: &Function,
+        name: Name,
+        value: ExprId,
+    ) -> bool {
+        let Some(local) = function.sizes.iter().find(|local| self.local_name(**local) == name.sym)
+        else {
+            let d = error(
+                Code::E0410,
+                name.span,
+                format!(
+                    "{} has no size `?{name}`",
+                    m.function.map_or("the function".into(), |f| format!("`{f}`"))
+                ),
+            )
+            .here("no such size")
+            .help("name a size of the signature");
+            self.report_at(d);
+            return false;
+        };
+        let size = self.size_value(value);
+        m.sizes.insert(*local, size);
+        true
+    }
+
+    /// Solves the equations between the extents of the signature and of the arguments.
+    pub(in crate::check) fn solve_sizes(
+        &mut self,
+        m: &mut Match,
+        function: &Function,
+        span: Span,
+    ) -> Option<()> {
+        let mut open = std::mem::take(&mut m.equations);
+        loop {
+            let before = open.len();
+            let mut waiting = Vec::new();
+            for equation in open {
+                if !self.solve_equation(m, &equation, span)? {
+                    waiting.push(equation);
+                }
+            }
+            if waiting.is_empty() {
+                break;
+            }
+            if waiting.len() == before {
+                break;
+            }
+            open = waiting;
+        }
+        for local in &function.sizes {
+            if !m.sizes.contains_key(local) && m.placeholders.contains_key(local) {
+                let (name, size) = (m.function?, self.local_name(*local));
+                let d = error(
+                    Code::E0410,
+                    span,
+                    format!("size `?{size}` of `{name}` cannot be inferred from this call"),
+                )
+                .here("the arguments allow more than one answer")
+                .label(function.header, "the signature")
+                .help(format!("give it: `{name}[{size} = 3](…)`"));
+                self.report_at(d);
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Whether an equation is settled; `None` after an error.
+    fn solve_equation(&mut self, m: &mut Match, equation: &Equation, span: Span) -> Option<bool> {
+        let known = |m: &Match, atom: Atom| {
+            m.placeholders
+                .iter()
+                .find(|(_, placeholder)| **placeholder == atom)
+                .and_then(|(local, _)| m.sizes.get(local).cloned())
+        };
+        let pattern = equation.pattern.substitute(&|atom| known(m, atom));
+        let open: Vec<(LocalId, Atom)> = m
+            .placeholders
+            .iter()
+            .filter(|(_, atom)| pattern.mentions(**atom))
+            .map(|(local, atom)| (*local, *atom))
+            .collect();
+        match open.as_slice() {
+            [] => match self.compare_sizes(&pattern, &equation.actual) {
+                SizeRelation::Equal => Some(true),
+                SizeRelation::AtRunTime => {
+                    let what = format!(
+                        "axis {} of {} in the call of {}",
+                        equation.axis,
+                        super::super::ranges::quote(equation.argument),
+                        super::super::ranges::quote(m.function)
+                    );
+                    self.require(equation.actual.clone(), pattern, what, equation.span);
+                    Some(true)
+                }
+                SizeRelation::Different => {
+                    self.unequal(m, &pattern, equation, span);
+                    None
+                }
+            },
+            [(local, atom)] => {
+                let Some((coefficient, rest)) = pattern.affine_in(*atom) else {
+                    return Some(false);
+                };
+                let difference = equation.actual.sub(&rest);
+                let value = if coefficient == 1 {
+                    difference
+                } else {
+                    let factor = size::Expr::constant(coefficient);
+                    let quotient = difference.div_floor(&factor);
+                    if self.compare_sizes(&quotient.scale(coefficient), &difference)
+                        == SizeRelation::Different
+                    {
+                        self.unequal(m, &pattern, equation, span);
+                        return None;
+                    }
+                    quotient
+                };
+                let outside = value.atoms().iter().any(|atom| self.out.atoms[*atom].external);
+                if !self.non_negative(&value) && !outside {
+                    self.unequal(m, &pattern, equation, span);
+                    return None;
+                }
+                m.sizes.insert(*local, value);
+                Some(true)
+            }
+            _ => Some(false),
+        }
+    }
+
+    fn unequal(&mut self, m: &Match, pattern: &size::Expr, equation: &Equation, span: Span) {
+        let function = super::super::ranges::quote(m.function);
+        let (have, want) = (self.show_size(&equation.actual), self.show_size(pattern));
+        let d = error(
+            Code::E0411,
+            span,
+            format!(
+                "{function} wants extent {want} at axis {} of {}, but it is {have}",
+                equation.axis,
+                match equation.argument {
+                    Some(name) => format!("`{name}`"),
+                    None => "this argument".into(),
+                }
+            ),
+        )
+        .label(equation.span, format!("extent {have}"))
+        .help("sizes of one name in a signature are equal in every call");
+        self.report_at(d);
+    }
+
+    // ---------------------------------------------------------------- result
+}

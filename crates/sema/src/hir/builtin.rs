@@ -1,0 +1,47 @@
+//! What is there without being defined.
+
+use super::{IoOp, ReduceOp};
+use ein_scalar::{BinaryOp as ScalarBinary, UnaryOp as ScalarUnary};
+
+/// What is there without being defined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names of the language")]
+pub enum Builtin {
+    Print,
+    Assert,
+    Len,
+    Shape,
+    Typeof,
+    ArrayAppend,
+    /// `input()`
+    Input,
+    /// A reduction called with whole arrays: `sum(a)`, `max(x, y)`.
+    Reduction(ReduceOp),
+    Rerank,
+    Reduce,
+    Scan,
+    Append,
+    Rotate,
+    Reverse,
+    Reshape,
+    Filter,
+    Iota,
+    First,
+    Last,
+    Rest,
+    Init,
+    Take,
+    Drop,
+    Join,
+    Blocks,
+    Unblocks,
+    Jvp,
+    Vjp,
+    Hessian,
+    /// `std::intrinsics::sqrt` and the like: one scalar.
+    Unary(ScalarUnary),
+    /// `std::intrinsics::atan2` and the like: two scalars.
+    Binary(ScalarBinary),
+    /// `std::intrinsics::load_npy` and the like.
+    Io(IoOp),
+}
