@@ -1,23 +1,14 @@
 //! One function: its registers, buffers and statements.
 
 use crate::Unsupported;
-use crate::convert::memory;
-use crate::module::{Body, Unit, body_signature};
+use crate::memory::memory;
+use crate::module::{Body, Unit};
 use crate::ops::{Ops, Val, machine};
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{BlockArg, InstBuilder, StackSlotData, StackSlotKind, Value, types};
+use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
-use cranelift_module::{Linkage, Module};
 use ein_base::Idx;
-use ein_ir::loops::{
-    Buf, BufferKind, For, ForKind, Gemm, Matrix, Op, Operand, Reg, Stmt, captures,
-};
-use ein_runtime::kernel::{GemmArgs, Interface};
-use ein_scalar::{Scalar, ScalarType};
-use std::mem::offset_of;
-
-/// Loops of at most so many statements in all copies are unrolled.
-const UNROLL_LIMIT: usize = 1024;
+use ein_ir::loops::{Buf, BufferKind, Op, Operand, Reg, Stmt, captures};
+use ein_scalar::ScalarType;
 
 /// What a register is.
 #[derive(Clone, Copy)]
@@ -267,138 +258,7 @@ impl<'f, 'u, 'k> Function<'f, 'u, 'k> {
         value.first()
     }
 
-    fn branch(
-        &mut self,
-        condition: Operand,
-        then: &'k [Stmt],
-        other: &'k [Stmt],
-    ) -> Result<(), Unsupported> {
-        let condition = self.operand(condition);
-        let [yes, no, end] = [(); 3].map(|()| self.ops.b.create_block());
-        self.ops.b.ins().brif(condition, yes, &[], no, &[]);
-        for (start, block) in [(yes, then), (no, other)] {
-            self.ops.b.switch_to_block(start);
-            self.ops.b.seal_block(start);
-            self.block(block)?;
-            self.ops.b.ins().jump(end, &[]);
-        }
-        self.ops.b.switch_to_block(end);
-        self.ops.b.seal_block(end);
-        Ok(())
-    }
-
-    fn run_loop(&mut self, inner: &'k For) -> Result<(), Unsupported> {
-        match &inner.kind {
-            ForKind::Serial => {
-                let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
-                self.serial(inner, lo, hi)
-            }
-            ForKind::Backward => self.backward(inner),
-            ForKind::Parallel { grain } => self.parallel(inner, *grain),
-            ForKind::Vector { reductions } => self.vector(inner, reductions),
-            ForKind::Unrolled => match (self.known(inner.lo), self.known(inner.hi)) {
-                (Some(lo), Some(hi)) if copies(lo, hi) * size(&inner.body) <= UNROLL_LIMIT => {
-                    for value in lo..hi {
-                        self.regs[inner.var.index()] = Some(Binding::Known(value));
-                        self.block(&inner.body)?;
-                    }
-                    Ok(())
-                }
-                _ => {
-                    let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
-                    self.serial(inner, lo, hi)
-                }
-            },
-        }
-    }
-
-    /// Runs the body upward, tested at its end.
-    pub(crate) fn serial(
-        &mut self,
-        inner: &'k For,
-        lo: Value,
-        hi: Value,
-    ) -> Result<(), Unsupported> {
-        let [body, end] = [(); 2].map(|()| self.ops.b.create_block());
-        let counter = self.ops.b.append_block_param(body, types::I64);
-        let some = self.ops.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
-        self.ops.b.ins().brif(some, body, &[BlockArg::Value(lo)], end, &[]);
-        self.ops.b.switch_to_block(body);
-        self.depth += 1;
-        self.define(inner.var, counter);
-        self.block(&inner.body)?;
-        self.depth -= 1;
-        let next = self.ops.b.ins().iadd_imm_s(counter, 1);
-        let more = self.ops.b.ins().icmp(IntCC::SignedLessThan, next, hi);
-        self.ops.b.ins().brif(more, body, &[BlockArg::Value(next)], end, &[]);
-        self.ops.b.seal_block(body);
-        self.ops.b.switch_to_block(end);
-        self.ops.b.seal_block(end);
-        Ok(())
-    }
-
-    /// Runs the body downward.
-    fn backward(&mut self, inner: &'k For) -> Result<(), Unsupported> {
-        let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
-        let [body, end] = [(); 2].map(|()| self.ops.b.create_block());
-        let above = self.ops.b.append_block_param(body, types::I64);
-        let some = self.ops.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
-        self.ops.b.ins().brif(some, body, &[BlockArg::Value(hi)], end, &[]);
-        self.ops.b.switch_to_block(body);
-        self.depth += 1;
-        let counter = self.ops.b.ins().iadd_imm_s(above, -1);
-        self.define(inner.var, counter);
-        self.block(&inner.body)?;
-        self.depth -= 1;
-        let more = self.ops.b.ins().icmp(IntCC::SignedGreaterThan, counter, lo);
-        self.ops.b.ins().brif(more, body, &[BlockArg::Value(counter)], end, &[]);
-        self.ops.b.seal_block(body);
-        self.ops.b.switch_to_block(end);
-        self.ops.b.seal_block(end);
-        Ok(())
-    }
-
-    /// Hands the body to the interface, with the values it needs in a block on the stack.
-    fn parallel(&mut self, inner: &'k For, grain: i64) -> Result<(), Unsupported> {
-        let uses = inner.captures();
-        let number = self.unit.loops;
-        self.unit.loops += 1;
-        let mut bufs: Vec<Buf> = uses.bufs.into_iter().collect();
-        bufs.retain(|buf| self.unit.owners[buf.index()] != Some(&raw const *inner));
-        let regs: Vec<Reg> = uses.regs.into_iter().collect();
-        let signature = body_signature(self.unit.host);
-        let id = self
-            .unit
-            .module
-            .declare_function(&format!("body{number}"), Linkage::Local, &signature)
-            .map_err(|error| Unsupported::new(format!("{error:?}")))?;
-
-        let interface = self.interface();
-        let mut values = vec![interface];
-        values.extend(regs.iter().map(|reg| self.reg(*reg)));
-        values.extend(bufs.iter().map(|buf| self.pointer(*buf)));
-        let captured = self.room(8 * values.len() as u64)?;
-        for (n, value) in values.into_iter().enumerate() {
-            self.ops.b.ins().store(memory(), value, captured, 8 * n as i32);
-        }
-        let callee = self.unit.module.declare_func_in_func(id, self.ops.b.func);
-        let body = self.ops.b.ins().func_addr(types::I64, callee);
-        let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
-        let grain = self.ops.b.ins().iconst(types::I64, grain);
-        let trapped = self.call_interface(
-            offset_of!(Interface, parallel),
-            Some(types::I32),
-            &[body, captured, lo, hi, grain],
-        );
-        if let Some(trapped) = trapped {
-            let trapped = self.ops.b.ins().icmp_imm_u(IntCC::NotEqual, trapped, 0);
-            self.trap_if(trapped);
-        }
-        self.unit.bodies.push(Body { id, inner, regs, bufs });
-        Ok(())
-    }
-
-    fn interface(&self) -> Value {
+    pub(crate) fn interface(&self) -> Value {
         self.interface.expect("set on entering the function")
     }
 
@@ -406,107 +266,4 @@ impl<'f, 'u, 'k> Function<'f, 'u, 'k> {
     pub(crate) fn pointer(&self, buf: Buf) -> Value {
         self.bufs[buf.index()].expect("every buffer in use has been given its pointer")
     }
-
-    fn call_interface(
-        &mut self,
-        field: usize,
-        result: Option<types::Type>,
-        arguments: &[Value],
-    ) -> Option<Value> {
-        let interface = self.interface();
-        let callee = self.ops.b.ins().load(types::I64, memory(), interface, field as i32);
-        let context = offset_of!(Interface, context) as i32;
-        let context = self.ops.b.ins().load(types::I64, memory(), interface, context);
-        let mut all = vec![context];
-        all.extend_from_slice(arguments);
-        self.ops.call_value(callee, result, &all)
-    }
-
-    fn gemm(&mut self, gemm: &Gemm) {
-        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size_of::<GemmArgs>() as u32, 4);
-        let slot = self.ops.b.create_sized_stack_slot(data);
-        let args = self.ops.b.ins().stack_addr(types::I64, slot, 0);
-        let put = |it: &mut Self, value, offset: usize| {
-            it.ops.b.ins().store(memory(), value, args, offset as i32);
-        };
-        for (operand, offset) in [
-            (gemm.m, offset_of!(GemmArgs, m)),
-            (gemm.n, offset_of!(GemmArgs, n)),
-            (gemm.k, offset_of!(GemmArgs, k)),
-        ] {
-            let value = self.operand(operand);
-            put(self, value, offset);
-        }
-        let places = [
-            (
-                &gemm.a,
-                offset_of!(GemmArgs, a),
-                offset_of!(GemmArgs, a_rows),
-                offset_of!(GemmArgs, a_cols),
-            ),
-            (
-                &gemm.b,
-                offset_of!(GemmArgs, b),
-                offset_of!(GemmArgs, b_rows),
-                offset_of!(GemmArgs, b_cols),
-            ),
-            (
-                &gemm.c,
-                offset_of!(GemmArgs, c),
-                offset_of!(GemmArgs, c_rows),
-                offset_of!(GemmArgs, c_cols),
-            ),
-        ];
-        for (matrix, first, rows, cols) in places {
-            let Matrix { addr, rows: row_step, cols: col_step } = matrix;
-            let (address, offset) = self.address(addr);
-            let address = self.ops.b.ins().iadd_imm_s(address, i64::from(offset));
-            put(self, address, first);
-            let (row_step, col_step) = (
-                self.ops.b.ins().iconst(types::I64, *row_step),
-                self.ops.b.ins().iconst(types::I64, *col_step),
-            );
-            put(self, row_step, rows);
-            put(self, col_step, cols);
-        }
-        for (flag, offset) in [
-            (gemm.accumulate, offset_of!(GemmArgs, accumulate)),
-            (gemm.parallel, offset_of!(GemmArgs, parallel)),
-        ] {
-            let flag = self.ops.b.ins().iconst(types::I32, i64::from(flag));
-            put(self, flag, offset);
-        }
-        let field = match self.unit.kernel.bufs[gemm.c.addr.buf].ty {
-            ScalarType::F64 => offset_of!(Interface, gemm_f64),
-            _ => offset_of!(Interface, gemm_f32),
-        };
-        self.call_interface(field, None, &[args]);
-    }
-}
-
-fn copies(lo: i64, hi: i64) -> usize {
-    usize::try_from(hi.saturating_sub(lo)).unwrap_or(0)
-}
-
-/// How many statements there are in a block.
-fn size(block: &[Stmt]) -> usize {
-    block
-        .iter()
-        .map(|stmt| match stmt {
-            Stmt::For(inner) => {
-                let copies = match (&inner.kind, inner.lo, inner.hi) {
-                    (
-                        ForKind::Unrolled,
-                        Operand::Const(Scalar::I64(lo)),
-                        Operand::Const(Scalar::I64(hi)),
-                    ) => copies(lo, hi),
-                    _ => 1,
-                };
-                (1 + size(&inner.body)).saturating_mul(copies)
-            }
-            Stmt::If(_, then, other) => 1 + size(then) + size(other),
-            Stmt::Let(..) | Stmt::Var(..) | Stmt::Set(..) | Stmt::Store(..) => 1,
-            Stmt::Gemm(_) | Stmt::Trap(_) => 1,
-        })
-        .fold(0, usize::saturating_add)
 }

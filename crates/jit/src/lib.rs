@@ -8,10 +8,15 @@
 //! Does not know: tensor IR, decisions about fusion or storage, the driver.
 
 mod access;
+mod arith;
+mod calls;
+mod control;
 mod convert;
 mod function;
 mod host;
+mod integer;
 mod locals;
+mod memory;
 mod module;
 mod ops;
 mod shims;

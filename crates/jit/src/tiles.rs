@@ -212,15 +212,15 @@ fn unary_single(op: UnaryOp) -> usize {
         UnaryOp::Cos => unary!(f32, single::cos),
         UnaryOp::Tan => unary!(f32, single::tan),
         UnaryOp::Tanh => unary!(f32, single::tanh),
-        UnaryOp::Sinh => each!(f32, math::single::sinh),
-        UnaryOp::Cosh => each!(f32, math::single::cosh),
+        UnaryOp::Sinh => unary!(f32, single::sinh),
+        UnaryOp::Cosh => unary!(f32, single::cosh),
         UnaryOp::Asin => each!(f32, math::single::asin),
         UnaryOp::Acos => each!(f32, math::single::acos),
         UnaryOp::Atan => each!(f32, math::single::atan),
         UnaryOp::Asinh => each!(f32, math::single::asinh),
         UnaryOp::Acosh => each!(f32, math::single::acosh),
         UnaryOp::Atanh => each!(f32, math::single::atanh),
-        UnaryOp::Erf => each!(f32, math::single::erf),
+        UnaryOp::Erf => unary!(f32, single::erf),
         op => unreachable!("{op} is an instruction"),
     }
 }
@@ -266,4 +266,89 @@ pub(crate) fn fill(double: bool) -> usize {
         }
     }
     if double { long as *const () as usize } else { short as *const () as usize }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The function that a block is compared with.
+    type Exact = fn(f64) -> f64;
+
+    /// The versions for machines without a fused multiply-add, which this one may not run.
+    #[test]
+    fn plain_singles() {
+        type Block = fn(&[f32; BLOCK], &mut [f32; BLOCK]);
+        let functions: [(&str, Block, Exact); 14] = [
+            ("exp", single::exp::<false>, math::exp),
+            ("expm1", single::expm1::<false>, math::expm1),
+            ("exp2", single::exp2::<false>, math::exp2),
+            ("log", single::log::<false>, math::log),
+            ("log1p", single::log1p::<false>, math::log1p),
+            ("log2", single::log2::<false>, math::log2),
+            ("log10", single::log10::<false>, math::log10),
+            ("sin", single::sin::<false>, math::sin),
+            ("cos", single::cos::<false>, math::cos),
+            ("tan", single::tan::<false>, math::tan),
+            ("tanh", single::tanh::<false>, math::tanh),
+            ("sinh", single::sinh::<false>, math::sinh),
+            ("cosh", single::cosh::<false>, math::cosh),
+            ("erf", single::erf::<false>, math::erf),
+        ];
+        for (name, f, exact) in functions {
+            for block in 0..3000u32 {
+                let from: [f32; BLOCK] = std::array::from_fn(|n| {
+                    let n = block * BLOCK as u32 + n as u32;
+                    if n.is_multiple_of(2) {
+                        f32::from_bits(n.wrapping_mul(2_654_435_761))
+                    } else {
+                        n as f32 * 0.0007 - 60.0
+                    }
+                });
+                let mut to = [0.0; BLOCK];
+                f(&from, &mut to);
+                for (x, y) in from.into_iter().zip(to) {
+                    let expected = exact(f64::from(x));
+                    let (near, y64) = (expected as f32, f64::from(y));
+                    let unit = f64::from(near.abs().max(f32::MIN_POSITIVE)) * 2f64.powi(-23);
+                    let close = y.to_bits() == near.to_bits()
+                        || y.is_nan() && near.is_nan()
+                        || (y64 - expected).abs() <= 2.0 * unit;
+                    assert!(close, "{name}({x:e}) is {y:e}, not {near:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn plain_doubles() {
+        type Block = fn(&[f64; BLOCK], &mut [f64; BLOCK]);
+        let functions: [(&str, Block, Exact); 5] = [
+            ("exp", double::exp::<false>, math::exp),
+            ("log", double::log::<false>, math::log),
+            ("tanh", double::tanh::<false>, math::tanh),
+            ("sin", double::sin::<false>, math::sin),
+            ("cos", double::cos::<false>, math::cos),
+        ];
+        for (name, f, exact) in functions {
+            for block in 0..3000u64 {
+                let from: [f64; BLOCK] = std::array::from_fn(|n| {
+                    let n = block * BLOCK as u64 + n as u64;
+                    if n.is_multiple_of(2) {
+                        f64::from_bits(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+                    } else {
+                        n as f64 * 0.0007 - 60.0
+                    }
+                });
+                let mut to = [0.0; BLOCK];
+                f(&from, &mut to);
+                for (x, y) in from.into_iter().zip(to) {
+                    let expected = exact(x);
+                    let close = y.is_nan() && expected.is_nan()
+                        || y.to_bits().abs_diff(expected.to_bits()) <= 2;
+                    assert!(close, "{name}({x:e}) is {y:e}, not {expected:e}");
+                }
+            }
+        }
+    }
 }

@@ -346,7 +346,7 @@ impl<'k> Function<'_, '_, 'k> {
             let address = self.ops.b.ins().iadd(base, bytes);
             let lane = self.ops.b.ins().load(
                 machine_four(ty).lane_type(),
-                crate::convert::memory(),
+                crate::memory::memory(),
                 address,
                 0,
             );
@@ -374,7 +374,7 @@ impl<'k> Function<'_, '_, 'k> {
             let size = if is_wide(ty) { 8 } else { 4 };
             let bytes = self.ops.b.ins().imul_imm_s(index, size);
             let address = self.ops.b.ins().iadd(lanes.tiles[&reg], bytes);
-            self.ops.b.ins().store(crate::convert::memory(), lane, address, 0);
+            self.ops.b.ins().store(crate::memory::memory(), lane, address, 0);
         }
         Ok(())
     }

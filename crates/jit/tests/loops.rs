@@ -404,3 +404,40 @@ fn counters_beyond_32_bits() {
     let expected: Vec<f64> = (0..9).map(|n| 4_294_967_296.5 + f64::from(n)).collect();
     check(text, &[], &expected);
 }
+
+/// With the threads and matrix products of the run-time library, from several threads at once.
+#[test]
+fn runs_on_the_pool() {
+    let text = r#"kernel "product and sum"
+        input a_0: f32[4096]
+        output c_1: f32[4096]
+        {
+          parallel gemm(64, 64, 64) c_1[0] by 64, 1 = a_0[0] by 64, 1 * a_0[0] by 1, 64
+          parallel(3) for r0 in 0..64 {
+            gemm(1, 64, 64) c_1[r0*64] by 64, 1 += a_0[r0*64] by 64, 1 * a_0[0] by 1, 64
+            vector() for r1 in 0..64 {
+              r2: f32 = load c_1[r0*64 + r1]
+              r3: f32 = add r2, 1.0f32
+              store c_1[r0*64 + r1] = r3
+            }
+          }
+        }"#;
+    let compiled = ein_jit::compile(&ein_ir::loops::parse::parse(text).unwrap()).unwrap();
+    let pool = ein_runtime::Pool::new(3);
+    let interface = pool.interface();
+    let a = ramp(ScalarType::F32, 4096);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let (mut a, mut c) = (a.clone(), Array::zeros(ScalarType::F32, 4096));
+                // SAFETY: both arrays have 4096 elements.
+                assert_eq!(unsafe { compiled.run(&[a.bytes(), c.bytes()], &interface) }, 0);
+                let x = a.floats();
+                for (i, j) in [(0, 0), (5, 17), (63, 63), (40, 2)] {
+                    let sum: f64 = (0..64).map(|k| x[i * 64 + k] * x[j * 64 + k]).sum();
+                    assert_eq!(c.get(i * 64 + j).as_f64(), 2.0 * sum + 1.0);
+                }
+            });
+        }
+    });
+}

@@ -100,6 +100,44 @@ fn tanh_one<const F: bool>(x: f32) -> f32 {
     if magnitude < 0.625 { small } else { large }
 }
 
+/// For |x| <= 0.93: `(erf(x) - x) / x` in `x^2`; beyond: the logarithm of `1 - erf(x)` in `x`.
+const ERF: [f32; 6] =
+    [1.28379166e-1, -3.76125336e-1, 1.12819925e-1, -2.67681349e-2, 4.99119423e-3, -5.96761703e-4];
+const ERFC: [f32; 7] = [
+    -1.28717512e-1,
+    -6.34846687e-1,
+    -1.06777877e-1,
+    2.42546219e-2,
+    -3.88396438e-3,
+    3.83197126e-4,
+    -1.72853470e-5,
+];
+
+#[inline(always)]
+fn erf_one<const F: bool>(x: f32) -> f32 {
+    let magnitude = x.abs();
+    let small = fma::<F>(polynomial::<F, 6>(&ERF, x * x), x, x);
+    // From 4 on it is 1.
+    let bounded = if magnitude > 4.0 { 4.0 } else { magnitude };
+    let log = fma::<F>(polynomial::<F, 7>(&ERFC, bounded), bounded, -bounded);
+    let large = (1.0 - exp_one::<F>(log)).copysign(x);
+    if magnitude <= 0.927_734_4 { small } else { large }
+}
+
+#[inline(always)]
+fn sinh_one<const F: bool>(x: f32) -> f32 {
+    // Beyond 100 it is infinite.
+    let magnitude = f64::from(if x.abs() > 100.0 { 100.0 } else { x.abs() });
+    let t = expm1_64::<F>(magnitude);
+    ((0.5 * (t + t / (t + 1.0))) as f32).copysign(x)
+}
+
+#[inline(always)]
+fn cosh_one<const F: bool>(x: f32) -> f32 {
+    let power = exp64::<F>(f64::from(x));
+    (0.5 * (power + 1.0 / power)) as f32
+}
+
 #[inline(always)]
 fn exp2_one<const F: bool>(x: f32) -> f32 {
     exp64::<F>(f64::from(x) * std::f64::consts::LN_2) as f32
@@ -168,6 +206,9 @@ blocks!(
     exp = exp_one,
     exp2 = exp2_one,
     expm1 = expm1_in_f32,
+    erf = erf_one,
+    sinh = sinh_one,
+    cosh = cosh_one,
     log = log_one,
     log1p = log1p_one,
     log2 = log2_one,

@@ -2,8 +2,8 @@
 
 use super::plan::{Access, Plan};
 use super::{Lanes, as_reg, power};
-use crate::convert::memory;
 use crate::function::Function;
+use crate::memory::memory;
 use crate::ops::{Val, is_half, is_wide, machine_four};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ein_ir::loops::{Addr, Op, Operand, Reg, Stmt};

@@ -1,9 +1,10 @@
 //! What a vector loop does before, in and between its stages.
 
 use super::{as_reg, power};
+use crate::arith::{has_vector_binary, has_vector_unary, is_elementary};
 use crate::convert::has_vector_cast;
-use crate::ops::is_elementary;
-use crate::ops::{has_vector_binary, has_vector_overflow, has_vector_unary, is_half, is_wide};
+use crate::integer::has_vector_overflow;
+use crate::ops::{is_half, is_wide};
 use crate::tiles::TileFn;
 use ein_ir::loops::{Addr, Buf, Captures, For, Kernel, Op, Operand, Reg, Stmt, captures};
 use ein_scalar::{BinaryOp, ScalarType};

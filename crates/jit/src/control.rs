@@ -1,0 +1,177 @@
+//! Branches and loops, but for vector loops.
+
+use crate::Unsupported;
+use crate::function::{Binding, Function};
+use crate::memory::memory;
+use crate::module::{Body, body_signature};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
+use cranelift_module::{Linkage, Module};
+use ein_base::Idx;
+use ein_ir::loops::{Buf, For, ForKind, Operand, Reg, Stmt};
+use ein_runtime::kernel::Interface;
+use ein_scalar::Scalar;
+use std::mem::offset_of;
+
+/// Loops of at most so many statements in all copies are unrolled.
+const UNROLL_LIMIT: usize = 1024;
+
+impl<'k> Function<'_, '_, 'k> {
+    pub(crate) fn branch(
+        &mut self,
+        condition: Operand,
+        then: &'k [Stmt],
+        other: &'k [Stmt],
+    ) -> Result<(), Unsupported> {
+        let condition = self.operand(condition);
+        let [yes, no, end] = [(); 3].map(|()| self.ops.b.create_block());
+        self.ops.b.ins().brif(condition, yes, &[], no, &[]);
+        for (start, block) in [(yes, then), (no, other)] {
+            self.ops.b.switch_to_block(start);
+            self.ops.b.seal_block(start);
+            self.block(block)?;
+            self.ops.b.ins().jump(end, &[]);
+        }
+        self.ops.b.switch_to_block(end);
+        self.ops.b.seal_block(end);
+        Ok(())
+    }
+
+    pub(crate) fn run_loop(&mut self, inner: &'k For) -> Result<(), Unsupported> {
+        match &inner.kind {
+            ForKind::Serial => {
+                let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
+                self.serial(inner, lo, hi)
+            }
+            ForKind::Backward => self.backward(inner),
+            ForKind::Parallel { grain } => self.parallel(inner, *grain),
+            ForKind::Vector { reductions } => self.vector(inner, reductions),
+            ForKind::Unrolled => match (self.known(inner.lo), self.known(inner.hi)) {
+                (Some(lo), Some(hi)) if copies(lo, hi) * size(&inner.body) <= UNROLL_LIMIT => {
+                    for value in lo..hi {
+                        self.regs[inner.var.index()] = Some(Binding::Known(value));
+                        self.block(&inner.body)?;
+                    }
+                    Ok(())
+                }
+                _ => {
+                    let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
+                    self.serial(inner, lo, hi)
+                }
+            },
+        }
+    }
+
+    /// Runs the body upward, tested at its end.
+    pub(crate) fn serial(
+        &mut self,
+        inner: &'k For,
+        lo: Value,
+        hi: Value,
+    ) -> Result<(), Unsupported> {
+        let [body, end] = [(); 2].map(|()| self.ops.b.create_block());
+        let counter = self.ops.b.append_block_param(body, types::I64);
+        let some = self.ops.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
+        self.ops.b.ins().brif(some, body, &[BlockArg::Value(lo)], end, &[]);
+        self.ops.b.switch_to_block(body);
+        self.depth += 1;
+        self.define(inner.var, counter);
+        self.block(&inner.body)?;
+        self.depth -= 1;
+        let next = self.ops.b.ins().iadd_imm_s(counter, 1);
+        let more = self.ops.b.ins().icmp(IntCC::SignedLessThan, next, hi);
+        self.ops.b.ins().brif(more, body, &[BlockArg::Value(next)], end, &[]);
+        self.ops.b.seal_block(body);
+        self.ops.b.switch_to_block(end);
+        self.ops.b.seal_block(end);
+        Ok(())
+    }
+
+    /// Runs the body downward.
+    fn backward(&mut self, inner: &'k For) -> Result<(), Unsupported> {
+        let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
+        let [body, end] = [(); 2].map(|()| self.ops.b.create_block());
+        let above = self.ops.b.append_block_param(body, types::I64);
+        let some = self.ops.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
+        self.ops.b.ins().brif(some, body, &[BlockArg::Value(hi)], end, &[]);
+        self.ops.b.switch_to_block(body);
+        self.depth += 1;
+        let counter = self.ops.b.ins().iadd_imm_s(above, -1);
+        self.define(inner.var, counter);
+        self.block(&inner.body)?;
+        self.depth -= 1;
+        let more = self.ops.b.ins().icmp(IntCC::SignedGreaterThan, counter, lo);
+        self.ops.b.ins().brif(more, body, &[BlockArg::Value(counter)], end, &[]);
+        self.ops.b.seal_block(body);
+        self.ops.b.switch_to_block(end);
+        self.ops.b.seal_block(end);
+        Ok(())
+    }
+
+    /// Hands the body to the interface, with the values it needs in a block on the stack.
+    fn parallel(&mut self, inner: &'k For, grain: i64) -> Result<(), Unsupported> {
+        let uses = inner.captures();
+        let number = self.unit.loops;
+        self.unit.loops += 1;
+        let mut bufs: Vec<Buf> = uses.bufs.into_iter().collect();
+        bufs.retain(|buf| self.unit.owners[buf.index()] != Some(&raw const *inner));
+        let regs: Vec<Reg> = uses.regs.into_iter().collect();
+        let signature = body_signature(self.unit.host);
+        let id = self
+            .unit
+            .module
+            .declare_function(&format!("body{number}"), Linkage::Local, &signature)
+            .map_err(|error| Unsupported::new(format!("{error:?}")))?;
+
+        let interface = self.interface();
+        let mut values = vec![interface];
+        values.extend(regs.iter().map(|reg| self.reg(*reg)));
+        values.extend(bufs.iter().map(|buf| self.pointer(*buf)));
+        let captured = self.room(8 * values.len() as u64)?;
+        for (n, value) in values.into_iter().enumerate() {
+            self.ops.b.ins().store(memory(), value, captured, 8 * n as i32);
+        }
+        let callee = self.unit.module.declare_func_in_func(id, self.ops.b.func);
+        let body = self.ops.b.ins().func_addr(types::I64, callee);
+        let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
+        let grain = self.ops.b.ins().iconst(types::I64, grain);
+        let trapped = self.call_interface(
+            offset_of!(Interface, parallel),
+            Some(types::I32),
+            &[body, captured, lo, hi, grain],
+        );
+        if let Some(trapped) = trapped {
+            let trapped = self.ops.b.ins().icmp_imm_u(IntCC::NotEqual, trapped, 0);
+            self.trap_if(trapped);
+        }
+        self.unit.bodies.push(Body { id, inner, regs, bufs });
+        Ok(())
+    }
+}
+
+fn copies(lo: i64, hi: i64) -> usize {
+    usize::try_from(hi.saturating_sub(lo)).unwrap_or(0)
+}
+
+/// How many statements there are in a block.
+fn size(block: &[Stmt]) -> usize {
+    block
+        .iter()
+        .map(|stmt| match stmt {
+            Stmt::For(inner) => {
+                let copies = match (&inner.kind, inner.lo, inner.hi) {
+                    (
+                        ForKind::Unrolled,
+                        Operand::Const(Scalar::I64(lo)),
+                        Operand::Const(Scalar::I64(hi)),
+                    ) => copies(lo, hi),
+                    _ => 1,
+                };
+                (1 + size(&inner.body)).saturating_mul(copies)
+            }
+            Stmt::If(_, then, other) => 1 + size(then) + size(other),
+            Stmt::Let(..) | Stmt::Var(..) | Stmt::Set(..) | Stmt::Store(..) => 1,
+            Stmt::Gemm(_) | Stmt::Trap(_) => 1,
+        })
+        .fold(0, usize::saturating_add)
+}
