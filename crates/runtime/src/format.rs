@@ -8,6 +8,7 @@
 
 mod atomic;
 mod csv;
+mod float8;
 mod inflate;
 mod npy;
 mod npz;

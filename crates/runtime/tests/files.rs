@@ -73,6 +73,27 @@ fn files_of_other_programs() {
 }
 
 #[test]
+fn floats_of_eight_bits_are_read_as_f32() {
+    let folder = folder("float8");
+    let header = r#"{"w":{"dtype":"F8_E4M3","shape":[2,3],"data_offsets":[0,6]},"e":{"dtype":"F8_E4M3","shape":[0],"data_offsets":[6,6]},"g":{"dtype":"F8_E5M2","shape":[4],"data_offsets":[6,10]}}"#;
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.as_bytes());
+    file.extend([0x38, 0xb8, 0x01, 0x7e, 0x00, 0x3c]);
+    file.extend([0x3c, 0xc0, 0x7c, 0x01]);
+    let path = folder.join("x.safetensors");
+    fs::write(&path, file).unwrap();
+    let w = load(&path, Some("w")).unwrap();
+    assert_eq!((w.ty(), w.shape()), (ScalarType::F32, &[2, 3][..]));
+    assert_eq!(w.to_vec::<f32>().unwrap(), [1.0, -1.0, 0.001953125, 448.0, 0.0, 1.5]);
+    let g = load(&path, Some("g")).unwrap().to_vec::<f32>().unwrap();
+    assert_eq!(g, [1.0, -2.0, f32::INFINITY, 2f32.powi(-16)]);
+    assert_eq!(load(&path, Some("e")).unwrap().shape(), [0]);
+    let small = Memory::new(Some(20));
+    let error = read(&path, Some("w"), &small).unwrap_err();
+    assert_eq!((error.kind, small.used()), (FileErrorKind::TooLarge, 0));
+}
+
+#[test]
 fn what_we_write_reads_back() {
     let folder = folder("round");
     for ty in ScalarType::ALL {
@@ -177,6 +198,7 @@ fn lying_headers_are_refused_without_allocating() {
             6,
         ),
         (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}}"#, 8),
+        (r#"{"a":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,8]}}"#, 8),
         (r#"{"a":7}"#, 0),
         (r"[1]", 0),
     ] {

@@ -7,6 +7,7 @@ use std::path::Path;
 use ein_scalar::ScalarType;
 use serde_json::{Map, Value, json};
 
+use super::float8::Float8;
 use super::{Fault, FileErrorKind, byte_count, choose, open, read_elements, write_elements};
 use crate::{Memory, Tensor};
 
@@ -28,12 +29,15 @@ pub(super) fn read(path: &Path, name: Option<&str>, memory: &Memory) -> Result<T
     let (mut file, length) = open(path)?;
     let (entries, data) = header(&mut file, length)?;
     let (_, entry) = choose(&entries, name)?;
-    let ty = element_type(&entry.dtype).ok_or_else(|| {
+    let stored = Stored::of(&entry.dtype).ok_or_else(|| {
         let detail = format!("elements of type {:?} are not supported", entry.dtype);
         Fault::new(FileErrorKind::UnsupportedType, detail)
     })?;
     file.seek(SeekFrom::Start(data + entry.start))?;
-    read_elements(&mut file, ty, &entry.shape, false, memory)
+    match stored {
+        Stored::Scalar(ty) => read_elements(&mut file, ty, &entry.shape, false, memory),
+        Stored::Float8(float) => float.read(&mut file, &entry.shape, memory),
+    }
 }
 
 /// The names of the arrays.
@@ -93,14 +97,39 @@ fn entry(value: &Value) -> Result<Entry, &'static str> {
         return Err("data_offsets are not two numbers");
     };
     let bytes = end.checked_sub(start).ok_or("it ends before it starts")?;
-    match element_type(&dtype) {
-        Some(ty) if byte_count(ty, &shape) != Some(bytes) => Err("its size does not fit its shape"),
+    match Stored::of(&dtype) {
+        Some(stored) if byte_count(stored.width(), &shape) != Some(bytes) => {
+            Err("its size does not fit its shape")
+        }
         _ => Ok(Entry { dtype, shape, start, end }),
     }
 }
 
-fn element_type(dtype: &str) -> Option<ScalarType> {
-    ScalarType::ALL.into_iter().find(|ty| dtype_of(*ty) == dtype)
+/// How elements are stored.
+#[derive(Clone, Copy, Debug)]
+enum Stored {
+    /// As the language has them.
+    Scalar(ScalarType),
+    /// As floats of eight bits, which are read as `f32`.
+    Float8(Float8),
+}
+
+impl Stored {
+    fn of(dtype: &str) -> Option<Stored> {
+        if let Some(float) = Float8::of(dtype) {
+            return Some(Stored::Float8(float));
+        }
+        let ty = ScalarType::ALL.into_iter().find(|ty| dtype_of(*ty) == dtype);
+        ty.map(Stored::Scalar)
+    }
+
+    /// A type of the same width.
+    fn width(self) -> ScalarType {
+        match self {
+            Stored::Scalar(ty) => ty,
+            Stored::Float8(_) => ScalarType::U8,
+        }
+    }
 }
 
 fn dtype_of(ty: ScalarType) -> String {
