@@ -33,7 +33,7 @@ fn build(text: &str) -> Compiled {
 
 fn time(what: &str, bytes: f64, mut f: impl FnMut()) {
     let mut best = f64::INFINITY;
-    for _ in 0..7 {
+    for _ in 0..25 {
         let start = Instant::now();
         f();
         best = best.min(start.elapsed().as_secs_f64());

@@ -114,8 +114,28 @@ impl Ops<'_> {
                 let answer = answer.expect("a signature with a result gives one");
                 Val::one(self.b.ins().icmp_imm_u(IntCC::NotEqual, answer, 0))
             }
+            BinaryOp::Mul if self.is_four(a) && ty.size_bytes() == 4 => {
+                self.product_overflows(ty, a.first(), b.first())
+            }
             op => self.map2(a, b, |it, a, b| it.overflow(op, ty, a, b)),
         }
+    }
+
+    /// Whether products of four lanes of 32 bits differ from those in 64 bits.
+    fn product_overflows(&mut self, ty: ScalarType, a: Value, b: Value) -> Val {
+        let wrapped = self.b.ins().imul(a, b);
+        let signed = ty.is_signed();
+        let [low, high] = [false, true].map(|high| {
+            let [a, b, wrapped] = [a, b, wrapped].map(|x| match (signed, high) {
+                (true, false) => self.b.ins().swiden_low(x),
+                (true, true) => self.b.ins().swiden_high(x),
+                (false, false) => self.b.ins().uwiden_low(x),
+                (false, true) => self.b.ins().uwiden_high(x),
+            });
+            let exact = self.b.ins().imul(a, b);
+            self.b.ins().icmp(IntCC::NotEqual, exact, wrapped)
+        });
+        Val::pair(low, high)
     }
 
     fn overflow(&mut self, op: BinaryOp, ty: ScalarType, a: Value, b: Value) -> Value {
@@ -184,7 +204,7 @@ impl Ops<'_> {
 pub(crate) fn has_vector_overflow(op: BinaryOp, ty: ScalarType) -> bool {
     match op {
         BinaryOp::Pow => false,
-        BinaryOp::Mul => ty.size_bytes() < 4,
+        BinaryOp::Mul => ty.size_bytes() < 8,
         _ => true,
     }
 }

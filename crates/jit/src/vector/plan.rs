@@ -297,6 +297,7 @@ impl<'k> Plan<'k> {
         }
         let per_stage = self.work.len() / (self.last_stage() + 1);
         let copies = match (per_stage, reductions.is_empty()) {
+            (0..=4, false) => 8,
             (0..=6, _) | (0..=16, false) => 4,
             (0..=20, true) | (0..=40, false) => 2,
             _ => 1,
