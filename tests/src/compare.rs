@@ -55,7 +55,8 @@ enum Failure {
 fn evaluated(text: &str) -> Result<Vec<(String, Json)>, Failure> {
     let mut session = Session::new(Options::default(), FileSources::in_memory());
     let input = Input::Text { name: "generated.ein".into(), text: text.into() };
-    let options = RunOptions { memory_limit: Some(1 << 30), ..RunOptions::default() };
+    let options =
+        RunOptions { memory_limit: Some(1 << 30), report_outputs: true, ..RunOptions::default() };
     let report = session
         .run(&input, &options, Default::default(), &mut |_| {})
         .map_err(|bug| Failure::Internal(format!("{bug}: {}", bug.detail)))?;

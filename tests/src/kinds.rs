@@ -152,12 +152,16 @@ fn fits(session: &Session, name: &str, wish: &Expected, found: &Diagnostic) -> b
 fn golden(path: &Path, section: &Section) -> Result<(), String> {
     let (session, report) = checked(&program_name(section), &section.text, &section.files)?;
     let shown = render(session.files(), &report.diagnostics, Style::Plain);
-    let golden = path.with_file_name(format!("{}.stderr", section.name));
+    compare(&path.with_file_name(format!("{}.stderr", section.name)), &shown)
+}
+
+/// Compares a text with that of a golden file, or writes it there.
+pub fn compare(golden: &Path, shown: &str) -> Result<(), String> {
     if crate::bless() {
-        return std::fs::write(&golden, shown)
+        return std::fs::write(golden, shown)
             .map_err(|error| format!("{}: {error}", golden.display()));
     }
-    let expected = std::fs::read_to_string(&golden).unwrap_or_default();
+    let expected = std::fs::read_to_string(golden).unwrap_or_default();
     if shown == expected {
         return Ok(());
     }

@@ -6,6 +6,9 @@
 //! says what is known of each name, [`operators`] what is changed and why that is a mistake.
 //! Changes that mean the same, or that only rename a layout nobody reads, are not made.
 //!
+//! The programs are those of `mutants/`, which were written for it, and all others of the repository
+//! that declare layouts: examples, library.
+//!
 //! Mutants that a program by its nature lets through stand in `mutants/EXCEPTIONS`, one a line with
 //! the reason.
 
@@ -61,55 +64,74 @@ impl Outcome {
     }
 }
 
-/// The folder of the programs.
+/// The folder of the programs that were written for this.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("mutants")
 }
 
-/// Mutates every program of a folder and checks all mutants.
-pub fn run(folder: &Path) -> Result<Outcome, String> {
+/// The folders of the other programs, in the repository.
+const OTHERS: [&str; 3] = ["examples", "library", "tests/library"];
+
+/// The programs that were written for this, by name.
+pub fn written() -> Result<Vec<(String, String)>, String> {
+    let folder = folder();
+    programs(&folder, &folder)
+}
+
+/// The other programs of the repository, by their path in it.
+pub fn others() -> Result<Vec<(String, String)>, String> {
+    let root = crate::repository();
+    let mut found = Vec::new();
+    for folder in OTHERS {
+        found.extend(programs(&root, &root.join(folder))?);
+    }
+    Ok(found)
+}
+
+/// Mutates every program and checks all mutants.
+pub fn run(programs: Vec<(String, String)>) -> Result<Outcome, String> {
     let mut outcome = Outcome::default();
-    for (name, text) in programs(folder)? {
-        let (session, report) = kinds::checked(&name, &text, &[])?;
+    for (name, text) in &programs {
+        let beside: Vec<(String, String)> =
+            programs.iter().filter(|(other, _)| other != name).cloned().collect();
+        let (session, report) = kinds::checked(name, text, &beside)?;
         if !report.diagnostics.is_empty() {
             let shown = session.render(&report.diagnostics, ein_driver::render::Style::Plain);
             outcome.broken.push(format!("{name} does not check clean:\n{shown}"));
             continue;
         }
-        for mutant in operators::mutants(&text) {
+        for mutant in operators::mutants(text) {
             match outcome.made.iter_mut().find(|(operator, _)| *operator == mutant.operator) {
                 Some((_, count)) => *count += 1,
                 None => outcome.made.push((mutant.operator, 1)),
             }
-            let (session, report) = match kinds::checked(&name, &mutant.text, &[]) {
+            let (session, report) = match kinds::checked(name, &mutant.text, &beside) {
                 Ok(checked) => checked,
                 Err(bug) => {
-                    outcome.survivors.push((mutant.id(&name), bug));
+                    outcome.survivors.push((mutant.id(name), bug));
                     continue;
                 }
             };
             if !report.diagnostics.iter().any(|it| rejects(&session, &mutant, it)) {
                 let shown = session.render(&report.diagnostics, ein_driver::render::Style::Plain);
-                outcome.survivors.push((mutant.id(&name), shown));
+                outcome.survivors.push((mutant.id(name), shown));
             }
         }
     }
     Ok(outcome)
 }
 
-/// The programs of a folder, by name.
-fn programs(folder: &Path) -> Result<Vec<(String, String)>, String> {
+/// The programs of a folder and of those in it, by their path from `root`.
+fn programs(root: &Path, folder: &Path) -> Result<Vec<(String, String)>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|it| it == "ein") {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            found.push((name, std::fs::read_to_string(&path).map_err(failed)?));
-        }
-    }
-    found.sort();
-    Ok(found)
+    let mut files = Vec::new();
+    crate::collect(folder, &mut files).map_err(failed)?;
+    files.sort();
+    let read = files.into_iter().map(|path| {
+        let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        Ok((name, std::fs::read_to_string(&path).map_err(failed)?))
+    });
+    read.collect()
 }
 
 /// Whether a diagnostic is an error at the right place that speaks of what was changed.

@@ -51,7 +51,12 @@ fn program(path: &Path) -> Result<(), String> {
 fn outputs(input: &Input) -> Result<Vec<(String, Json)>, String> {
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     let report = session
-        .run(input, &RunOptions::default(), Default::default(), &mut |_| {})
+        .run(
+            input,
+            &RunOptions { report_outputs: true, ..RunOptions::default() },
+            Default::default(),
+            &mut |_| {},
+        )
         .map_err(|bug| format!("{bug}: {}", bug.detail))?;
     let mut diagnostics = report.checked.diagnostics;
     diagnostics.extend(report.failure);
