@@ -151,6 +151,9 @@ pub struct DumpArgs {
     pub what: DumpKind,
     /// The program; `-` is standard input.
     pub file: PathBuf,
+    /// Regard only these bindings as outputs.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub observe: Option<Vec<String>>,
 }
 
 /// What can be shown of a program.
@@ -160,6 +163,12 @@ pub enum DumpKind {
     Ast,
     /// The checked program: tensor IR.
     Ir,
+    /// What runs together and how: loop IR.
+    Plan,
+    /// How each binding is stored, and why.
+    Storage,
+    /// The C that the engine `native` builds.
+    C,
 }
 
 /// The arguments with `run` put in where a program stands in the place of a command:

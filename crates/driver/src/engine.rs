@@ -4,6 +4,7 @@
 //! becomes a kernel for exactly these shapes, compiled once and kept. Everything else, and whatever
 //! traps, is left to the evaluator.
 
+pub(crate) mod plan;
 mod region;
 
 use crate::run::{Engine, RunOptions};
@@ -44,10 +45,6 @@ pub(crate) struct Kernels<'p> {
     evaluating_until: usize,
     /// How long compiling took.
     pub(crate) compile_time: Duration,
-    /// What was lowered, for people.
-    pub(crate) plan: Vec<String>,
-    /// What was declined and why.
-    pub(crate) reasons: Vec<String>,
     /// A failure of the engine itself: a compiler that does not compile.
     pub(crate) failure: Option<String>,
 }
@@ -104,8 +101,6 @@ impl<'p> Kernels<'p> {
             declined: FxHashMap::default(),
             evaluating_until: 0,
             compile_time: Duration::ZERO,
-            plan: Vec::new(),
-            reasons: Vec::new(),
             failure: None,
         })
     }
@@ -156,11 +151,6 @@ impl<'p> Kernels<'p> {
                 Use::Output(_) | Use::Scratch | Use::Local => None,
             })
             .collect();
-        self.plan.push(format!(
-            "{}\n{}",
-            lowered.notes.iter().map(|note| format!("# {note}\n")).collect::<String>().trim_end(),
-            ein_ir::loops::print::print(&lowered.kernel)
-        ));
         let code = self.compile(&lowered)?;
         let list = self.compiled.entry(key).or_default();
         list.push(Compiled { inputs, assumed, count, lowered, code });
@@ -191,10 +181,8 @@ impl<'p> Kernels<'p> {
         }
         match ein_jit::compile(&lowered.kernel) {
             Ok(code) => Some(Code::Jit(code)),
-            Err(error) => {
-                self.reasons.push(error.to_string());
-                None
-            }
+            // What this engine cannot do the evaluator does.
+            Err(_) => None,
         }
     }
 
@@ -240,9 +228,8 @@ impl<'p> Kernels<'p> {
     }
 
     /// Notes that code at this address was declined.
-    fn decline(&mut self, key: usize, why: String) {
+    fn decline(&mut self, key: usize) {
         *self.declined.entry(key).or_default() += 1;
-        self.reasons.push(why);
     }
 
     fn is_declined(&self, key: usize) -> bool {
@@ -379,9 +366,9 @@ impl Kernels<'_> {
             let wants = |var| wanted.contains(&var);
             match flatten::statements(program, run, &known, &wants, self.wrapping) {
                 Ok(flat) => return self.add(key, count, flat, env),
-                Err((at, declined)) => {
+                Err((at, _)) => {
                     if at == 0 || !region::has_work(program, &stmts[..at]) {
-                        self.decline(key, declined.why);
+                        self.decline(key);
                         return None;
                     }
                     count = at;
@@ -396,8 +383,8 @@ impl Kernels<'_> {
         let flat = flatten::expression(self.program, e, var, &Known(env), self.wrapping);
         match flat {
             Ok(flat) => self.add(key, 1, flat, env),
-            Err(declined) => {
-                self.decline(key, declined.why);
+            Err(_) => {
+                self.decline(key);
                 None
             }
         }

@@ -23,6 +23,7 @@ mod run;
 mod sources;
 
 pub use bench::BenchReport;
+pub use engine::plan::Show;
 pub use ein_base::{Code, Diagnostic, Severity, SourceError, SourceMap, Stage};
 pub use execute::{RunReport, TestResult};
 pub use facts::FileFacts;

@@ -4,6 +4,7 @@
 //! * A recurrence of which only the last steps are read keeps a `ring` of
 //!   `max(lookback + 1, tail)` steps: `lookback` is its deepest self-read along the recurrence
 //!   axis, `tail` the deepest later read from the end.
+//! * A cheap definition that is only read element by element is `fused` into its readers.
 //! * Everything else is stored `full`.
 //!
 //! Needs: a checked program with its outputs chosen. Limit: one axis of a recurrence is a ring.
@@ -11,7 +12,7 @@
 use ein_base::Symbol;
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::symbolic::to_size;
-use ein_ir::tensor::walk::{each_child, each_in_stmt};
+use ein_ir::tensor::walk::{any, each_child, each_in_stmt};
 use ein_ir::tensor::{
     AtomDef, Binder, ClauseSlot, Expr, ExprKind, Program, StmtKind, Tensor, VarId,
 };
@@ -37,6 +38,8 @@ pub enum Kind {
     Full,
     /// The last steps of a recurrence.
     Ring(u32),
+    /// Nothing: computed where it is read.
+    Fused,
     /// A part, or another name, of what is stored elsewhere.
     View,
 }
@@ -48,6 +51,7 @@ impl Kind {
             Kind::Scalar => "scalar",
             Kind::Full => "full",
             Kind::Ring(_) => "ring",
+            Kind::Fused => "fused",
             Kind::View => "view",
         }
     }
@@ -112,6 +116,9 @@ impl Planner<'_> {
         }
         match &*value.kind {
             ExprKind::Tensor(tensor) if tensor.self_var.is_some() => self.recurrence(var, tensor),
+            ExprKind::Tensor(tensor) if self.is_fused(var, tensor) => {
+                (Kind::Fused, "computed where it is read, at the same points".into())
+            }
             ExprKind::Var(_) => (Kind::View, "another name for a value".into()),
             ExprKind::Slice { base, .. }
             | ExprKind::Permute { base, .. }
@@ -122,6 +129,35 @@ impl Planner<'_> {
             }
             _ => (Kind::Full, "every element is kept".into()),
         }
+    }
+
+    /// Whether a definition is only read element by element, and costs less than its traffic.
+    fn is_fused(&self, var: VarId, tensor: &Tensor) -> bool {
+        let [clause] = tensor.clauses.as_slice() else { return false };
+        let plain = clause.items.is_empty() && tensor.inner_rank == 0;
+        let cheap = !any(&clause.value, &mut |e| match &*e.kind {
+            ExprKind::Reduce(_) | ExprKind::Tensor(_) | ExprKind::Call { .. } => true,
+            ExprKind::CallValue { .. } | ExprKind::Host(..) | ExprKind::Scatter(_) => true,
+            _ => false,
+        });
+        plain && cheap && !self.program.outputs.contains(&var) && self.read_by_element(var)
+    }
+
+    /// Whether all that is read of a variable are elements.
+    fn read_by_element(&self, var: VarId) -> bool {
+        let mut whole = false;
+        for stmt in &self.program.top {
+            match &stmt.kind {
+                StmtKind::Let(_, e) | StmtKind::Destructure(_, e) | StmtKind::Expr(e) => {
+                    whole |= reads_whole(e, var);
+                }
+                StmtKind::Require(_) => {}
+            }
+        }
+        let in_functions = self.program.funcs.iter().any(|func| {
+            any(&func.body, &mut |e| is_var(e, var))
+        });
+        !whole && !in_functions
     }
 
     fn recurrence(&mut self, var: VarId, tensor: &Tensor) -> (Kind, String) {
@@ -277,6 +313,22 @@ impl Planner<'_> {
         }
         None
     }
+}
+
+/// Whether an array is read other than element by element.
+fn reads_whole(e: &Expr, var: VarId) -> bool {
+    if is_var(e, var) {
+        return true;
+    }
+    if let ExprKind::Index { base, indices } = &*e.kind
+        && is_var(base, var)
+        && indices.len() == base.ty.rank()
+    {
+        return indices.iter().any(|index| reads_whole(&index.value, var));
+    }
+    let mut found = false;
+    each_child(e, &mut |child| found = found || reads_whole(child, var));
+    found
 }
 
 fn is_var(e: &Expr, var: VarId) -> bool {

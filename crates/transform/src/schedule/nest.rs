@@ -337,13 +337,8 @@ impl Emit {
             ReduceOp::Max => (self.points.nodes[node].ty, BinaryOp::Max),
             ReduceOp::Min => (self.points.nodes[node].ty, BinaryOp::Min),
             _ => {
-                let trips: f64 = reduction
-                    .binders
-                    .iter()
-                    .map(|(_, lo, hi)| self.points.trip_count(*lo, *hi))
-                    .product();
                 let ty = self.points.nodes[node].ty;
-                let long = ty == ScalarType::F32 && trips > 4096.0;
+                let long = self.long_sum(&reduction, ty);
                 (if long { ScalarType::F64 } else { ty }, BinaryOp::Add)
             }
         };

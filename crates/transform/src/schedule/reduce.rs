@@ -1,7 +1,7 @@
 //! Reductions as loops with accumulators.
 //!
 //! Reductions over the same indices that are needed at the same place share one loop nest. Long
-//! sums of `f32` are kept in blocks whose totals are added as `f64`. A reduction outside all loops
+//! sums of `f32` are added as `f64`. A reduction outside all loops
 //! with enough work is cut into a fixed number of parts that threads share, so the result does not
 //! depend on how many there are.
 
@@ -13,8 +13,11 @@ use ein_ir::loops::{Addr, BufferKind, ForKind, Op, Operand, Reg, Stmt};
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
-/// So many terms of a sum of `f32` are added in `f32`.
-const BLOCK: i64 = 2048;
+/// So many terms of a sum of `f32` are added in `f32`; more in `f64`.
+const LONG_SUM: i64 = 1024;
+
+/// The same for products of two arrays, as a matrix product would add them.
+const LONG_DOT: i64 = 16384;
 
 /// Parts of a reduction that threads share.
 const PARTS: i64 = 64;
@@ -145,9 +148,15 @@ impl Emit {
     }
 
     /// Whether a sum is too long for its own type.
-    fn long_sum(&self, reduction: &Reduction, ty: ScalarType) -> bool {
+    pub(crate) fn long_sum(&self, reduction: &Reduction, ty: ScalarType) -> bool {
         let sums = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Mean);
-        sums && ty == ScalarType::F32 && self.point_count(reduction).is_none_or(|n| n > 2 * BLOCK)
+        let loaded = |node| matches!(self.points.nodes[node].kind, Kind::Load(..));
+        let is_dot = match self.points.nodes[reduction.body].kind {
+            Kind::Binary(BinaryOp::Mul, a, b) => loaded(a) && loaded(b) && a != b,
+            _ => false,
+        };
+        let limit = if is_dot { LONG_DOT } else { LONG_SUM };
+        sums && ty == ScalarType::F32 && self.point_count(reduction).is_none_or(|n| n > limit)
     }
 
     /// The order of the loops: the index along which memory is contiguous last.
@@ -181,52 +190,11 @@ impl Emit {
             self.open(*ix, lo, hi, ForKind::Serial);
         }
         let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-        if accs.iter().any(|acc| self.long_sum(&acc.reduction, acc.body_ty)) {
-            self.accumulate_blocks(accs, *ix, lo, hi);
-        } else {
-            let targets: Vec<Reg> = accs.iter().map(|acc| acc.var).collect();
-            self.innermost(accs, &targets, *ix, lo, hi);
-        }
+        self.innermost(accs, *ix, lo, hi);
         outer.iter().for_each(|_| self.close());
     }
 
-    /// The innermost loop in blocks, whose totals are added to the accumulators.
-    fn accumulate_blocks(&mut self, accs: &[Acc], ix: Ix, lo: Operand, hi: Operand) {
-        let i64 = ScalarType::I64;
-        let int = |value: i64| Operand::Const(Scalar::I64(value));
-        let length = self.let_here(i64, Op::Binary(BinaryOp::Sub, hi, lo));
-        let up = self.let_here(i64, Op::Binary(BinaryOp::Add, length, int(BLOCK - 1)));
-        let blocks = self.let_here(i64, Op::Binary(BinaryOp::Div, up, int(BLOCK)));
-        let block = self.points.fresh(Symbol::intern("block"), (0, i128::from(i32::MAX)));
-        let at = self.open(block, int(0), blocks, ForKind::Serial);
-        let skip = self.let_here(i64, Op::Binary(BinaryOp::Mul, Operand::Reg(at), int(BLOCK)));
-        let first = self.let_here(i64, Op::Binary(BinaryOp::Add, lo, skip));
-        let end = self.let_here(i64, Op::Binary(BinaryOp::Add, first, int(BLOCK)));
-        let end = self.let_here(i64, Op::Binary(BinaryOp::Min, end, hi));
-        let mut targets = Vec::new();
-        for acc in accs {
-            let wide = self.long_sum(&acc.reduction, acc.body_ty);
-            targets.push(if wide {
-                let part = self.reg(ScalarType::F32);
-                self.push(Stmt::Var(part, Operand::Const(Scalar::F32(0.0))));
-                part
-            } else {
-                acc.var
-            });
-        }
-        self.innermost(accs, &targets, ix, first, end);
-        for (acc, part) in accs.iter().zip(targets) {
-            if part != acc.var {
-                let part = self.let_here(ScalarType::F64, Op::Cast(Operand::Reg(part)));
-                let sum = Op::Binary(BinaryOp::Add, Operand::Reg(acc.var), part);
-                let sum = self.let_here(ScalarType::F64, sum);
-                self.push(Stmt::Set(acc.var, sum));
-            }
-        }
-        self.close();
-    }
-
-    fn innermost(&mut self, accs: &[Acc], targets: &[Reg], ix: Ix, lo: Operand, hi: Operand) {
+    fn innermost(&mut self, accs: &[Acc], ix: Ix, lo: Operand, hi: Operand) {
         let nested = accs.iter().any(|acc| {
             let roots: Vec<Node> =
                 [acc.reduction.body].into_iter().chain(acc.reduction.guard).collect();
@@ -237,20 +205,19 @@ impl Emit {
         });
         let plain = accs.iter().all(|acc| acc.extra.is_none() && !acc.body_ty.is_int());
         let kind = if plain && !nested {
-            let reductions =
-                accs.iter().zip(targets).map(|(acc, target)| (*target, acc.op())).collect();
-            ForKind::Vector { reductions }
+            ForKind::Vector { reductions: accs.iter().map(|acc| (acc.var, acc.op())).collect() }
         } else {
             ForKind::Serial
         };
         self.open(ix, lo, hi, kind);
-        for (acc, target) in accs.iter().zip(targets) {
-            self.accumulate_one(acc, *target, ix);
+        for acc in accs {
+            self.accumulate_one(acc, ix);
         }
         self.close();
     }
 
-    fn accumulate_one(&mut self, acc: &Acc, target: Reg, ix: Ix) {
+    fn accumulate_one(&mut self, acc: &Acc, ix: Ix) {
+        let target = acc.var;
         let guard = acc.reduction.guard.map(|guard| self.value(guard));
         if acc.addresses() {
             return self.better(acc, ix, guard);
@@ -456,13 +423,7 @@ impl Emit {
         let binders = accs[0].reduction.binders.clone();
         let ((ix, ..), inner) = (binders[0], &binders[1..]);
         if inner.is_empty() {
-            if accs.iter().any(|acc| self.long_sum(&acc.reduction, acc.body_ty)) {
-                self.accumulate_blocks(accs, ix, first, end);
-            } else {
-                let targets: Vec<Reg> = accs.iter().map(|acc| acc.var).collect();
-                self.innermost(accs, &targets, ix, first, end);
-            }
-            return;
+            return self.innermost(accs, ix, first, end);
         }
         self.open(ix, first, end, ForKind::Serial);
         self.accumulate(accs, inner);

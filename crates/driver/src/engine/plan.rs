@@ -1,0 +1,140 @@
+//! What a program would become: its regions, their loops, or their C, without running it.
+
+use super::region;
+use crate::{CheckReport, Input, InternalError, Session, guarded};
+use ein_ir::tensor::{Program, Type, VarId};
+use ein_scalar::Scalar;
+use ein_transform::flatten::{self, Given, World};
+use ein_transform::schedule::{self, Lowered};
+use rustc_hash::FxHashSet;
+
+/// What to show of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// Which definitions run together and how, with the loops.
+    Plan,
+    /// The C that the optimising engine builds.
+    C,
+}
+
+/// Values as far as their types tell: arrays of known shape in row-major order, scalars as zero.
+struct Declared<'a>(&'a Program);
+
+impl World for Declared<'_> {
+    fn given(&self, var: VarId) -> Given {
+        let ty = &self.0.vars[var].ty;
+        let Some(elem) = ty.scalar() else { return Given::Other };
+        if let Type::Scalar(_) = ty {
+            return Given::Scalar(Scalar::zero(elem));
+        }
+        let shape: Option<Vec<i64>> =
+            ty.axes().iter().map(|axis| axis.size.as_constant()).collect();
+        match shape {
+            Some(shape) if ty.is_array() => {
+                let mut strides = vec![1; shape.len()];
+                for axis in (1..shape.len()).rev() {
+                    strides[axis - 1] = strides[axis] * shape[axis];
+                }
+                Given::Array { ty: elem, shape, strides }
+            }
+            _ => Given::Other,
+        }
+    }
+}
+
+impl Session {
+    /// The plan of a program as text; none if it is rejected.
+    pub fn dump_plan(
+        &mut self,
+        input: &Input,
+        observe: Option<&[String]>,
+        show: Show,
+    ) -> Result<(String, CheckReport), InternalError> {
+        guarded(|| {
+            let mut report = CheckReport::default();
+            let compiled = self.compile(input, &FxHashSet::default(), &mut report.diagnostics)?;
+            let Some(mut compiled) = compiled.filter(|_| !report.has_errors()) else {
+                return Ok((String::new(), report));
+            };
+            keep_outputs(&mut compiled.program, observe);
+            Ok((self.plan_text(&compiled.program, show), report))
+        })
+        .flatten()
+    }
+
+    /// How each binding of a program is stored, as text; none if it is rejected.
+    pub fn dump_storage(
+        &mut self,
+        input: &Input,
+        observe: Option<&[String]>,
+    ) -> Result<(String, CheckReport), InternalError> {
+        guarded(|| {
+            let mut report = CheckReport::default();
+            let compiled = self.compile(input, &FxHashSet::default(), &mut report.diagnostics)?;
+            let Some(mut compiled) = compiled.filter(|_| !report.has_errors()) else {
+                return Ok((String::new(), report));
+            };
+            keep_outputs(&mut compiled.program, observe);
+            let plan = ein_transform::storage::plan(&compiled.program);
+            let line = |storage: &ein_transform::storage::Storage| {
+                let kind = match storage.kind {
+                    ein_transform::storage::Kind::Ring(steps) => format!("ring of {steps}"),
+                    kind => kind.as_str().to_owned(),
+                };
+                format!("{}: {kind}: {}\n", storage.name, storage.why)
+            };
+            Ok((plan.iter().map(line).collect(), report))
+        })
+        .flatten()
+    }
+
+    fn plan_text(&self, program: &Program, show: Show) -> String {
+        let mut text = String::new();
+        let mut rest = program.top.as_slice();
+        while !rest.is_empty() {
+            let mut count = region::eligible(program, rest);
+            let mut lowered = None;
+            while count > 0 && lowered.is_none() {
+                let wanted = region::needed_after(program, &rest[..count]);
+                let wants = |var| wanted.contains(&var);
+                let world = Declared(program);
+                match flatten::statements(program, &rest[..count], &world, &wants, false) {
+                    Ok(flat) => lowered = Some(schedule::lower(flat)),
+                    Err((at, declined)) => {
+                        text.push_str(&format!("# host: {}\n", declined.why));
+                        count = at;
+                    }
+                }
+            }
+            match lowered {
+                Some(lowered) => {
+                    text.push_str(&region_text(&lowered, show));
+                    rest = &rest[count..];
+                }
+                None => rest = &rest[1..],
+            }
+        }
+        text
+    }
+}
+
+fn keep_outputs(program: &mut Program, observe: Option<&[String]>) {
+    if let Some(names) = observe {
+        let vars = &program.vars;
+        program.outputs.retain(|var| names.iter().any(|name| vars[*var].name.as_str() == name));
+    }
+}
+
+/// A lowered region as text.
+fn region_text(lowered: &Lowered, show: Show) -> String {
+    let mut text = String::new();
+    for note in &lowered.notes {
+        text.push_str(&format!("# {note}\n"));
+    }
+    match show {
+        Show::Plan => text.push_str(&ein_ir::loops::print::print(&lowered.kernel)),
+        Show::C => text = ein_emit_c::source(&lowered.kernel, "kernel"),
+    }
+    text.push('\n');
+    text
+}
