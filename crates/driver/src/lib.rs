@@ -23,8 +23,8 @@ mod run;
 mod sources;
 
 pub use bench::BenchReport;
-pub use engine::plan::Show;
 pub use ein_base::{Code, Diagnostic, Severity, SourceError, SourceMap, Stage};
+pub use engine::plan::Show;
 pub use execute::{RunReport, TestResult};
 pub use facts::FileFacts;
 pub use fmt::{Formatted, format_file, format_text, program_files};
@@ -159,7 +159,7 @@ impl Session {
         let rejected = |found: &[Diagnostic]| found[before..].iter().any(Diagnostic::is_error);
         if !rejected(diagnostics) {
             verified(&checked.program, tensor::verify::verify)?;
-            diagnostics.extend(ein_transform::autodiff::run(&mut checked.program));
+            diagnostics.extend(ein_transform::autodiff::run(&mut checked.program).diagnostics);
         }
         if !rejected(diagnostics) {
             verified(&checked.program, tensor::verify::verify_differentiated)?;

@@ -43,7 +43,7 @@ fn compiled(path: &Path) -> Option<Program> {
 fn problems(mut program: Program) -> Vec<String> {
     let mut found = broken_rules(verify(&program), "checked");
     found.extend(not_read_back(&program));
-    if !ein_transform::autodiff::run(&mut program).iter().any(Diagnostic::is_error) {
+    if !ein_transform::autodiff::run(&mut program).diagnostics.iter().any(Diagnostic::is_error) {
         found.extend(broken_rules(verify_differentiated(&program), "differentiated"));
         found.extend(not_read_back(&program));
     }

@@ -394,6 +394,18 @@ pub enum Derivative {
     },
     /// `@x`
     Tangent(Expr),
+    /// `jvp(y, x, dx)` or `vjp(y, x, dy)`: the derivative times a direction, without the derivative.
+    Product {
+        /// What is differentiated.
+        target: Expr,
+        /// With respect to what.
+        parameter: Expr,
+        /// In the shape of the parameter if `forward`, of the target if not.
+        direction: Expr,
+        /// Whether the parameter moves along the direction; otherwise it flows back from the
+        /// target.
+        forward: bool,
+    },
 }
 
 /// An index of a read.

@@ -15,6 +15,7 @@
 //! Limit: one mode. A row costs as many columns as the parameter has elements.
 
 use ein_base::{Code, Diagnostic, Span, Symbol};
+use ein_ir::size;
 use ein_ir::tensor::walk::each_child_mut;
 use ein_ir::tensor::{
     Binder, Bounds, ClauseSlot, Derivative, Expr, ExprKind, FuncId, HostOp, IndexArg, Item, Place,
@@ -22,17 +23,56 @@ use ein_ir::tensor::{
 };
 use ein_scalar::{BinaryOp, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
 
 mod call;
+mod columns;
 mod host;
+mod lazy;
+mod modes;
 mod pattern;
 mod reduce;
+mod rename;
+mod reverse;
 mod scalar;
 mod tangent;
 mod tensor;
 
+/// What came of the requests of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// What is wrong with them.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How each was computed, in the order in which they were decided.
+    pub decisions: Vec<Decision>,
+}
+
+/// How a request is computed.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The target and the parameter.
+    pub request: (Symbol, Symbol),
+    /// The way.
+    pub mode: Mode,
+    /// Why not by adjoints, where that was tried first.
+    pub why: Option<&'static str>,
+}
+
+/// The ways to compute a derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// One reverse sweep, shared by the requests on one target.
+    Adjoints,
+    /// One reverse sweep for each element of the target.
+    Rows,
+    /// One tangent for each element of the parameter.
+    Columns,
+    /// A product with a direction.
+    Product,
+}
+
 /// Replaces all derivative requests of a program.
-pub fn run(program: &mut Program) -> Vec<Diagnostic> {
+pub fn run(program: &mut Program) -> Outcome {
     let mut pass = Pass {
         program,
         diagnostics: Vec::new(),
@@ -40,13 +80,17 @@ pub fn run(program: &mut Program) -> Vec<Diagnostic> {
         tangents: FxHashMap::default(),
         frame: Frame::Top,
         scope: Vec::new(),
+        atoms: FxHashMap::default(),
+        atoms_seen: 0,
+        adjoints: FxHashMap::default(),
+        decisions: Vec::new(),
     };
     let funcs: Vec<FuncId> = pass.program.funcs.ids().collect();
     for func in funcs {
         pass.clean_function(func);
     }
     pass.clean_top();
-    pass.diagnostics
+    Outcome { diagnostics: pass.diagnostics, decisions: pass.decisions }
 }
 
 /// The function whose slots new variables take.
@@ -54,6 +98,15 @@ pub fn run(program: &mut Program) -> Vec<Diagnostic> {
 enum Frame {
     Top,
     Func(FuncId),
+}
+
+/// A binding in scope.
+#[derive(Clone, Debug)]
+struct Bound {
+    var: VarId,
+    value: Rc<Expr>,
+    /// What it reads, in the functions that it calls as well.
+    reads: Rc<FxHashSet<VarId>>,
 }
 
 /// The state of the pass.
@@ -66,7 +119,13 @@ struct Pass<'p> {
     tangents: FxHashMap<call::Key, FuncId>,
     frame: Frame,
     /// What is bound on the way to here, in order.
-    scope: Vec<(VarId, Expr)>,
+    scope: Vec<Bound>,
+    /// The symbolic integers of variables, as far as looked at.
+    atoms: FxHashMap<VarId, size::Atom>,
+    atoms_seen: usize,
+    /// Adjoints that are at hand: of this target, by this parameter.
+    adjoints: FxHashMap<(VarId, VarId), Expr>,
+    decisions: Vec<Decision>,
 }
 
 impl Pass<'_> {
@@ -89,9 +148,8 @@ impl Pass<'_> {
 
     fn clean_top(&mut self) {
         let mut top = std::mem::take(&mut self.program.top);
-        for stmt in &mut top {
-            self.clean_stmt(stmt);
-        }
+        self.take_parts(&mut top, None);
+        self.clean_stmts(&mut top);
         self.program.top = top;
     }
 
@@ -99,7 +157,7 @@ impl Pass<'_> {
         match &mut stmt.kind {
             StmtKind::Let(var, value) => {
                 self.clean_expr(value);
-                self.scope.push((*var, value.clone()));
+                self.enter_scope(*var, value);
             }
             StmtKind::Destructure(pattern, value) => {
                 self.clean_expr(value);
@@ -114,8 +172,12 @@ impl Pass<'_> {
         let depth = self.scope.len();
         match &mut *e.kind {
             ExprKind::Block { stmts, value } => {
-                stmts.iter_mut().for_each(|stmt| self.clean_stmt(stmt));
+                let known = self.adjoints.clone();
+                self.take_parts(stmts, Some(&mut *value));
+                self.clean_stmts(stmts);
+                self.prepare_value(stmts, value);
                 self.clean_expr(value);
+                self.adjoints = known;
             }
             ExprKind::Tensor(tensor) => {
                 for clause in &mut tensor.clauses {
@@ -143,7 +205,7 @@ impl Pass<'_> {
             match item {
                 Item::Let(var, value) => {
                     self.clean_expr(value);
-                    self.scope.push((*var, value.clone()));
+                    self.enter_scope(*var, value);
                 }
                 Item::Guard(cond) => self.clean_expr(cond),
             }
@@ -158,82 +220,10 @@ impl Pass<'_> {
                 self.quotient(target, parameter, ty, span)
             }
             Derivative::Tangent(inner) => self.constant_like(inner, 1.0, span),
+            Derivative::Product { target, parameter, direction, forward } => {
+                self.product(target, parameter, direction, *forward, ty, span)
+            }
         }
-    }
-
-    /// `@y / @x`, entries included.
-    fn quotient(&mut self, target: &Expr, parameter: &Expr, ty: Type, span: Span) -> Expr {
-        let (Some((y, y_at)), Some((x, x_at))) = (named(target), named(parameter)) else {
-            return self.refuse(span, "only named values have derivatives");
-        };
-        let x_axes = self.program.vars[x].ty.axes().to_vec();
-        // The positions of the parameter: those that are fixed, then one loop for each other axis.
-        let mut slots = Vec::new();
-        let mut position = Vec::new();
-        let mut stmts = Vec::new();
-        for index in x_at {
-            let var = self.local("$p", Type::I32, span);
-            stmts.push(let_stmt(var, index.value.clone()));
-            position.push(var);
-        }
-        for axis in &x_axes[x_at.len()..] {
-            let var = self.local("$p", Type::I32, span);
-            let binder =
-                Binder { var, lo: Expr::int(0, span), hi: Expr::size(axis.size.clone(), span) };
-            slots.push(ClauseSlot::Loop(binder));
-            position.push(var);
-        }
-        let loops = slots.len();
-        let mut tangents = tangent::Tangents::default();
-        let seed = self.seed(x, &position, span);
-        let seed_var = self.local("$t", seed.ty.clone(), span);
-        stmts.push(let_stmt(seed_var, seed));
-        tangents.set(x, seed_var);
-        let reached = if y == x { true } else { self.sweep(x, y, &mut tangents, &mut stmts) };
-        if !reached {
-            self.independent(y, x, span);
-        }
-        let y_ty = self.program.vars[y].ty.clone();
-        let value = match tangents.get(y) {
-            Some(var) => self.var(var, span),
-            None => self.zeros_of_var(y, span),
-        };
-        let value = if y_at.is_empty() {
-            value
-        } else {
-            let rest = y_ty.axes().get(y_at.len()..).unwrap_or(&[]).to_vec();
-            let ty = Type::array(y_ty.elem().clone(), rest);
-            let indices = y_at.to_vec();
-            Expr::new(ExprKind::Index { base: value, indices }, ty, span)
-        };
-        let inner = value.ty.clone();
-        let body = Expr::new(ExprKind::Block { stmts, value }, inner.clone(), span);
-        if loops == 0 {
-            return Expr { ty, ..body };
-        }
-        // The loops over the parameter come first in the definition, last in the result.
-        let y_rank = inner.rank();
-        let shape = x_axes[x_at.len()..].iter().map(|axis| Some(axis.size.clone())).collect();
-        let clause =
-            ein_ir::tensor::Clause { slots, items: Vec::new(), value: body, otherwise: None, span };
-        let tensor = Tensor {
-            name: None,
-            self_var: None,
-            shape,
-            inner_rank: y_rank,
-            clauses: vec![clause],
-            recurrence: None,
-            requires: Vec::new(),
-        };
-        let mut axes = x_axes[x_at.len()..].to_vec();
-        axes.extend(inner.axes().iter().cloned());
-        let columns =
-            Expr::new(ExprKind::Tensor(tensor), Type::array(inner.elem().clone(), axes), span);
-        if y_rank == 0 {
-            return Expr { ty, ..columns };
-        }
-        let order: Vec<usize> = (loops..loops + y_rank).chain(0..loops).collect();
-        Expr::new(ExprKind::Permute { base: columns, order }, ty, span)
     }
 
     /// Tangents of everything bound after the parameter, up to the target. Returns whether the
@@ -245,21 +235,39 @@ impl Pass<'_> {
         tangents: &mut tangent::Tangents,
         stmts: &mut Vec<Stmt>,
     ) -> bool {
-        let scope = self.scope.clone();
-        for (var, value) in &scope {
-            if *var == x || tangents.get(*var).is_some() {
+        for Bound { var, value, .. } in self.behind(y) {
+            if var == x || tangents.get(var).is_some() {
                 continue;
             }
-            if let Some(tangent) = self.bound_tangent(*var, value, tangents) {
+            if let Some(tangent) = self.bound_tangent(var, &value, tangents) {
                 let t = self.local("$t", tangent.ty.clone(), tangent.span);
                 stmts.push(let_stmt(t, tangent));
-                tangents.set(*var, t);
-            }
-            if *var == y {
-                break;
+                tangents.set(var, t);
             }
         }
         tangents.get(y).is_some()
+    }
+
+    /// Notes a binding.
+    fn enter_scope(&mut self, var: VarId, value: &Expr) {
+        let mut reads = FxHashSet::default();
+        self.reads_in(value, &mut reads, &mut FxHashSet::default());
+        self.scope.push(Bound { var, value: Rc::new(value.clone()), reads: Rc::new(reads) });
+    }
+
+    /// The bindings that a variable is computed from, itself included, in order.
+    fn behind(&self, target: VarId) -> Vec<Bound> {
+        let mut wanted: FxHashSet<VarId> = FxHashSet::default();
+        wanted.insert(target);
+        let mut found = Vec::new();
+        for bound in self.scope.iter().rev() {
+            if wanted.contains(&bound.var) {
+                wanted.extend(bound.reads.iter().copied());
+                found.push(bound.clone());
+            }
+        }
+        found.reverse();
+        found
     }
 
     /// The direction in which one element of a parameter moves.
@@ -386,6 +394,11 @@ impl Pass<'_> {
             );
         }
         Expr::error(span)
+    }
+
+    fn decide(&mut self, y: VarId, x: VarId, mode: Mode, why: Option<&'static str>) {
+        let request = (self.program.vars[y].name, self.program.vars[x].name);
+        self.decisions.push(Decision { request, mode, why });
     }
 
     fn independent(&mut self, y: VarId, x: VarId, span: Span) {

@@ -154,9 +154,8 @@ impl Planner<'_> {
                 StmtKind::Require(_) => {}
             }
         }
-        let in_functions = self.program.funcs.iter().any(|func| {
-            any(&func.body, &mut |e| is_var(e, var))
-        });
+        let in_functions =
+            self.program.funcs.iter().any(|func| any(&func.body, &mut |e| is_var(e, var)));
         !whole && !in_functions
     }
 

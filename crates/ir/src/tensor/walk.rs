@@ -34,6 +34,11 @@ pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
             f(a);
             f(b);
         }
+        ExprKind::Derivative(Derivative::Product { target, parameter, direction, .. }) => {
+            f(target);
+            f(parameter);
+            f(direction);
+        }
         ExprKind::If { cond, then, otherwise } => {
             f(cond);
             f(then);
@@ -156,6 +161,11 @@ pub fn each_child_mut(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::Derivative(Derivative::Quotient { target: a, parameter: b }) => {
             f(a);
             f(b);
+        }
+        ExprKind::Derivative(Derivative::Product { target, parameter, direction, .. }) => {
+            f(target);
+            f(parameter);
+            f(direction);
         }
         ExprKind::If { cond, then, otherwise } => {
             f(cond);

@@ -5,9 +5,7 @@ use super::{Cx, error};
 use crate::hir::{Arg, DefId, ExprId, ExprKind as H};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::walk::any;
-use ein_ir::tensor::{
-    Axis, Bounds, Coord, Derivative, Expr, ExprKind, FuncId, ReduceOp, Type, VarId,
-};
+use ein_ir::tensor::{Axis, Coord, Derivative, Expr, ExprKind, FuncId, ReduceOp, Type, VarId};
 use ein_scalar::{BinaryOp, UnaryOp};
 
 impl Cx<'_> {
@@ -193,62 +191,11 @@ impl Cx<'_> {
         if direction.ty.has_error() {
             return direction;
         }
-        let first = builtin == Builtin::Jvp;
-        self.contract(jacobian, direction, &kept.ty, first, span)
-    }
-
-    /// A Jacobian times a vector, on either side.
-    fn contract(
-        &mut self,
-        jacobian: Expr,
-        direction: Expr,
-        kept: &Type,
-        kept_first: bool,
-        span: Span,
-    ) -> Expr {
-        let jacobian = self.atomise(jacobian);
-        let direction = self.atomise(direction);
-        let build = |cx: &mut Self, outer: &[Expr]| {
-            let mut binders = Vec::new();
-            let mut inner = Vec::new();
-            for axis in direction.ty.axes().to_vec() {
-                let name = Name { sym: Symbol::intern("$k"), span };
-                let index = cx.new_index(name, super::Declared::Any);
-                binders.push(cx.full_binder(cx.indices[index].var, &axis.size, span));
-                inner.push(cx.index_expr(index, span));
-            }
-            let indices: Vec<Expr> = if kept_first {
-                outer.iter().chain(&inner).cloned().collect()
-            } else {
-                inner.iter().chain(outer).cloned().collect()
-            };
-            let a = match indices.is_empty() {
-                true => jacobian.clone(),
-                false => cx.read(jacobian.clone(), indices, Bounds::Proved, span),
-            };
-            let b = match inner.is_empty() {
-                true => direction.clone(),
-                false => cx.read(direction.clone(), inner, Bounds::Proved, span),
-            };
-            let ty = a.ty.clone();
-            let value = Expr::new(ExprKind::Binary(BinaryOp::Mul, a, b), ty.clone(), span);
-            if binders.is_empty() {
-                return value;
-            }
-            let reduce = ein_ir::tensor::Reduce {
-                op: ReduceOp::Sum,
-                binders,
-                items: Vec::new(),
-                value,
-                requires: Vec::new(),
-            };
-            Expr::new(ExprKind::Reduce(reduce), ty, span)
-        };
-        if kept.is_array() {
-            self.tabulate(kept.axes().to_vec(), span, build)
-        } else {
-            build(self, &[])
-        }
+        let forward = builtin == Builtin::Jvp;
+        let (target, parameter) = if forward { (kept, contracted) } else { (contracted, kept) };
+        let ty = if forward { target.ty.clone() } else { parameter.ty.clone() };
+        let product = Derivative::Product { target, parameter, direction, forward };
+        Expr::new(ExprKind::Derivative(product), ty, span)
     }
 
     // ---------------------------------------------------------------- rules

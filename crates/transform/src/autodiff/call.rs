@@ -160,7 +160,12 @@ impl Pass<'_> {
         }
     }
 
-    fn reads_in(&self, e: &Expr, read: &mut FxHashSet<VarId>, seen: &mut FxHashSet<FuncId>) {
+    pub(super) fn reads_in(
+        &self,
+        e: &Expr,
+        read: &mut FxHashSet<VarId>,
+        seen: &mut FxHashSet<FuncId>,
+    ) {
         match &*e.kind {
             ExprKind::Var(var) => {
                 read.insert(*var);

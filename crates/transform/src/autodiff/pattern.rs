@@ -3,6 +3,7 @@
 use super::Pass;
 use super::tangent::{Tangents, moves};
 use ein_ir::tensor::{Arm, Bounds, Expr, ExprKind, IndexArg, Pattern, Stmt, StmtKind, Type, VarId};
+use rustc_hash::FxHashMap;
 
 impl Pass<'_> {
     /// The same pattern for the tangent of the value: literals match anything, names bind twins.
@@ -99,7 +100,7 @@ impl Pass<'_> {
         let moving = self.tangent(value, t);
         let mut moves_at_all = false;
         let mut result = Vec::new();
-        for arm in arms {
+        for arm in &single(arms) {
             let mut inner = t.clone();
             let mut stmts = Vec::new();
             if let Some(tangent) = &moving {
@@ -134,9 +135,9 @@ impl Pass<'_> {
     pub(super) fn scope_pattern(&mut self, pattern: &Pattern, value: &Expr) {
         let span = value.span;
         match pattern {
-            Pattern::Bind(var) => self.scope.push((*var, value.clone())),
+            Pattern::Bind(var) => self.enter_scope(*var, value),
             Pattern::At(var, inner) => {
-                self.scope.push((*var, value.clone()));
+                self.enter_scope(*var, value);
                 self.scope_pattern(inner, value);
             }
             Pattern::Tuple(items) => {
@@ -170,6 +171,119 @@ impl Pass<'_> {
             | Pattern::Str(_)
             | Pattern::Range { .. }
             | Pattern::Or(_) => {}
+        }
+    }
+}
+
+/// The arms with one arm for each alternative that binds: which one the value has taken is then
+/// known where its parts are.
+pub(super) fn single(arms: &[Arm]) -> Vec<Arm> {
+    let mut result = Vec::new();
+    for arm in arms {
+        for pattern in alternatives(&arm.pattern) {
+            result.push(Arm { pattern, guard: arm.guard.clone(), value: arm.value.clone() });
+        }
+    }
+    result
+}
+
+/// Patterns without alternatives that bind, which together match what one matches, in its order.
+fn alternatives(pattern: &Pattern) -> Vec<Pattern> {
+    let mut bound = Vec::new();
+    bound_by(pattern, &mut bound);
+    if bound.is_empty() {
+        return vec![pattern.clone()];
+    }
+    match pattern {
+        Pattern::Or(items) => items.iter().flat_map(alternatives).collect(),
+        Pattern::Tuple(items) => products(items).into_iter().map(Pattern::Tuple).collect(),
+        Pattern::Data { variant, fields } => products(fields)
+            .into_iter()
+            .map(|fields| Pattern::Data { variant: *variant, fields })
+            .collect(),
+        Pattern::Array { before, rest, after } => {
+            let all: Vec<Pattern> = before.iter().chain(after).cloned().collect();
+            let split = before.len();
+            products(&all)
+                .into_iter()
+                .map(|mut before| {
+                    let after = before.split_off(split);
+                    Pattern::Array { before, rest: *rest, after }
+                })
+                .collect()
+        }
+        Pattern::At(var, inner) => alternatives(inner)
+            .into_iter()
+            .map(|inner| Pattern::At(*var, Box::new(inner)))
+            .collect(),
+        Pattern::Wild
+        | Pattern::Bind(_)
+        | Pattern::Literal(_)
+        | Pattern::Str(_)
+        | Pattern::Range { .. } => vec![pattern.clone()],
+    }
+}
+
+/// Every choice of an alternative for each of several patterns, the last one changing fastest.
+fn products(items: &[Pattern]) -> Vec<Vec<Pattern>> {
+    let mut result: Vec<Vec<Pattern>> = vec![Vec::new()];
+    for item in items {
+        let choices = alternatives(item);
+        result = result
+            .into_iter()
+            .flat_map(|before| {
+                choices.iter().map(move |choice| {
+                    let mut row = before.clone();
+                    row.push(choice.clone());
+                    row
+                })
+            })
+            .collect();
+    }
+    result
+}
+
+/// The variables that a pattern binds.
+pub(super) fn bound_by(pattern: &Pattern, found: &mut Vec<VarId>) {
+    match pattern {
+        Pattern::Wild | Pattern::Literal(_) | Pattern::Str(_) | Pattern::Range { .. } => {}
+        Pattern::Bind(var) => found.push(*var),
+        Pattern::Tuple(items) | Pattern::Data { fields: items, .. } | Pattern::Or(items) => {
+            items.iter().for_each(|item| bound_by(item, found));
+        }
+        Pattern::Array { before, rest, after } => {
+            before.iter().for_each(|item| bound_by(item, found));
+            found.extend(rest.iter().flatten());
+            after.iter().for_each(|item| bound_by(item, found));
+        }
+        Pattern::At(var, inner) => {
+            found.push(*var);
+            bound_by(inner, found);
+        }
+    }
+}
+
+/// Gives the variables that a pattern binds other names.
+pub(super) fn replace_bound(pattern: &mut Pattern, names: &FxHashMap<VarId, VarId>) {
+    let new = |var: &mut VarId| {
+        if let Some(name) = names.get(var) {
+            *var = *name;
+        }
+    };
+    match pattern {
+        Pattern::Wild | Pattern::Literal(_) | Pattern::Str(_) | Pattern::Range { .. } => {}
+        Pattern::Bind(var) => new(var),
+        Pattern::Tuple(items) | Pattern::Data { fields: items, .. } | Pattern::Or(items) => {
+            items.iter_mut().for_each(|item| replace_bound(item, names));
+        }
+        Pattern::Array { before, rest, after } => {
+            before.iter_mut().for_each(|item| replace_bound(item, names));
+            rest.iter_mut().flatten().for_each(new);
+            after.iter_mut().for_each(|item| replace_bound(item, names));
+        }
+        Pattern::At(var, inner) => {
+            new(var);
+            replace_bound(inner, names);
         }
     }
 }

@@ -21,6 +21,10 @@ impl Tangents {
     pub fn set(&mut self, var: VarId, tangent: VarId) {
         self.map.insert(var, tangent);
     }
+    /// The variable is bound again, and does not move.
+    pub fn forget(&mut self, var: VarId) {
+        self.map.remove(&var);
+    }
     pub fn finish(&mut self, self_var: VarId, var: VarId) {
         self.finished.insert(self_var, var);
     }
@@ -90,6 +94,7 @@ impl Pass<'_> {
                 Some(Expr::new(kind, e.ty.clone(), span))
             }
             ExprKind::Block { stmts, value } => {
+                let t = &mut t.clone();
                 let stmts = self.stmts_tangent(stmts, t);
                 let value = self.tangent(value, t)?;
                 Some(Expr::new(ExprKind::Block { stmts, value }, e.ty.clone(), span))
@@ -208,6 +213,8 @@ impl Pass<'_> {
                         let tv = self.local("$t", tangent.ty.clone(), tangent.span);
                         result.push(let_stmt(tv, tangent));
                         t.set(*var, tv);
+                    } else {
+                        t.forget(*var);
                     }
                 }
                 StmtKind::Destructure(pattern, value) => {
@@ -238,6 +245,8 @@ impl Pass<'_> {
                         let tv = self.local("$t", tangent.ty.clone(), tangent.span);
                         result.push(Item::Let(tv, tangent));
                         t.set(*var, tv);
+                    } else {
+                        t.forget(*var);
                     }
                 }
                 Item::Guard(cond) => result.push(Item::Guard(self.primal(cond, t))),
@@ -253,6 +262,7 @@ impl Pass<'_> {
         e: &Expr,
         t: &mut Tangents,
     ) -> Option<Expr> {
+        let t = &mut t.clone();
         let mut result = Vec::new();
         for clause in clauses {
             match clause {
@@ -307,6 +317,13 @@ impl Pass<'_> {
 
     /// `a * b`
     pub(super) fn times(&self, a: Expr, b: Expr) -> Expr {
+        let one = |e: &Expr| matches!(&*e.kind, ExprKind::Const(value) if value.ty().is_float() && value.as_f64() == 1.0);
+        if one(&a) {
+            return b;
+        }
+        if one(&b) {
+            return a;
+        }
         self.arith(BinaryOp::Mul, a, b)
     }
 

@@ -164,7 +164,8 @@ impl Parser {
     fn operation(&mut self, word: &str) -> Result<Node> {
         let unary: Option<UnaryOp> = word.parse().ok();
         let binary: Option<BinaryOp> = word.parse().ok();
-        let known = ["range", "try", "derivative", "tangent", "apply"].contains(&word);
+        let known =
+            ["range", "try", "derivative", "tangent", "apply", "jvp", "vjp"].contains(&word);
         if unary.is_none() && binary.is_none() && !known {
             return self.expected("an operation");
         }
@@ -180,6 +181,14 @@ impl Parser {
             (None, None, Some(a), Some(b), 0) if word == "range" => ExprKind::Range(a, b),
             (None, None, Some(target), Some(parameter), 0) if word == "derivative" => {
                 ExprKind::Derivative(Derivative::Quotient { target, parameter })
+            }
+            (None, None, Some(target), Some(parameter), 1) if word == "jvp" || word == "vjp" => {
+                let Some(direction) = args.next() else {
+                    return self.error(format!("`{word}` takes another number of operands"));
+                };
+                let forward = word == "jvp";
+                let product = Derivative::Product { target, parameter, direction, forward };
+                ExprKind::Derivative(product)
             }
             (None, None, Some(callee), first, _) if word == "apply" => {
                 ExprKind::CallValue { callee, args: first.into_iter().chain(args).collect() }

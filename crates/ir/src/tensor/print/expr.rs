@@ -171,6 +171,10 @@ impl Printer<'_> {
                 self.call("derivative", &[target, parameter]);
             }
             ExprKind::Derivative(Derivative::Tangent(a)) => self.call("tangent", &[a]),
+            ExprKind::Derivative(Derivative::Product { target, parameter, direction, forward }) => {
+                let word = if *forward { "jvp" } else { "vjp" };
+                self.call(word, &[target, parameter, direction]);
+            }
             ExprKind::Error => self.put("error"),
         }
     }

@@ -1,0 +1,376 @@
+//! Reverse mode: adjoints as definitions.
+//!
+//! Before:  `z[n, h] = sum[k](X[n, k] * W[k, h]); …; loss = …;` and `@loss / @W`
+//! After:   `z'[n, h] = …; W'[k, h] = sum[n](z'[n, h] * X[n, k]);`, where `v'` is the adjoint of `v`
+//!
+//! The bindings between the parameters and the target are visited from the last to the first. Every
+//! read of a value that moves is a *term*: the loops, guards and bindings on the way to it (`Step`),
+//! the cell that it reads, and what flows back. When a binding's turn comes, all its terms are there,
+//! and its adjoint is their sum (`gather`): loops that the cell determines are solved for, the others
+//! become sums, and a cell that is data becomes a scatter. Then its own definition is pulled back
+//! (`pull`, one construct at a time).
+//!
+//! * Values that the adjoint needs again and that are costly (reductions inside expressions) become
+//!   definitions of their own (`lift`), as do cotangents that a reduction is about to share.
+//! * The adjoint of a recurrence is a recurrence in the opposite direction (`recurrence`).
+//! * Calls are inlined, closures and tuples looked through. What is not understood is refused as
+//!   [`Unsupported`]; the request then falls back on columns.
+
+use super::{Bound, Pass, let_stmt};
+use ein_base::Span;
+use ein_ir::tensor::walk::{any, each_child};
+use ein_ir::tensor::{
+    Binder, Bounds, Expr, ExprKind, FuncId, IndexArg, Stmt, StmtKind, Type, VarId,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+mod gather;
+mod inline;
+mod lift;
+mod pull;
+mod read;
+mod recurrence;
+mod reduce;
+mod solve;
+mod sums;
+mod tensor;
+
+/// Why a program has no adjoint here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unsupported {
+    /// What is in the way.
+    pub why: &'static str,
+}
+
+pub(super) type Done<T = ()> = Result<T, Unsupported>;
+
+pub(super) fn unsupported<T>(why: &'static str) -> Done<T> {
+    Err(Unsupported { why })
+}
+
+/// Something on the way to a point.
+#[derive(Clone, Debug)]
+enum Step {
+    /// For every value of an index.
+    Loop(Binder),
+    /// With this value.
+    Let(VarId, Expr),
+    /// If it holds.
+    Guard(Expr),
+}
+
+/// What flows back to one cell of a variable from the points of its steps.
+#[derive(Clone, Debug)]
+struct Term {
+    /// Which component of a tuple or struct.
+    part: Vec<usize>,
+    path: Vec<usize>,
+    cell: Vec<IndexArg>,
+    value: Expr,
+}
+
+/// What flows back to a value: a number, an array in a variable, or components.
+#[derive(Clone, Debug)]
+enum Seed {
+    Value(Expr),
+    Parts(Vec<(usize, Seed)>),
+}
+
+/// The adjoints of one target.
+pub(super) struct Reverse<'a, 'p> {
+    pass: &'a mut Pass<'p>,
+    /// All steps ever taken; paths name them by number.
+    steps: Vec<Step>,
+    path: Vec<usize>,
+    /// The variables that move, with what has flown back to them.
+    active: FxHashMap<VarId, Vec<Term>>,
+    /// What has been made, in order.
+    out: Vec<Stmt>,
+    /// What closures, tuples and structs are bound to.
+    known: FxHashMap<VarId, Expr>,
+    inlining: Vec<FuncId>,
+    /// The recurrence whose adjoint is being made.
+    running: Option<recurrence::Running>,
+    /// Values that have definitions of their own.
+    lifted: FxHashMap<String, Expr>,
+    /// Names for what is a name, a constant or a read already.
+    aliases: FxHashMap<VarId, Expr>,
+}
+
+/// Statements that compute adjoints, and where those of the parameters are; `None` for zero.
+pub(super) struct Adjoints {
+    pub stmts: Vec<Stmt>,
+    pub of: Vec<Option<Expr>>,
+}
+
+impl Pass<'_> {
+    /// The adjoints of `params` when `seed` flows back into `target[at]`. The bindings are those in
+    /// scope. `None` if the target depends on none of the parameters.
+    pub(super) fn adjoints(
+        &mut self,
+        target: VarId,
+        at: &[IndexArg],
+        seed: Expr,
+        params: &[VarId],
+    ) -> Done<Option<Adjoints>> {
+        let scope = self.behind(target);
+        let mut reverse = Reverse {
+            pass: self,
+            steps: Vec::new(),
+            path: Vec::new(),
+            active: FxHashMap::default(),
+            out: Vec::new(),
+            known: FxHashMap::default(),
+            inlining: Vec::new(),
+            running: None,
+            lifted: FxHashMap::default(),
+            aliases: FxHashMap::default(),
+        };
+        reverse.run(&scope, target, at, seed, params)
+    }
+}
+
+impl Reverse<'_, '_> {
+    fn run(
+        &mut self,
+        scope: &[Bound],
+        target: VarId,
+        at: &[IndexArg],
+        seed: Expr,
+        params: &[VarId],
+    ) -> Done<Option<Adjoints>> {
+        for param in params {
+            self.active.insert(*param, Vec::new());
+        }
+        let mut bound: Vec<(VarId, Expr)> = Vec::new();
+        if !params.contains(&target) || params.len() > 1 {
+            for Bound { var, value, .. } in scope {
+                if !self.active.contains_key(var) {
+                    self.enter(*var, (**value).clone(), &mut bound);
+                }
+            }
+        }
+        if !self.active.contains_key(&target) {
+            return Ok(None);
+        }
+        self.start(target, at, seed, &bound)?;
+        for (var, value) in bound.iter().rev() {
+            self.settle(*var, value)?;
+        }
+        let mut of = Vec::new();
+        for param in params {
+            of.push(self.adjoint_of(*param, &[])?);
+        }
+        let stmts = self.used(&of);
+        Ok(Some(Adjoints { stmts, of }))
+    }
+
+    /// The statements that the results need.
+    fn used(&mut self, results: &[Option<Expr>]) -> Vec<Stmt> {
+        let mut wanted = FxHashSet::default();
+        results.iter().flatten().for_each(|e| self.variables(e, &mut wanted));
+        let mut kept = Vec::new();
+        for stmt in std::mem::take(&mut self.out).into_iter().rev() {
+            if let StmtKind::Let(var, value) = &stmt.kind {
+                if !wanted.contains(var) {
+                    continue;
+                }
+                self.variables(value, &mut wanted);
+                for axis in value.ty.axes() {
+                    self.size_variables(&axis.size, &mut wanted);
+                }
+            }
+            kept.push(stmt);
+        }
+        kept.reverse();
+        kept
+    }
+
+    /// What flows back first.
+    fn start(
+        &mut self,
+        target: VarId,
+        at: &[IndexArg],
+        seed: Expr,
+        bound: &[(VarId, Expr)],
+    ) -> Done {
+        let ty = self.pass.program.vars[target].ty.clone();
+        if at.len() == ty.rank() {
+            // One point of a definition: only its own clause is looked at.
+            if let Some((_, value)) =
+                bound.last().filter(|(var, _)| *var == target && !at.is_empty())
+                && let ExprKind::Tensor(tensor) = &*value.kind
+                && tensor.self_var.is_none()
+                && tensor.inner_rank == 0
+            {
+                let at: Vec<Expr> = at.iter().map(|index| index.value.clone()).collect();
+                return self.pull_point(target, tensor, value, &at, seed);
+            }
+            self.contribute(target, &[], at.to_vec(), seed);
+            return Ok(());
+        }
+        let span = seed.span;
+        if !at.is_empty() {
+            return unsupported("a part of an array as target");
+        }
+        let array = self.pass.var(target, span);
+        self.pull_array(&array, seed)
+    }
+
+    /// Notes a binding: whether it moves, and what it is bound to if that matters.
+    fn enter(&mut self, var: VarId, value: Expr, bound: &mut Vec<(VarId, Expr)>) {
+        if matches!(value.ty, Type::Fn(_) | Type::Tuple(_) | Type::Data(..)) {
+            self.known.insert(var, value.clone());
+        }
+        if super::tangent::moves(&value.ty)
+            && !matches!(value.ty, Type::Fn(_))
+            && self.depends(&value)
+        {
+            self.active.insert(var, Vec::new());
+            bound.push((var, value));
+        }
+    }
+
+    /// Pulls back through the definition of a variable, if anything flows to it.
+    fn settle(&mut self, var: VarId, value: &Expr) -> Done {
+        let Some(terms) = self.active.get(&var) else { return Ok(()) };
+        if terms.is_empty() {
+            return Ok(());
+        }
+        if let ExprKind::Tensor(tensor) = &*value.kind
+            && tensor.self_var.is_some()
+        {
+            return self.pull_recurrence(var, tensor, value);
+        }
+        let Some(seed) = self.seed_of(var)? else { return Ok(()) };
+        let own = match self.aliases.get(&var) {
+            Some(own) => own.clone(),
+            None => self.pass.var(var, value.span),
+        };
+        self.pull_value(value, seed, Some(own))
+    }
+
+    /// Everything that flows back to a variable, by components.
+    fn seed_of(&mut self, var: VarId) -> Done<Option<Seed>> {
+        let terms = self.active.get(&var).map(Vec::as_slice).unwrap_or(&[]);
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        for term in terms {
+            if !parts.contains(&term.part) {
+                parts.push(term.part.clone());
+            }
+        }
+        parts.sort();
+        let mut root: Option<Seed> = None;
+        for part in parts {
+            let Some(value) = self.adjoint_of(var, &part)? else { continue };
+            let mut seed = Seed::Value(value);
+            if part.is_empty() {
+                if root.is_some() {
+                    return unsupported("a value used both whole and in parts");
+                }
+                root = Some(seed);
+                continue;
+            }
+            for at in part[1..].iter().rev() {
+                seed = Seed::Parts(vec![(*at, seed)]);
+            }
+            match &mut root {
+                None => root = Some(Seed::Parts(vec![(part[0], seed)])),
+                Some(Seed::Parts(items)) => items.push((part[0], seed)),
+                Some(Seed::Value(_)) => {
+                    return unsupported("a value used both whole and in parts");
+                }
+            }
+        }
+        Ok(root)
+    }
+
+    // ---------------------------------------------------------------- dependence
+
+    /// Whether a value moves with the parameters.
+    fn depends(&self, e: &Expr) -> bool {
+        let mut seen = FxHashSet::default();
+        self.depends_seen(e, &mut seen)
+    }
+
+    fn depends_seen(&self, e: &Expr, seen: &mut FxHashSet<FuncId>) -> bool {
+        any(e, &mut |part| match &*part.kind {
+            ExprKind::Var(var) => {
+                self.active.contains_key(var)
+                    || matches!(part.ty, Type::Fn(_))
+                        && self.known.get(var).is_some_and(|value| self.depends_seen(value, seen))
+            }
+            ExprKind::Call { func, .. }
+            | ExprKind::Specialise { func, .. }
+            | ExprKind::Closure { func: Some(func), .. } => {
+                seen.insert(*func) && self.depends_seen(&self.pass.program.funcs[*func].body, seen)
+            }
+            _ => false,
+        })
+    }
+
+    /// Notes what flows back to a cell.
+    fn contribute(&mut self, var: VarId, part: &[usize], cell: Vec<IndexArg>, value: Expr) {
+        let path = self.path.clone();
+        if let Some(terms) = self.active.get_mut(&var) {
+            terms.push(Term { part: part.to_vec(), path, cell, value });
+        }
+    }
+
+    // ---------------------------------------------------------------- steps
+
+    fn push(&mut self, step: Step) {
+        self.path.push(self.steps.len());
+        self.steps.push(step);
+    }
+
+    /// Gives a value a name at this place: a statement, or a binding on the way.
+    fn bind(&mut self, name: &str, value: Expr) -> Expr {
+        let span = value.span;
+        let var = self.pass.local(name, value.ty.clone(), span);
+        if self.path.is_empty() {
+            self.out.push(let_stmt(var, value));
+        } else {
+            self.push(Step::Let(var, value));
+        }
+        self.pass.var(var, span)
+    }
+
+    /// A loop over all positions of an axis.
+    fn full_loop(&mut self, extent: &ein_ir::size::Expr, span: Span) -> Expr {
+        let var = self.pass.local("$i", Type::I32, span);
+        let hi = Expr::size(extent.clone(), span);
+        self.push(Step::Loop(Binder { var, lo: Expr::int(0, span), hi }));
+        self.pass.var(var, span)
+    }
+}
+
+/// A read at positions that are in bounds.
+fn element(base: Expr, at: &[Expr], span: Span) -> Expr {
+    if at.is_empty() {
+        return base;
+    }
+    let ty = Type::array(base.ty.elem().clone(), base.ty.axes()[at.len()..].to_vec());
+    let indices = at.iter().map(|at| proved(at.clone())).collect();
+    Expr::new(ExprKind::Index { base, indices }, ty, span)
+}
+
+fn proved(value: Expr) -> IndexArg {
+    IndexArg { value, bounds: Bounds::Proved }
+}
+
+/// Whether a variable occurs.
+fn mentions(e: &Expr, var: VarId) -> bool {
+    any(e, &mut |part| matches!(&*part.kind, ExprKind::Var(own) if *own == var))
+}
+
+/// The number of nodes, at most `limit`.
+fn weight(e: &Expr, limit: usize) -> usize {
+    let mut total = 1;
+    each_child(e, &mut |child| {
+        if total < limit {
+            total += weight(child, limit - total);
+        }
+    });
+    total
+}

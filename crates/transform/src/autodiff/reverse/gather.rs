@@ -1,0 +1,177 @@
+//! The adjoint of a variable: the sum of everything that flows to each of its cells.
+
+use super::solve::Place;
+use super::{Done, Reverse, Step, Term, element, unsupported};
+use ein_ir::size;
+use ein_ir::tensor::{
+    AtomDef, Binder, Clause, ClauseSlot, Expr, ExprKind, IndexArg, Item, Scatter, Tensor, Type,
+    VarId,
+};
+use rustc_hash::FxHashSet;
+
+impl Reverse<'_, '_> {
+    /// The type of a component of a variable.
+    fn part_type(&self, var: VarId, part: &[usize]) -> Option<Type> {
+        let mut ty = self.pass.program.vars[var].ty.clone();
+        for at in part {
+            ty = match ty {
+                Type::Tuple(items) => items.get(*at)?.clone(),
+                _ => return None,
+            };
+        }
+        Some(ty)
+    }
+
+    /// What has flown to a component of a variable, named at this place; `None` for nothing.
+    pub(super) fn adjoint_of(&mut self, var: VarId, part: &[usize]) -> Done<Option<Expr>> {
+        let terms: Vec<Term> = match self.active.get(&var) {
+            Some(terms) => terms.iter().filter(|term| term.part == part).cloned().collect(),
+            None => Vec::new(),
+        };
+        let Some(first) = terms.first() else { return Ok(None) };
+        let span = first.value.span;
+        let Some(ty) = self.part_type(var, part) else {
+            return unsupported("a component of a struct");
+        };
+        if !ty.is_array() {
+            let mut total = None;
+            for term in &terms {
+                let steps = self.relative(term);
+                let value = self.sum_over(steps, term.value.clone());
+                total = Some(self.plus(total, value));
+            }
+            let Some(total) = total else { return Ok(None) };
+            // On the way to a point the pullback itself decides what gets a name.
+            if !self.path.is_empty() || super::pull::plain(&total) && super::weight(&total, 4) < 4 {
+                return Ok(Some(total));
+            }
+            return Ok(Some(self.bind(&self.bar_name(var), total)));
+        }
+        let extents = self.extents(var, part, &ty);
+        let mut slots = Vec::new();
+        let mut at = Vec::new();
+        for extent in &extents {
+            let loop_var = self.pass.local("$i", Type::I32, span);
+            let hi = Expr::size(extent.clone(), span);
+            slots.push(Binder { var: loop_var, lo: Expr::int(0, span), hi });
+            at.push(self.pass.var(loop_var, span));
+        }
+        let places: Vec<Place> = slots.iter().cloned().map(Place::Loop).collect();
+        let mut total: Option<Expr> = None;
+        let mut scattered: Vec<Expr> = Vec::new();
+        for term in &terms {
+            match self.at_cell(term, &places, false) {
+                Some(value) => total = Some(self.plus(total, value)),
+                None => match self.scatter(term, &extents, &ty) {
+                    Some(scatter) => {
+                        let scatter = self.bind("$scatter", scatter);
+                        scattered.push(scatter);
+                    }
+                    None => match self.at_cell(term, &places, true) {
+                        Some(value) => total = Some(self.plus(total, value)),
+                        None => return unsupported("a read at this position"),
+                    },
+                },
+            }
+        }
+        if total.is_none() && scattered.len() == 1 {
+            return Ok(scattered.pop());
+        }
+        for scatter in scattered {
+            total = Some(self.plus(total, element(scatter, &at, span)));
+        }
+        let Some(value) = total else { return Ok(None) };
+        let tensor = Tensor {
+            name: None,
+            self_var: None,
+            shape: extents.into_iter().map(Some).collect(),
+            inner_rank: 0,
+            clauses: vec![Clause {
+                slots: slots.into_iter().map(ClauseSlot::Loop).collect(),
+                items: Vec::new(),
+                value,
+                otherwise: None,
+                span,
+            }],
+            recurrence: None,
+            requires: Vec::new(),
+        };
+        let name = self.bar_name(var);
+        Ok(Some(self.bind(&name, Expr::new(ExprKind::Tensor(tensor), ty, span))))
+    }
+
+    pub(super) fn bar_name(&self, var: VarId) -> String {
+        let name = self.pass.program.vars[var].name;
+        format!("{}'", name.as_str().trim_start_matches('$'))
+    }
+
+    /// The extents of a variable, in terms that can be computed here.
+    pub(super) fn extents(&mut self, var: VarId, part: &[usize], ty: &Type) -> Vec<size::Expr> {
+        let mut extents = Vec::new();
+        for (at, axis) in ty.axes().iter().enumerate() {
+            let unknown = axis
+                .size
+                .atoms()
+                .iter()
+                .any(|atom| self.pass.program.atoms[*atom].def == AtomDef::Unknown);
+            if unknown && part.is_empty() {
+                let info = ein_ir::tensor::AtomInfo {
+                    name: self.pass.program.vars[var].name,
+                    def: AtomDef::Extent(var, at),
+                    external: false,
+                };
+                extents.push(size::Expr::atom(self.pass.program.atoms.push(info)));
+            } else {
+                extents.push(axis.size.clone());
+            }
+        }
+        extents
+    }
+
+    /// The steps of a term beyond those on the way to here.
+    pub(super) fn relative(&self, term: &Term) -> Vec<Step> {
+        let common =
+            self.path.iter().zip(&term.path).take_while(|(here, there)| here == there).count();
+        term.path[common..].iter().map(|at| self.steps[*at].clone()).collect()
+    }
+
+    /// What a term adds to cells that only the run knows.
+    fn scatter(&mut self, term: &Term, extents: &[size::Expr], ty: &Type) -> Option<Expr> {
+        let steps = self.relative(term);
+        let cells: Vec<&Expr> = term.cell.iter().map(|index| &index.value).collect();
+        let steps = self.needed(steps, &term.value, &cells);
+        let mut binders = Vec::new();
+        let mut items: Vec<Item> = Vec::new();
+        let mut bound: FxHashSet<VarId> = FxHashSet::default();
+        for step in steps {
+            match step {
+                Step::Loop(binder) => {
+                    let mut used = FxHashSet::default();
+                    self.variables(&binder.lo, &mut used);
+                    self.variables(&binder.hi, &mut used);
+                    if !used.is_disjoint(&bound) {
+                        return None;
+                    }
+                    binders.push(binder);
+                }
+                Step::Let(var, value) => {
+                    bound.insert(var);
+                    items.push(Item::Let(var, value));
+                }
+                Step::Guard(cond) => items.push(Item::Guard(cond)),
+            }
+        }
+        let scatter = Scatter {
+            shape: extents.to_vec(),
+            binders,
+            items,
+            indices: term
+                .cell
+                .iter()
+                .map(|index| IndexArg { value: index.value.clone(), bounds: index.bounds })
+                .collect(),
+            value: term.value.clone(),
+        };
+        Some(Expr::new(ExprKind::Scatter(scatter), ty.clone(), term.value.span))
+    }
+}

@@ -1,0 +1,229 @@
+//! Calls: the body takes the place of the call, with variables of its own. A rule is transposed: it
+//! is linear in the tangents, so what flows back through it to them is what flows to the arguments.
+
+use super::{Done, Reverse, Seed, unsupported};
+use crate::autodiff::let_stmt;
+use crate::autodiff::rename::Renaming;
+use ein_base::Span;
+use ein_ir::tensor::{Expr, ExprKind, FuncId, HostOp, Stmt, VarId};
+
+/// Calls inside calls, at most.
+const DEEP: usize = 64;
+
+impl Reverse<'_, '_> {
+    pub(super) fn pull_call(&mut self, e: &Expr, seed: Seed, own: Option<Expr>) -> Done {
+        let (func, sizes, captures, args) = match &*e.kind {
+            ExprKind::Call { func, sizes, closure, args } => {
+                let captures = match closure {
+                    Some(closure) => self.captures(closure)?,
+                    None => Vec::new(),
+                };
+                (*func, sizes.clone(), captures, args)
+            }
+            ExprKind::CallValue { callee, args } => {
+                let Some(func) = self.code(callee) else {
+                    return unsupported("a function value that is not known");
+                };
+                (func, Vec::new(), self.captures(callee)?, args)
+            }
+            _ => return unsupported("a call"),
+        };
+        if self.inlining.len() >= DEEP || self.inlining.contains(&func) {
+            return unsupported("a recursive function");
+        }
+        self.pass.clean_function(func);
+        self.inlining.push(func);
+        let done = match self.pass.program.funcs[func].rule {
+            Some(rule) => self.pull_rule(rule, args, seed),
+            None => self.pull_body(func, &sizes, captures, args, seed, own, e.span),
+        };
+        self.inlining.pop();
+        done
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of a call")]
+    fn pull_body(
+        &mut self,
+        func: FuncId,
+        sizes: &[ein_ir::size::Expr],
+        captures: Vec<Expr>,
+        args: &[Expr],
+        seed: Seed,
+        own: Option<Expr>,
+        span: Span,
+    ) -> Done {
+        let callee = &self.pass.program.funcs[func];
+        let (size_vars, capture_vars, params, body) = (
+            callee.sizes.clone(),
+            callee.captures.clone(),
+            callee.params.clone(),
+            callee.body.clone(),
+        );
+        if capture_vars.len() != captures.len() || size_vars.len() != sizes.len() {
+            return unsupported("a function value");
+        }
+        let mut names = Renaming::default();
+        let mut stmts: Vec<Stmt> = Vec::new();
+        for (var, size) in size_vars.iter().zip(sizes) {
+            let new = self.pass.fresh(*var, &mut names);
+            let ty = self.pass.program.vars[new].ty.clone();
+            stmts.push(let_stmt(new, Expr::new(ExprKind::Size(size.clone()), ty, span)));
+        }
+        for (var, value) in capture_vars.iter().zip(captures) {
+            let new = self.pass.fresh(*var, &mut names);
+            stmts.push(let_stmt(new, value));
+        }
+        for (var, value) in params.iter().zip(args) {
+            let new = self.pass.fresh(*var, &mut names);
+            stmts.push(let_stmt(new, value.clone()));
+        }
+        let body = self.pass.freshened(&body, &mut names);
+        self.pull_block(&stmts, &body, seed, own)
+    }
+
+    /// What flows back through a rule to the tangents flows to the arguments.
+    fn pull_rule(&mut self, rule: FuncId, args: &[Expr], seed: Seed) -> Done {
+        self.pass.clean_function(rule);
+        let callee = &self.pass.program.funcs[rule];
+        if !callee.sizes.is_empty() || !callee.captures.is_empty() {
+            return unsupported("a rule with sizes");
+        }
+        let (params, body) = (callee.params.clone(), callee.body.clone());
+        if params.len() != 2 * args.len() {
+            return unsupported("a rule");
+        }
+        let mark = self.path.len();
+        let mut names = Renaming::default();
+        // The arguments themselves do not move here, only the tangents do.
+        for (var, value) in params.iter().zip(args) {
+            let new = self.pass.fresh(*var, &mut names);
+            let value = self.prim(value);
+            if self.path.is_empty() {
+                self.out.push(let_stmt(new, value));
+            } else {
+                self.push(super::Step::Let(new, value));
+            }
+        }
+        let mut tangents: Vec<VarId> = Vec::new();
+        for var in &params[args.len()..] {
+            let new = self.pass.fresh(*var, &mut names);
+            self.active.insert(new, Vec::new());
+            tangents.push(new);
+        }
+        let body = self.pass.freshened(&body, &mut names);
+        self.pull_value(&body, seed, None)?;
+        for (tangent, arg) in tangents.into_iter().zip(args) {
+            if !self.depends(arg) {
+                continue;
+            }
+            let seed = self.seed_of(tangent)?;
+            if let Some(seed) = seed {
+                self.pull_value(arg, seed, None)?;
+            }
+        }
+        self.path.truncate(mark);
+        Ok(())
+    }
+
+    /// What a function value captured.
+    fn captures(&self, value: &Expr) -> Done<Vec<Expr>> {
+        match &*value.kind {
+            ExprKind::Closure { captures, .. } => Ok(captures.clone()),
+            ExprKind::Specialise { value, .. } => self.captures(value),
+            ExprKind::Var(var) => match self.binding(*var) {
+                Some(value) => self.captures(&value),
+                None => unsupported("a function value that is not known"),
+            },
+            ExprKind::Host(HostOp::MergeClosures, args) => {
+                let mut all = Vec::new();
+                for arg in args {
+                    all.extend(self.captures(arg)?);
+                }
+                Ok(all)
+            }
+            _ => unsupported("a function value that is not known"),
+        }
+    }
+
+    /// The code of a function value.
+    fn code(&self, value: &Expr) -> Option<FuncId> {
+        match &*value.kind {
+            ExprKind::Closure { func, .. } => *func,
+            ExprKind::Specialise { func, .. } => Some(*func),
+            ExprKind::Var(var) => self.code(&self.binding(*var)?),
+            _ => None,
+        }
+    }
+
+    /// What a variable is bound to.
+    fn binding(&self, var: VarId) -> Option<Expr> {
+        let value = self.known.get(&var).cloned().or_else(|| {
+            self.pass.scope.iter().rev().find(|it| it.var == var).map(|it| (*it.value).clone())
+        })?;
+        // A name for itself would be looked up without end.
+        match &*value.kind {
+            ExprKind::Var(own) if *own == var => None,
+            _ => Some(value),
+        }
+    }
+
+    /// Tuples and structs, by components.
+    pub(super) fn pull_parts(&mut self, e: &Expr, parts: Vec<(usize, Seed)>) -> Done {
+        let mark = self.path.len();
+        match &*e.kind {
+            ExprKind::Tuple(items) | ExprKind::Make { fields: items, .. } => {
+                for (at, seed) in parts {
+                    let Some(item) = items.get(at) else { return unsupported("a component") };
+                    self.pull_value(item, seed, None)?;
+                }
+            }
+            ExprKind::Var(var) => self.flow(*var, &[], &parts)?,
+            ExprKind::TupleGet(base, at) | ExprKind::FieldGet(base, at) => {
+                self.pull_parts(base, vec![(*at, Seed::Parts(parts))])?;
+            }
+            ExprKind::Block { stmts, value } => {
+                self.pull_block(stmts, value, Seed::Parts(parts), None)?;
+            }
+            ExprKind::Call { .. } | ExprKind::CallValue { .. } => {
+                self.pull_call(e, Seed::Parts(parts), None)?;
+            }
+            ExprKind::If { cond, then, otherwise } => {
+                let (yes, no) = self.branches(cond);
+                self.push(super::Step::Guard(yes));
+                self.pull_value(then, Seed::Parts(parts.clone()), None)?;
+                self.path.truncate(mark);
+                self.push(super::Step::Guard(no));
+                self.pull_value(otherwise, Seed::Parts(parts), None)?;
+            }
+            ExprKind::Match { value, arms } => {
+                self.pull_match(value, arms, &Seed::Parts(parts), None)?;
+            }
+            _ => return unsupported("a tuple or struct"),
+        }
+        self.path.truncate(mark);
+        Ok(())
+    }
+
+    /// Components that flow to a variable as they are.
+    fn flow(&mut self, var: VarId, part: &[usize], seeds: &[(usize, Seed)]) -> Done {
+        for (at, seed) in seeds {
+            let path = [part, &[*at]].concat();
+            match seed {
+                Seed::Parts(inner) => self.flow(var, &path, inner)?,
+                Seed::Value(value) if value.ty.is_array() => {
+                    let mark = self.path.len();
+                    let span = value.span;
+                    let axes = value.ty.axes().to_vec();
+                    let at: Vec<Expr> =
+                        axes.iter().map(|axis| self.full_loop(&axis.size, span)).collect();
+                    let cell = at.iter().cloned().map(super::proved).collect();
+                    let value = super::element(value.clone(), &at, span);
+                    self.contribute(var, &path, cell, value);
+                    self.path.truncate(mark);
+                }
+                Seed::Value(value) => self.contribute(var, &path, Vec::new(), value.clone()),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,321 @@
+//! Values that get definitions of their own, so that they are computed once and then read.
+
+use super::{Reverse, Step, element, mentions};
+use crate::autodiff::let_stmt;
+use crate::autodiff::rename::Renaming;
+use ein_ir::size;
+use ein_ir::tensor::walk::{any, each_child, each_child_mut};
+use ein_ir::tensor::{
+    AtomDef, Axis, Binder, Clause, ClauseSlot, Expr, ExprKind, Item, Tensor, Type, VarId,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+impl Reverse<'_, '_> {
+    /// The value of an expression for use in the adjoint: reductions in it are read, not repeated.
+    pub(super) fn prim(&mut self, e: &Expr) -> Expr {
+        let mut copy = e.clone();
+        if !self.aliases.is_empty() {
+            replace_vars(&mut copy, &self.aliases);
+        }
+        let e = &copy;
+        if !any(e, &mut |part| self.costly(part)) {
+            let binds = any(e, &mut |part| {
+                matches!(
+                    &*part.kind,
+                    ExprKind::Tensor(_)
+                        | ExprKind::Scatter(_)
+                        | ExprKind::Block { .. }
+                        | ExprKind::Match { .. }
+                        | ExprKind::Comprehension { .. }
+                )
+            });
+            if binds {
+                return self.pass.freshened(e, &mut Renaming::default());
+            }
+            return e.clone();
+        }
+        let mut copy = e.clone();
+        self.lift_inside(&mut copy);
+        copy
+    }
+
+    /// Whether a number takes more than a few operations: a reduction, or a call that may have one.
+    fn costly(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Reduce(_) => true,
+            ExprKind::Call { func, args, .. } => {
+                matches!(e.ty, Type::Scalar(_))
+                    && (args.iter().any(|arg| arg.ty.is_array())
+                        || any(&self.pass.program.funcs[*func].body, &mut |part| {
+                            matches!(&*part.kind, ExprKind::Reduce(_) | ExprKind::Tensor(_))
+                        }))
+            }
+            _ => false,
+        }
+    }
+
+    fn lift_inside(&mut self, e: &mut Expr) {
+        if self.costly(e) {
+            *e = self.lift_whole(e);
+            return;
+        }
+        match &mut *e.kind {
+            // What is bound in there is not bound where a definition would stand.
+            ExprKind::Tensor(_)
+            | ExprKind::Scatter(_)
+            | ExprKind::Block { .. }
+            | ExprKind::Match { .. }
+            | ExprKind::Comprehension { .. } => {
+                let mut names = Renaming::default();
+                self.pass.freshen(e, &mut names);
+            }
+            // Only the taken branch is computed.
+            ExprKind::If { cond, then, otherwise } => {
+                self.lift_inside(cond);
+                self.pass.freshen(then, &mut Renaming::default());
+                self.pass.freshen(otherwise, &mut Renaming::default());
+            }
+            ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                self.lift_inside(a);
+                self.pass.freshen(b, &mut Renaming::default());
+            }
+            _ => each_child_mut(e, &mut |child| self.lift_inside(child)),
+        }
+    }
+
+    /// A read of a definition of this value over the loops on the way, or a copy if there can be
+    /// none.
+    pub(super) fn lift_whole(&mut self, e: &Expr) -> Expr {
+        if self.path.is_empty() {
+            let key = format!("{e:?}");
+            if let Some(known) = self.lifted.get(&key) {
+                return known.clone();
+            }
+            let mut names = Renaming::default();
+            let value = self.pass.freshened(e, &mut names);
+            let read = self.bind("$r", value);
+            self.lifted.insert(key, read.clone());
+            return read;
+        }
+        match self.definition(e) {
+            Some(read) => read,
+            None => {
+                let mut names = Renaming::default();
+                self.pass.freshened(e, &mut names)
+            }
+        }
+    }
+
+    /// A cotangent that a reduction is about to use at all its points.
+    pub(super) fn lift_seed(&mut self, seed: Expr) -> Expr {
+        if self.path.is_empty() {
+            return self.bind("$s", seed);
+        }
+        if let Some(read) = self.lift_head(&seed) {
+            return read;
+        }
+        match self.definition(&seed) {
+            Some(read) => read,
+            None if super::weight(&seed, 16) >= 16 => self.bind("$s", seed),
+            None => seed,
+        }
+    }
+
+    /// A definition over the loops on the way that a value depends on.
+    fn definition(&mut self, e: &Expr) -> Option<Expr> {
+        let Type::Scalar(_) = e.ty else { return None };
+        if let Some(running) = &self.running
+            && (mentions(e, running.bar) || mentions(e, running.head))
+        {
+            return None;
+        }
+        let mut path: Vec<Step> = self.path.iter().map(|at| self.steps[*at].clone()).collect();
+        path.retain(|step| match step {
+            Step::Guard(cond) => {
+                !matches!(&*cond.kind, ExprKind::Const(ein_scalar::Scalar::Bool(true)))
+            }
+            Step::Loop(_) | Step::Let(..) => true,
+        });
+        let mut wanted: FxHashSet<VarId> = FxHashSet::default();
+        self.variables(e, &mut wanted);
+        // Guards decide what may be computed, and bindings are computed with what they mention.
+        for step in &path {
+            if let Step::Guard(cond) = step {
+                self.variables(cond, &mut wanted);
+            }
+        }
+        let mut keep = vec![false; path.len()];
+        for (at, step) in path.iter().enumerate().rev() {
+            match step {
+                Step::Guard(_) => keep[at] = true,
+                Step::Let(var, value) => {
+                    if wanted.contains(var) {
+                        keep[at] = true;
+                        self.variables(value, &mut wanted);
+                    }
+                }
+                Step::Loop(binder) => {
+                    if wanted.contains(&binder.var) {
+                        keep[at] = true;
+                        self.variables(&binder.lo, &mut wanted);
+                        self.variables(&binder.hi, &mut wanted);
+                    }
+                }
+            }
+        }
+        if let Some(running) = &self.running {
+            let (bar, head) = (running.bar, running.head);
+            let blocked = path.iter().zip(&keep).any(|(step, keep)| {
+                *keep
+                    && match step {
+                        Step::Let(_, e) | Step::Guard(e) => mentions(e, bar) || mentions(e, head),
+                        Step::Loop(_) => false,
+                    }
+            });
+            if blocked {
+                return None;
+            }
+        }
+        let kept: Vec<Step> =
+            path.into_iter().zip(&keep).filter(|(_, keep)| **keep).map(|(step, _)| step).collect();
+        // Every loop needs an extent that is known before all of them.
+        let mut loops: Vec<(Binder, size::Expr)> = Vec::new();
+        let mut inside: FxHashSet<VarId> = FxHashSet::default();
+        for step in &kept {
+            match step {
+                Step::Loop(binder) => {
+                    let extent = self.pass.size_of(&binder.hi)?;
+                    let atoms = extent.atoms();
+                    let free = atoms.iter().all(|atom| match self.pass.program.atoms[*atom].def {
+                        AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
+                            !inside.contains(&var)
+                        }
+                        AtomDef::Unknown => false,
+                    });
+                    if !free {
+                        return None;
+                    }
+                    let lo = self.pass.size_of(&binder.lo)?;
+                    if lo.as_constant().is_none_or(|lo| lo < 0) {
+                        return None;
+                    }
+                    loops.push((binder.clone(), extent));
+                    inside.insert(binder.var);
+                }
+                Step::Let(var, _) => {
+                    inside.insert(*var);
+                }
+                Step::Guard(_) => {}
+            }
+        }
+        let at: Vec<Expr> =
+            loops.iter().map(|(binder, _)| self.pass.var(binder.var, e.span)).collect();
+        let key = format!("{e:?} over {:?}", loops.iter().map(|it| it.0.var).collect::<Vec<_>>());
+        if let Some(known) = self.lifted.get(&key) {
+            return Some(element(known.clone(), &at, e.span));
+        }
+        let known = self.define(&kept, &loops, e);
+        self.lifted.insert(key, known.clone());
+        Some(element(known, &at, e.span))
+    }
+
+    /// The statement that defines a value over loops.
+    fn define(&mut self, steps: &[Step], loops: &[(Binder, size::Expr)], e: &Expr) -> Expr {
+        let span = e.span;
+        let mut names = Renaming::default();
+        let mut slots = Vec::new();
+        let mut items = Vec::new();
+        for step in steps {
+            match step {
+                Step::Loop(binder) => {
+                    let mut binder = binder.clone();
+                    self.pass.freshen_binder(&mut binder, &mut names);
+                    slots.push(ClauseSlot::Loop(binder));
+                }
+                Step::Let(var, value) => {
+                    let value = self.pass.freshened(value, &mut names);
+                    items.push(Item::Let(self.pass.fresh(*var, &mut names), value));
+                }
+                Step::Guard(cond) => {
+                    items.push(Item::Guard(self.pass.freshened(cond, &mut names)));
+                }
+            }
+        }
+        let value = self.pass.freshened(e, &mut names);
+        if loops.is_empty() {
+            let value = super::sums::with_items(items, value, || zero_of(&e.ty, span));
+            let var = self.pass.local("$r", e.ty.clone(), span);
+            self.out.push(let_stmt(var, value));
+            return self.pass.var(var, span);
+        }
+        let axes = loops.iter().map(|(_, extent)| Axis::anonymous(extent.clone())).collect();
+        let ty = Type::array(e.ty.clone(), axes);
+        let tensor = Tensor {
+            name: None,
+            self_var: None,
+            shape: loops.iter().map(|(_, extent)| Some(extent.clone())).collect(),
+            inner_rank: 0,
+            clauses: vec![Clause { slots, items, value, otherwise: None, span }],
+            recurrence: None,
+            requires: Vec::new(),
+        };
+        let var = self.pass.local("$r", ty.clone(), span);
+        self.out.push(let_stmt(var, Expr::new(ExprKind::Tensor(tensor), ty, span)));
+        self.pass.var(var, span)
+    }
+
+    /// The variables that a value needs, in sizes as well.
+    pub(super) fn variables(&self, e: &Expr, found: &mut FxHashSet<VarId>) {
+        let mut size = |size: &size::Expr| self.size_variables(size, found);
+        match &*e.kind {
+            ExprKind::Var(var) => {
+                found.insert(*var);
+            }
+            ExprKind::Size(own) => size(own),
+            ExprKind::Tensor(tensor) => tensor.shape.iter().flatten().for_each(size),
+            ExprKind::Scatter(scatter) => scatter.shape.iter().for_each(size),
+            ExprKind::Call { sizes, .. } => sizes.iter().for_each(size),
+            _ => {}
+        }
+        each_child(e, &mut |child| self.variables(child, found));
+    }
+
+    /// The variables that a size needs.
+    pub(super) fn size_variables(&self, size: &size::Expr, found: &mut FxHashSet<VarId>) {
+        for atom in size.atoms() {
+            match self.pass.program.atoms[atom].def {
+                AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
+                    found.insert(var);
+                }
+                AtomDef::Unknown => {}
+            }
+        }
+    }
+
+    /// Whether something that moves is reduced in here.
+    pub(super) fn has_reduction(&self, e: &Expr) -> bool {
+        any(e, &mut |part| self.costly(part) && self.depends(part))
+    }
+}
+
+/// Zero, as an element.
+pub(super) fn zero_of(ty: &Type, span: ein_base::Span) -> Expr {
+    match ty {
+        Type::Scalar(scalar) => {
+            Expr::new(ExprKind::Const(ein_scalar::Scalar::zero(*scalar)), ty.clone(), span)
+        }
+        _ => Expr::error(span),
+    }
+}
+
+/// Puts values in the place of variables.
+pub(super) fn replace_vars(e: &mut Expr, with: &FxHashMap<VarId, Expr>) {
+    if let ExprKind::Var(var) = &*e.kind {
+        if let Some(value) = with.get(var) {
+            let ty = std::mem::replace(&mut e.ty, Type::Error);
+            *e = Expr { ty, ..value.clone() };
+        }
+        return;
+    }
+    each_child_mut(e, &mut |child| replace_vars(child, with));
+}

@@ -1,0 +1,390 @@
+//! Recurrences: the adjoint is a recurrence in the opposite direction over the stored history.
+//!
+//! Before:  `h[t, j] = tanh(sum[k](R[j, k] * h[t - 1, k]) + x[t, j])`
+//! After:   `s[t, j] = (… + sum[i](s[t + 1, i] * R[i, j])) * (1 - h[t, j] * h[t, j])`
+//!
+//! What flows back through the outermost operations of a clause is the same for all its reads. If
+//! the reads of earlier steps all stand behind such a factor, the recurrence runs over the product
+//! (`head`), and the sums in it are plain; otherwise over the adjoint itself (`bar`).
+
+use super::solve::Place;
+use super::{Done, Reverse, Step, Term, element, mentions, unsupported};
+use crate::autodiff::let_stmt;
+use crate::autodiff::rename::Renaming;
+use ein_ir::tensor::walk::each_child_mut;
+use ein_ir::tensor::{
+    Clause, ClauseSlot, Expr, ExprKind, Item, Recurrence, RecurrenceAxis, Tensor, Type, VarId,
+};
+
+/// The recurrence whose clauses are being pulled back.
+#[derive(Clone, Debug)]
+pub(super) struct Running {
+    /// Reads of its adjoint.
+    pub bar: VarId,
+    /// Reads of the common factor.
+    pub head: VarId,
+    /// Where its clause begins on the path, and the coordinates of the point.
+    start: usize,
+    /// The clause, and the coordinates in it.
+    clause: usize,
+    heads: Vec<Head>,
+    allowed: bool,
+}
+
+/// The factor of one clause.
+#[derive(Clone, Debug)]
+struct Head {
+    clause: usize,
+    /// The steps of the clause up to here.
+    steps: Vec<Step>,
+    /// What flows back, in terms of the adjoint at the point.
+    value: Expr,
+}
+
+impl Reverse<'_, '_> {
+    /// A recurrence to which something flows.
+    pub(super) fn pull_recurrence(&mut self, var: VarId, tensor: &Tensor, e: &Expr) -> Done {
+        if self.running.is_some() {
+            return unsupported("a recurrence inside a recurrence");
+        }
+        let Some(self_var) = tensor.self_var else { return unsupported("a recurrence") };
+        let before = self.active.get(&var).cloned().unwrap_or_default();
+        let others: Vec<(VarId, usize)> =
+            self.active.iter().map(|(var, terms)| (*var, terms.len())).collect();
+        for allowed in [true, false] {
+            let bar = self.pass.local(&self.bar_name(var), e.ty.clone(), e.span);
+            let head = self.pass.local("$s", e.ty.clone(), e.span);
+            self.running = Some(Running {
+                bar,
+                head,
+                start: self.path.len(),
+                clause: 0,
+                heads: Vec::new(),
+                allowed,
+            });
+            self.active.insert(var, Vec::new());
+            let done = self.pull_clauses(var, self_var, tensor, e, bar);
+            let running = self.running.take();
+            done?;
+            let Some(running) = running else { return unsupported("a recurrence") };
+            let own = self.active.get(&var).cloned().unwrap_or_default();
+            let mixed = own.iter().any(|term| self.term_mentions(term, bar));
+            let useful = !running.heads.is_empty() && !mixed;
+            if allowed && !running.heads.is_empty() && !useful {
+                // Once more, without the common factor.
+                for (other, count) in &others {
+                    if let Some(terms) = self.active.get_mut(other) {
+                        terms.truncate(*count);
+                    }
+                }
+                continue;
+            }
+            if useful {
+                self.emit_heads(tensor, e, &before, &own, &running)?;
+                let wanted = others.iter().map(|(var, _)| *var).collect::<Vec<_>>();
+                let read = wanted.iter().any(|other| {
+                    *other != var
+                        && self
+                            .active
+                            .get(other)
+                            .is_some_and(|terms| terms.iter().any(|t| self.term_mentions(t, bar)))
+                });
+                if read {
+                    self.emit_bar(tensor, e, &before, &own, bar, None)?;
+                }
+            } else {
+                self.emit_bar(tensor, e, &before, &own, bar, Some(self_var))?;
+            }
+            return Ok(());
+        }
+        unsupported("a recurrence")
+    }
+
+    fn pull_clauses(
+        &mut self,
+        var: VarId,
+        self_var: VarId,
+        tensor: &Tensor,
+        e: &Expr,
+        bar: VarId,
+    ) -> Done {
+        // Inside, the finished history is read.
+        let mut names = Renaming::default();
+        names.vars.insert(self_var, var);
+        let own = self.pass.var(var, e.span);
+        let bar = self.pass.var(bar, e.span);
+        for at in 0..tensor.clauses.len() {
+            // A step of its own, so that nothing that reads the adjoint is put before it.
+            let mark = self.path.len();
+            let truth = ExprKind::Const(ein_scalar::Scalar::Bool(true));
+            self.push(Step::Guard(Expr::new(truth, Type::BOOL, e.span)));
+            if let Some(running) = &mut self.running {
+                running.clause = at;
+                running.start = mark + 1;
+            }
+            self.pull_clause(tensor, at, e, &bar, Some(&own), &names)?;
+            self.path.truncate(mark);
+        }
+        Ok(())
+    }
+
+    fn term_mentions(&self, term: &Term, var: VarId) -> bool {
+        mentions(&term.value, var)
+            || term.cell.iter().any(|index| mentions(&index.value, var))
+            || self.relative(term).iter().any(|step| match step {
+                Step::Let(_, e) | Step::Guard(e) => mentions(e, var),
+                Step::Loop(_) => false,
+            })
+    }
+
+    /// A read of the common factor in place of a cotangent, if this is where it is taken out.
+    pub(super) fn lift_head(&mut self, seed: &Expr) -> Option<Expr> {
+        let start = self.running.as_ref()?.start;
+        let steps: Vec<Step> =
+            self.path[start..].iter().map(|at| self.steps[*at].clone()).collect();
+        let running = self.running.as_mut()?;
+        if !running.allowed || !mentions(seed, running.bar) || mentions(seed, running.head) {
+            return None;
+        }
+        let coords = coordinates(seed, running.bar)?;
+        // Only the loops of the clause itself stand between.
+        let loops = steps.iter().filter(|step| matches!(step, Step::Loop(_))).count();
+        let own = coords.iter().filter(|at| matches!(&*at.kind, ExprKind::Var(_))).count();
+        if loops != own || running.heads.iter().any(|head| head.clause == running.clause) {
+            return None;
+        }
+        let clause = running.clause;
+        running.heads.push(Head { clause, steps, value: seed.clone() });
+        let head = running.head;
+        let base = self.pass.var(head, seed.span);
+        Some(element(base, &coords, seed.span))
+    }
+
+    /// The recurrence over the common factors.
+    fn emit_heads(
+        &mut self,
+        tensor: &Tensor,
+        e: &Expr,
+        before: &[Term],
+        own: &[Term],
+        running: &Running,
+    ) -> Done {
+        let span = e.span;
+        let self_var = self.pass.local("$s", e.ty.clone(), span);
+        let mut clauses = Vec::new();
+        for head in &running.heads {
+            let mut names = Renaming::default();
+            let mut items = Vec::new();
+            let mut loops = Vec::new();
+            let steps = self.needed(head.steps.clone(), &head.value, &[]);
+            for step in &steps {
+                match step {
+                    Step::Loop(binder) => {
+                        let mut binder = binder.clone();
+                        self.pass.freshen_binder(&mut binder, &mut names);
+                        loops.push(binder);
+                    }
+                    Step::Let(var, value) => {
+                        let value = self.pass.freshened(value, &mut names);
+                        items.push(Item::Let(self.pass.fresh(*var, &mut names), value));
+                    }
+                    Step::Guard(cond) => {
+                        items.push(Item::Guard(self.pass.freshened(cond, &mut names)));
+                    }
+                }
+            }
+            let mut loops = loops.into_iter();
+            let source = &tensor.clauses[head.clause];
+            let mut slots = Vec::new();
+            let mut places = Vec::new();
+            for slot in &source.slots {
+                match slot {
+                    ClauseSlot::Point(at) => {
+                        slots.push(ClauseSlot::Point(*at));
+                        places.push(Place::At(*at));
+                    }
+                    ClauseSlot::Loop(_) => {
+                        let Some(binder) = loops.next() else {
+                            return unsupported("a clause");
+                        };
+                        slots.push(ClauseSlot::Loop(binder.clone()));
+                        places.push(Place::Loop(binder));
+                    }
+                }
+            }
+            if tensor.inner_rank > 0 {
+                for binder in loops {
+                    slots.push(ClauseSlot::Loop(binder.clone()));
+                    places.push(Place::Loop(binder));
+                }
+            }
+            let flow = self.flow_at(before, own, &places, (running.head, self_var), span)?;
+            let mut value = self.pass.freshened(&head.value, &mut names);
+            let times = count(&value, running.bar);
+            let flow = if times > 1 {
+                let var = self.pass.local("$h", flow.ty.clone(), span);
+                items.push(Item::Let(var, flow));
+                self.pass.var(var, span)
+            } else {
+                flow
+            };
+            replace_reads(&mut value, running.bar, &flow);
+            clauses.push(Clause { slots, items, value, otherwise: None, span });
+        }
+        let value = self.reversed(tensor, e, self_var, clauses);
+        self.emit(running.head, value);
+        Ok(())
+    }
+
+    /// The adjoint itself; `recurrent` if it reads itself.
+    fn emit_bar(
+        &mut self,
+        tensor: &Tensor,
+        e: &Expr,
+        before: &[Term],
+        own: &[Term],
+        bar: VarId,
+        recurrent: Option<VarId>,
+    ) -> Done {
+        let span = e.span;
+        let self_var = self.pass.local("$s", e.ty.clone(), span);
+        let mut slots = Vec::new();
+        let mut places = Vec::new();
+        for axis in e.ty.axes().to_vec() {
+            let var = self.pass.local("$i", Type::I32, span);
+            let hi = Expr::size(axis.size.clone(), span);
+            let binder = ein_ir::tensor::Binder { var, lo: Expr::int(0, span), hi };
+            slots.push(ClauseSlot::Loop(binder.clone()));
+            places.push(Place::Loop(binder));
+        }
+        let value = self.flow_at(before, own, &places, (bar, self_var), span)?;
+        let clause = Clause { slots, items: Vec::new(), value, otherwise: None, span };
+        let value = match recurrent {
+            Some(_) => self.reversed(tensor, e, self_var, vec![clause]),
+            None => {
+                let axes = e.ty.axes();
+                let tensor = Tensor {
+                    name: None,
+                    self_var: None,
+                    shape: axes.iter().map(|axis| Some(axis.size.clone())).collect(),
+                    inner_rank: 0,
+                    clauses: vec![clause],
+                    recurrence: None,
+                    requires: Vec::new(),
+                };
+                Expr::new(ExprKind::Tensor(tensor), e.ty.clone(), span)
+            }
+        };
+        self.emit(bar, value);
+        Ok(())
+    }
+
+    fn emit(&mut self, var: VarId, value: Expr) {
+        if self.path.is_empty() {
+            self.out.push(let_stmt(var, value));
+        } else {
+            self.push(Step::Let(var, value));
+        }
+    }
+
+    /// Everything that flows to a cell, from outside and from other steps.
+    fn flow_at(
+        &mut self,
+        before: &[Term],
+        own: &[Term],
+        places: &[Place],
+        (read, self_var): (VarId, VarId),
+        span: ein_base::Span,
+    ) -> Done<Expr> {
+        let mut total: Option<Expr> = None;
+        for (number, term) in before.iter().chain(own).enumerate() {
+            let Some(mut value) = self.at_cell(term, places, true) else {
+                return unsupported("a read of an earlier step");
+            };
+            if number >= before.len() {
+                rename_var(&mut value, read, self_var);
+            }
+            if super::pull::constant(&value) == Some(0.0) {
+                continue;
+            }
+            total = Some(self.plus(total, value));
+        }
+        match (total, before.first().or(own.first())) {
+            (Some(total), _) => Ok(total),
+            (None, Some(term)) => Ok(super::lift::zero_of(&term.value.ty, span)),
+            (None, None) => unsupported("a recurrence to which nothing flows"),
+        }
+    }
+
+    /// A recurrence that runs the other way.
+    fn reversed(
+        &mut self,
+        tensor: &Tensor,
+        e: &Expr,
+        self_var: VarId,
+        clauses: Vec<Clause>,
+    ) -> Expr {
+        let recurrence = tensor.recurrence.as_ref().map(|recurrence| Recurrence {
+            axes: recurrence
+                .axes
+                .iter()
+                .map(|axis| RecurrenceAxis { axis: axis.axis, backward: !axis.backward })
+                .collect(),
+            lookback: recurrence.lookback,
+        });
+        let axes = e.ty.axes();
+        let tensor = Tensor {
+            name: None,
+            self_var: Some(self_var),
+            shape: axes.iter().map(|axis| Some(axis.size.clone())).collect(),
+            inner_rank: 0,
+            clauses,
+            recurrence,
+            requires: Vec::new(),
+        };
+        Expr::new(ExprKind::Tensor(tensor), e.ty.clone(), e.span)
+    }
+}
+
+/// The indices at which a variable is read in an expression, if it is read at one place only.
+fn coordinates(e: &Expr, var: VarId) -> Option<Vec<Expr>> {
+    if let ExprKind::Index { base, indices } = &*e.kind
+        && matches!(&*base.kind, ExprKind::Var(own) if *own == var)
+    {
+        return Some(indices.iter().map(|index| index.value.clone()).collect());
+    }
+    let mut found = None;
+    ein_ir::tensor::walk::each_child(e, &mut |child| {
+        if found.is_none() {
+            found = coordinates(child, var);
+        }
+    });
+    found
+}
+
+/// How often a variable is read.
+pub(super) fn count(e: &Expr, var: VarId) -> usize {
+    let mut total = usize::from(matches!(&*e.kind, ExprKind::Var(own) if *own == var));
+    ein_ir::tensor::walk::each_child(e, &mut |child| total += count(child, var));
+    total
+}
+
+/// Puts a value in place of every read of a variable.
+fn replace_reads(e: &mut Expr, var: VarId, value: &Expr) {
+    let read = matches!(&*e.kind, ExprKind::Index { base, .. }
+        if matches!(&*base.kind, ExprKind::Var(own) if *own == var));
+    if read {
+        *e = value.clone();
+        return;
+    }
+    each_child_mut(e, &mut |child| replace_reads(child, var, value));
+}
+
+fn rename_var(e: &mut Expr, from: VarId, to: VarId) {
+    if let ExprKind::Var(var) = &mut *e.kind
+        && *var == from
+    {
+        *var = to;
+    }
+    each_child_mut(e, &mut |child| rename_var(child, from, to));
+}

@@ -1,0 +1,177 @@
+//! Reductions: a sum passes to all, a mean its share, a product by the products of the others, an
+//! extremum to the first element that attains it.
+
+use super::{Done, Reverse, Step, unsupported};
+use crate::autodiff::rename::Renaming;
+use ein_ir::size::{self, Facts, prove_le};
+use ein_ir::tensor::{Expr, ExprKind, Item, Reduce, ReduceOp, Type};
+use ein_scalar::{BinaryOp, Scalar};
+
+impl Reverse<'_, '_> {
+    pub(super) fn pull_reduce(&mut self, reduce: &Reduce, e: &Expr, seed: Expr) -> Done {
+        let span = e.span;
+        let seed = if super::pull::plain(&seed) { seed } else { self.lift_seed(seed) };
+        match reduce.op {
+            ReduceOp::Sum => self.pull_sum(reduce, seed),
+            ReduceOp::Mean => {
+                let count = self.count(reduce, e);
+                let seed = self.quotient(seed, count);
+                let seed = if super::pull::plain(&seed) { seed } else { self.lift_seed(seed) };
+                self.pull_sum(reduce, seed)
+            }
+            ReduceOp::Prod => {
+                let mut names = Renaming::default();
+                let mut copy = reduce.clone();
+                self.pass.freshen_reduce(&mut copy, &mut names);
+                let others = self.others(&copy, e);
+                self.push_reduce(&copy, seed, |it, seed| it.product(seed, others))
+            }
+            ReduceOp::Max | ReduceOp::Min if reduce.binders.len() == 1 => {
+                let place = self.first_place(reduce, span);
+                let mut names = Renaming::default();
+                let mut copy = reduce.clone();
+                self.pass.freshen_reduce(&mut copy, &mut names);
+                let here = self.pass.var(copy.binders[0].var, span);
+                let test = ExprKind::Binary(BinaryOp::Eq, here, place);
+                copy.items.insert(0, Item::Guard(Expr::new(test, Type::BOOL, span)));
+                self.push_reduce(&copy, seed, |_, seed| seed)
+            }
+            ReduceOp::Max | ReduceOp::Min => {
+                // The extremum of the extrema finds the same first element.
+                let Some((first, rest)) = reduce.binders.split_first() else {
+                    return unsupported("an extremum of nothing");
+                };
+                let inner = Reduce {
+                    op: reduce.op,
+                    binders: rest.to_vec(),
+                    items: reduce.items.clone(),
+                    value: reduce.value.clone(),
+                    requires: Vec::new(),
+                };
+                let value = Expr::new(ExprKind::Reduce(inner), e.ty.clone(), span);
+                let outer = Reduce {
+                    op: reduce.op,
+                    binders: vec![first.clone()],
+                    items: Vec::new(),
+                    value,
+                    requires: Vec::new(),
+                };
+                self.pull_reduce(&outer, e, seed)
+            }
+            ReduceOp::Any
+            | ReduceOp::All
+            | ReduceOp::Argmax
+            | ReduceOp::Argmin
+            | ReduceOp::Count => Ok(()),
+        }
+    }
+
+    fn pull_sum(&mut self, reduce: &Reduce, seed: Expr) -> Done {
+        let mut names = Renaming::default();
+        let mut copy = reduce.clone();
+        self.pass.freshen_reduce(&mut copy, &mut names);
+        self.push_reduce(&copy, seed, |_, seed| seed)
+    }
+
+    /// Into the points of a reduction.
+    fn push_reduce(
+        &mut self,
+        reduce: &Reduce,
+        seed: Expr,
+        share: impl FnOnce(&mut Self, Expr) -> Expr,
+    ) -> Done {
+        let mark = self.path.len();
+        for binder in &reduce.binders {
+            self.push(Step::Loop(binder.clone()));
+        }
+        let mut bound = Vec::new();
+        self.items(&reduce.items, &mut bound);
+        let seed = share(self, seed);
+        self.pull(&reduce.value, seed, None)?;
+        self.settle_all(&bound)?;
+        self.path.truncate(mark);
+        Ok(())
+    }
+
+    /// How many points a mean divides by.
+    fn count(&mut self, reduce: &Reduce, e: &Expr) -> Expr {
+        let span = e.span;
+        let guarded = reduce.items.iter().any(|item| matches!(item, Item::Guard(_)));
+        if !guarded {
+            let mut product = Some(size::Expr::one());
+            for binder in &reduce.binders {
+                let extent = match (self.pass.size_of(&binder.lo), self.pass.size_of(&binder.hi)) {
+                    (Some(lo), Some(hi)) => {
+                        let atoms: Vec<_> =
+                            reduce.binders.iter().map(|it| self.pass.atom_of(it.var)).collect();
+                        let extent = hi.sub(&lo);
+                        (!atoms.iter().any(|atom| extent.mentions(*atom))).then_some(extent)
+                    }
+                    _ => None,
+                };
+                product = product.zip(extent).map(|(a, b)| a.mul(&b));
+            }
+            if let Some(product) = product {
+                if let Some(count) = product.as_constant() {
+                    return self.pass.number(&e.ty, count as f64, span);
+                }
+                let count = Expr::size(product, span);
+                return Expr::new(ExprKind::Cast(count), e.ty.clone(), span);
+            }
+        }
+        let truth = Expr::new(ExprKind::Const(Scalar::Bool(true)), Type::BOOL, span);
+        let count = Reduce { op: ReduceOp::Count, value: truth, ..reduce.clone() };
+        let count = Expr::new(ExprKind::Reduce(count), Type::I32, span);
+        let count = self.prim(&count);
+        Expr::new(ExprKind::Cast(count), e.ty.clone(), span)
+    }
+
+    /// The product of all other factors, at the point of `reduce`, which is about to be entered.
+    fn others(&mut self, reduce: &Reduce, e: &Expr) -> Expr {
+        let span = e.span;
+        let mut names = Renaming::default();
+        let mut copy = reduce.clone();
+        self.pass.freshen_reduce(&mut copy, &mut names);
+        let mut same: Option<Expr> = None;
+        for (here, there) in reduce.binders.iter().zip(&copy.binders) {
+            let (a, b) = (self.pass.var(here.var, span), self.pass.var(there.var, span));
+            let equal = Expr::new(ExprKind::Binary(BinaryOp::Eq, a, b), Type::BOOL, span);
+            same = Some(match same {
+                None => equal,
+                Some(same) => Expr::new(ExprKind::And(same, equal), Type::BOOL, span),
+            });
+        }
+        if let Some(same) = same {
+            copy.items.insert(0, Item::Guard(super::pull::negation(&same)));
+        }
+        copy.requires = Vec::new();
+        Expr::new(ExprKind::Reduce(copy), e.ty.clone(), span)
+    }
+
+    /// Where the extremum is attained first; -1 if there is no point.
+    fn first_place(&mut self, reduce: &Reduce, span: ein_base::Span) -> Expr {
+        let op = if reduce.op == ReduceOp::Max { ReduceOp::Argmax } else { ReduceOp::Argmin };
+        let mut at = Reduce { op, ..reduce.clone() };
+        at.requires = Vec::new();
+        let place = Expr::new(ExprKind::Reduce(at), Type::I32, span);
+        let guarded = reduce.items.iter().any(|item| matches!(item, Item::Guard(_)));
+        let nonempty = !guarded
+            && reduce.binders.iter().all(|binder| {
+                match (self.pass.size_of(&binder.lo), self.pass.size_of(&binder.hi)) {
+                    (Some(lo), Some(hi)) => prove_le(&Facts::new(), &lo.offset(1), &hi).is_proved(),
+                    _ => false,
+                }
+            });
+        if nonempty {
+            return self.prim(&place);
+        }
+        let truth = Expr::new(ExprKind::Const(Scalar::Bool(true)), Type::BOOL, span);
+        let any =
+            Reduce { op: ReduceOp::Any, value: truth, requires: Vec::new(), ..reduce.clone() };
+        let cond = Expr::new(ExprKind::Reduce(any), Type::BOOL, span);
+        let none = Expr::int(-1, span);
+        let kind = ExprKind::If { cond, then: place, otherwise: none };
+        let place = Expr::new(kind, Type::I32, span);
+        self.lift_whole(&place)
+    }
+}

@@ -1,0 +1,370 @@
+//! The points that read a cell: the index map of a read, solved for the loops.
+//!
+//! `x[i + r]` read over `i` and `r` gives to `x'[p]` the sum over `r` at `i = p - r`, with `r` bounded
+//! so that `i` is inside its own domain. What is bounded by the domain of the cell anyway is proved
+//! and not tested.
+
+use super::{Reverse, Step, Term};
+use ein_base::Span;
+use ein_ir::size::{self, Atom, Facts, prove_le};
+use ein_ir::tensor::{Binder, Expr, ExprKind, Type, VarId};
+use ein_scalar::{BinaryOp, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A coordinate of the cell.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// Every value of a loop.
+    Loop(Binder),
+    /// One position.
+    At(i64),
+}
+
+/// A system being solved.
+struct System {
+    /// The loops that are left, with where they stood.
+    loops: Vec<(usize, Binder)>,
+    /// What loops that are gone are equal to.
+    solved: FxHashMap<VarId, size::Expr>,
+    /// `a + distance <= b`
+    bounds: Vec<(size::Expr, i64, size::Expr)>,
+    tests: Vec<Expr>,
+}
+
+impl Reverse<'_, '_> {
+    /// What a term adds to the cell at the places: a sum over the points that read it. `None` if the
+    /// cell is data, unless `forced`: then all points are tested.
+    pub(super) fn at_cell(&mut self, term: &Term, places: &[Place], forced: bool) -> Option<Expr> {
+        let span = term.value.span;
+        let cells: Vec<&Expr> = term.cell.iter().map(|index| &index.value).collect();
+        let steps = self.relative(term);
+        let steps = self.needed(steps, &term.value, &cells);
+        let mut cells: Vec<Expr> = cells.into_iter().cloned().collect();
+        let (mut steps, mut value) = self.without_integers(steps, term.value.clone(), &mut cells);
+        let mut system = System {
+            loops: Vec::new(),
+            solved: FxHashMap::default(),
+            bounds: Vec::new(),
+            tests: Vec::new(),
+        };
+        for (at, step) in steps.iter().enumerate() {
+            if let Step::Loop(binder) = step {
+                system.loops.push((at, binder.clone()));
+            }
+        }
+        let mut goals: Vec<size::Expr> = Vec::new();
+        let mut facts = Facts::new();
+        for place in places {
+            goals.push(match place {
+                Place::At(at) => size::Expr::constant(*at),
+                Place::Loop(binder) => {
+                    self.loop_facts(binder, &mut facts);
+                    size::Expr::atom(self.pass.atom_of(binder.var))
+                }
+            });
+        }
+        let sizes: Vec<Option<size::Expr>> =
+            cells.iter().map(|cell| self.pass.size_of(cell)).collect();
+        let mut open: Vec<usize> = (0..cells.len()).collect();
+        // The simplest equations first: an index by itself, then a unit coefficient, then any.
+        for effort in 0..3 {
+            loop {
+                let found = open.iter().position(|axis| {
+                    let Some(cell) = sizes[*axis].clone() else { return false };
+                    self.solve_one(&mut system, &cell, &goals[*axis], effort)
+                });
+                let Some(found) = found else { break };
+                open.remove(found);
+            }
+        }
+        for axis in open {
+            let goal = self.pass.size_expr(&goals[axis], span);
+            let mut cell = cells[axis].clone();
+            let decided = match &sizes[axis] {
+                Some(size) => {
+                    let size = self.pass.replaced_size(size, &system.solved);
+                    let loops = self.atoms(&system);
+                    let still = !size.atoms().iter().any(|atom| loops.contains(atom));
+                    if still {
+                        // The same position for all points.
+                        if size.sub(&goals[axis]).as_constant() == Some(0) {
+                            continue;
+                        }
+                        if let (Some(a), Some(b)) = (size.as_constant(), goals[axis].as_constant())
+                            && a != b
+                        {
+                            return Some(super::lift::zero_of(&value.ty, span));
+                        }
+                        cell = self.pass.size_expr(&size, span);
+                    }
+                    still
+                }
+                None => {
+                    let mut used = FxHashSet::default();
+                    self.variables(&cell, &mut used);
+                    let bound = steps.iter().any(|step| match step {
+                        Step::Loop(binder) => used.contains(&binder.var),
+                        Step::Let(var, _) => used.contains(var),
+                        Step::Guard(_) => false,
+                    });
+                    !bound
+                }
+            };
+            if !decided && !forced {
+                return None;
+            }
+            self.pass.replace_indices(&mut cell, &system.solved);
+            let goal = if goal.ty == cell.ty {
+                goal
+            } else {
+                Expr::new(ExprKind::Cast(goal), cell.ty.clone(), span)
+            };
+            let test = ExprKind::Binary(BinaryOp::Eq, goal, cell);
+            system.tests.push(Expr::new(test, Type::BOOL, span));
+        }
+        // What is left, in terms of the cell.
+        let solved = std::mem::take(&mut system.solved);
+        for step in &mut steps {
+            match step {
+                Step::Loop(binder) => {
+                    self.pass.replace_indices(&mut binder.lo, &solved);
+                    self.pass.replace_indices(&mut binder.hi, &solved);
+                }
+                Step::Let(_, e) | Step::Guard(e) => self.pass.replace_indices(e, &solved),
+            }
+        }
+        self.pass.replace_indices(&mut value, &solved);
+        let gone: FxHashSet<VarId> = solved.keys().copied().collect();
+        let mut left: Vec<Step> = Vec::new();
+        for step in steps {
+            match &step {
+                Step::Loop(binder) if gone.contains(&binder.var) => {}
+                Step::Loop(_) | Step::Let(..) | Step::Guard(_) => left.push(step),
+            }
+        }
+        for step in &left {
+            if let Step::Loop(binder) = step {
+                self.loop_facts(binder, &mut facts);
+            }
+        }
+        let mut guards = Vec::new();
+        for (a, distance, b) in std::mem::take(&mut system.bounds) {
+            let least = a.offset(distance);
+            if prove_le(&facts, &least, &b).is_proved() {
+                continue;
+            }
+            if prove_le(&facts, &b.offset(1), &least).is_proved() {
+                return Some(super::lift::zero_of(&value.ty, span));
+            }
+            if self.tighten(&mut left, &least, &b, span) {
+                continue;
+            }
+            let op = if distance == 0 { BinaryOp::Le } else { BinaryOp::Lt };
+            let (a, b) = (self.pass.size_expr(&a, span), self.pass.size_expr(&b, span));
+            guards.push(Expr::new(ExprKind::Binary(op, a, b), Type::BOOL, span));
+        }
+        guards.append(&mut system.tests);
+        let left = self.with_guards(left, guards);
+        Some(self.sum_over(left, value))
+    }
+
+    fn atoms(&mut self, system: &System) -> Vec<Atom> {
+        system.loops.iter().map(|(_, binder)| self.pass.atom_of(binder.var)).collect()
+    }
+
+    /// Solves `cell == goal` for one loop, if that is possible at this effort.
+    fn solve_one(
+        &mut self,
+        system: &mut System,
+        cell: &size::Expr,
+        goal: &size::Expr,
+        effort: u32,
+    ) -> bool {
+        let cell = self.pass.replaced_size(cell, &system.solved);
+        for number in (0..system.loops.len()).rev() {
+            let binder = system.loops[number].1.clone();
+            let atom = self.pass.atom_of(binder.var);
+            let Some((coefficient, rest)) = cell.affine_in(atom) else { continue };
+            let fits = match effort {
+                0 => coefficient == 1 && rest.as_constant() == Some(0),
+                1 => coefficient.abs() == 1,
+                _ => coefficient != 0,
+            };
+            if !fits {
+                continue;
+            }
+            let (Some(lo), Some(hi)) =
+                (self.pass.size_of(&binder.lo), self.pass.size_of(&binder.hi))
+            else {
+                continue;
+            };
+            let distance = goal.sub(&rest);
+            let value = match coefficient {
+                1 => distance,
+                -1 => distance.neg(),
+                _ => {
+                    // Whole multiples only; the other loops must not be in the way of a division.
+                    let loops = self.atoms(system);
+                    if distance.atoms().iter().any(|other| loops.contains(other)) {
+                        continue;
+                    }
+                    let by = size::Expr::constant(coefficient);
+                    let value = distance.div_floor(&by);
+                    let back = value.mul(&by);
+                    system.bounds.push((back.clone(), 0, distance.clone()));
+                    system.bounds.push((distance, 0, back));
+                    value
+                }
+            };
+            system.loops.remove(number);
+            let mut replacement = FxHashMap::default();
+            replacement.insert(binder.var, value.clone());
+            for old in system.solved.values_mut() {
+                *old = self.pass.replaced_size(old, &replacement);
+            }
+            for (a, _, b) in &mut system.bounds {
+                *a = self.pass.replaced_size(a, &replacement);
+                *b = self.pass.replaced_size(b, &replacement);
+            }
+            for (_, other) in &mut system.loops {
+                self.pass.replace_indices(&mut other.lo, &replacement);
+                self.pass.replace_indices(&mut other.hi, &replacement);
+            }
+            let lo = self.pass.replaced_size(&lo, &system.solved);
+            let hi = self.pass.replaced_size(&hi, &system.solved);
+            system.bounds.push((lo, 0, value.clone()));
+            system.bounds.push((value.clone(), 1, hi));
+            system.solved.insert(binder.var, value);
+            return true;
+        }
+        false
+    }
+
+    /// Bindings of integers are looked through, so that index maps are seen.
+    fn without_integers(
+        &mut self,
+        steps: Vec<Step>,
+        value: Expr,
+        cells: &mut [Expr],
+    ) -> (Vec<Step>, Expr) {
+        let mut known: FxHashMap<VarId, size::Expr> = FxHashMap::default();
+        let mut kept = Vec::new();
+        let mut value = value;
+        for mut step in steps {
+            match &mut step {
+                Step::Loop(binder) => {
+                    self.pass.replace_indices(&mut binder.lo, &known);
+                    self.pass.replace_indices(&mut binder.hi, &known);
+                }
+                Step::Guard(cond) => self.pass.replace_indices(cond, &known),
+                Step::Let(var, value) => {
+                    self.pass.replace_indices(value, &known);
+                    if value.ty == Type::I32
+                        && let Some(size) = self.pass.size_of(value)
+                    {
+                        known.insert(*var, size);
+                        continue;
+                    }
+                }
+            }
+            kept.push(step);
+        }
+        self.pass.replace_indices(&mut value, &known);
+        cells.iter_mut().for_each(|cell| self.pass.replace_indices(cell, &known));
+        (kept, value)
+    }
+
+    /// Narrows the domain of a loop so that `a <= b` holds for all of it.
+    fn tighten(&mut self, steps: &mut [Step], a: &size::Expr, b: &size::Expr, span: Span) -> bool {
+        let difference = b.sub(a);
+        // The innermost loop that is mentioned; the others must be there before it.
+        let mut seen: FxHashSet<Atom> = FxHashSet::default();
+        let mut target = None;
+        for (at, step) in steps.iter().enumerate() {
+            if let Step::Loop(binder) = step {
+                let atom = self.pass.atom_of(binder.var);
+                if difference.mentions(atom) {
+                    target = Some((at, atom));
+                }
+                seen.insert(atom);
+            }
+        }
+        let Some((at, atom)) = target else { return false };
+        let Some((coefficient, rest)) = difference.affine_in(atom) else { return false };
+        if coefficient == 0 {
+            return false;
+        }
+        let Step::Loop(binder) = &steps[at] else { return false };
+        let (Some(lo), Some(hi)) = (self.pass.size_of(&binder.lo), self.pass.size_of(&binder.hi))
+        else {
+            return false;
+        };
+        let by = size::Expr::constant(coefficient.abs());
+        let (lo, hi) = if coefficient > 0 {
+            // c · k + rest >= 0: k >= -rest / c, rounded up
+            let least = rest.neg().offset(coefficient - 1).div_floor(&by);
+            (lo.max(&least), hi)
+        } else {
+            let most = rest.div_floor(&by).offset(1);
+            (lo, hi.min(&most))
+        };
+        let (lo, hi) = (self.pass.size_expr(&lo, span), self.pass.size_expr(&hi, span));
+        if let Step::Loop(binder) = &mut steps[at] {
+            binder.lo = lo;
+            binder.hi = hi;
+        }
+        true
+    }
+
+    /// Puts guards as far out as their loops allow, before what was there: the point must exist
+    /// before anything is computed at it.
+    fn with_guards(&mut self, steps: Vec<Step>, guards: Vec<Expr>) -> Vec<Step> {
+        let mut open: Vec<(Expr, FxHashSet<VarId>)> = Vec::new();
+        for guard in guards {
+            let mut used = FxHashSet::default();
+            self.variables(&guard, &mut used);
+            open.push((guard, used));
+        }
+        let mut bound: FxHashSet<VarId> = FxHashSet::default();
+        let pending: FxHashSet<VarId> = steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Loop(binder) => Some(binder.var),
+                Step::Let(var, _) => Some(*var),
+                Step::Guard(_) => None,
+            })
+            .collect();
+        let mut result = Vec::new();
+        let flush = |open: &mut Vec<(Expr, FxHashSet<VarId>)>,
+                     bound: &FxHashSet<VarId>,
+                     result: &mut Vec<Step>| {
+            let mut rest = Vec::new();
+            for (guard, used) in open.drain(..) {
+                let ready = used.iter().all(|var| !pending.contains(var) || bound.contains(var));
+                if ready {
+                    if !matches!(&*guard.kind, ExprKind::Const(Scalar::Bool(true))) {
+                        result.push(Step::Guard(guard));
+                    }
+                } else {
+                    rest.push((guard, used));
+                }
+            }
+            *open = rest;
+        };
+        flush(&mut open, &bound, &mut result);
+        for step in steps {
+            match &step {
+                Step::Loop(binder) => {
+                    bound.insert(binder.var);
+                }
+                Step::Let(var, _) => {
+                    bound.insert(*var);
+                }
+                Step::Guard(_) => {}
+            }
+            result.push(step);
+            flush(&mut open, &bound, &mut result);
+        }
+        result
+    }
+}

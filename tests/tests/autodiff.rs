@@ -1,0 +1,255 @@
+//! Derivatives of generated programs: adjoints against tangents against central differences, second
+//! derivatives against differences of first ones; and of every function of the library.
+//!
+//! `EINLANG_PROGRAMS=50000` runs more of them, `EINLANG_SEED=7` begins at another number.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ein_driver::render::Style;
+use ein_driver::{Engine, FileSources, Input, Options, RunOptions, Session};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[path = "autodiff/generate.rs"]
+mod derivatives;
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// The outputs of a program, as flat lists of numbers.
+fn outputs(text: &str) -> Result<BTreeMap<String, Vec<f64>>, String> {
+    let mut session = Session::new(Options::default(), FileSources::in_memory());
+    let input = Input::Text { name: "generated.ein".into(), text: text.into() };
+    let options =
+        RunOptions { memory_limit: Some(1 << 30), report_outputs: true, ..RunOptions::default() };
+    let report = session
+        .run(&input, &options, Default::default(), &mut |_| {})
+        .map_err(|bug| format!("{bug}: {}", bug.detail))?;
+    if report.checked.has_errors() {
+        let errors: Vec<_> =
+            report.checked.diagnostics.into_iter().filter(|it| it.is_error()).collect();
+        return Err(format!("rejected: {}", session.render(&errors, Style::Plain)));
+    }
+    if let Some(failure) = report.failure {
+        return Err(format!("stopped: {}", session.render(&[failure], Style::Plain)));
+    }
+    let mut found = BTreeMap::new();
+    for (name, json) in report.outputs {
+        let json: Json = serde_json::from_str(&json).map_err(|error| error.to_string())?;
+        let mut flat = Vec::new();
+        flatten(&json["data"], &mut flat);
+        found.insert(name, flat);
+    }
+    Ok(found)
+}
+
+fn flatten(json: &Json, flat: &mut Vec<f64>) {
+    match json {
+        Json::Array(items) => items.iter().for_each(|item| flatten(item, flat)),
+        other => flat.push(other.as_f64().unwrap_or(f64::NAN)),
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Whether two numbers agree as far as differences can tell.
+fn close(a: f64, b: f64, scale: f64) -> bool {
+    (a - b).abs() <= 1e-6 * scale.max(1.0).max(a.abs())
+}
+
+/// Why the derivatives of a program are wrong, if they are.
+fn judge(program: &derivatives::Program, second: bool) -> Result<(), String> {
+    let found = outputs(&program.text)?;
+    let get = |name: &str| found.get(name).cloned().unwrap_or_default();
+    let mut total = 0.0;
+    let mut size = 0.0f64;
+    for name in &program.params {
+        let (gradient, direction) = (get(&format!("g_{name}")), get(&format!("d{name}")));
+        let (reverse, forward) = (dot(&gradient, &direction), get(&format!("f_{name}"))[0]);
+        let scale = gradient.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        if (reverse - forward).abs() > 1e-9 * scale.max(1.0) {
+            return Err(format!("by {name}: adjoint {reverse}, tangent {forward}"));
+        }
+        total += reverse;
+        size = size.max(scale);
+    }
+    // Differences say nothing about what is steep.
+    if size > 300.0 {
+        return Ok(());
+    }
+    let differences = (get("loss_p")[0] - get("loss_m")[0]) / (2.0 * program.step);
+    if !close(total, differences, size) {
+        return Err(format!("adjoint {total}, differences {differences}"));
+    }
+    if second {
+        let name = &program.params[0];
+        let (hessian, direction) = (get(&format!("hessian_{name}")), get(&format!("d{name}")));
+        let n = direction.len();
+        let (plus, minus) = (get(&format!("g_p_{name}")), get(&format!("g_m_{name}")));
+        let most = hessian.iter().fold(1.0f64, |most, x| most.max(x.abs()));
+        for i in 0..n {
+            for j in 0..i {
+                let (a, b) = (hessian[i * n + j], hessian[j * n + i]);
+                if (a - b).abs() > 1e-8 * most {
+                    return Err(format!("hessian[{i}, {j}] is {a}, the other way {b}"));
+                }
+            }
+            let mut along = dot(&hessian[i * n..(i + 1) * n], &direction);
+            for other in &program.params[1..] {
+                along += get(&format!("mixed_{other}"))[i];
+            }
+            let differences = (plus[i] - minus[i]) / (2.0 * program.step);
+            if !close(along, differences, most) {
+                return Err(format!("hessian row {i}: {along}, differences {differences}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn generated_programs_have_the_right_derivatives() {
+    let (first, count) = (number("EINLANG_SEED", 0), number("EINLANG_PROGRAMS", 2400));
+    let most = number("EINLANG_SHOWN", 3) as usize;
+    let next = AtomicU64::new(first);
+    let wrong = Mutex::new(Vec::new());
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            let work = || {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= first + count {
+                        return;
+                    }
+                    let second = seed.is_multiple_of(8);
+                    if let Err(why) = judge(&derivatives::program(seed, second), second) {
+                        wrong.lock().expect("no worker panics with the lock").push((seed, why));
+                    }
+                }
+            };
+            std::thread::Builder::new()
+                .stack_size(64 << 20)
+                .spawn_scoped(scope, work)
+                .expect("a test may start threads");
+        }
+    });
+    let mut wrong = wrong.into_inner().expect("no worker panics with the lock");
+    wrong.sort_by_key(|(seed, _)| *seed);
+    println!("{count} programs: {} wrong", wrong.len());
+    for (seed, why) in wrong.iter().take(most) {
+        println!(
+            "--- program {seed}\n{}\n--- {why}\n",
+            derivatives::program(*seed, seed.is_multiple_of(8)).text
+        );
+    }
+    let seeds: Vec<u64> = wrong.iter().map(|(seed, _)| *seed).collect();
+    assert!(wrong.is_empty(), "programs with wrong derivatives: {seeds:?}");
+}
+
+/// Expressions in `u` that use every differentiable function of the library once.
+const LIBRARY: &[&str] = &[
+    "sinh(u)",
+    "cosh(u)",
+    "tanh(u)",
+    "asinh(u)",
+    "acosh(1.5 + u)",
+    "atanh(0.5 * u)",
+    "abs(u)",
+    "sqrt(u)",
+    "min(u, 0.7)",
+    "max(u, 0.4)",
+    "fmod(3.0 * u, 1.1)",
+    "mod(-3.0 * u, 1.1)",
+    "square(u)",
+    "neg(u)",
+    "reciprocal(u)",
+    "log(u)",
+    "ln(u)",
+    "log10(u)",
+    "log2(u)",
+    "log1p(u)",
+    "exp(u)",
+    "expm1(u)",
+    "rsqrt(u)",
+    "sin(u)",
+    "cos(u)",
+    "tan(u)",
+    "asin(u)",
+    "acos(u)",
+    "atan(u)",
+    "atan2(u, 0.3)",
+    "atan2(0.3, u)",
+    "clamp(u, 0.1, 0.9)",
+    "clip(2.0 * u, 0.1, 0.9)",
+    "clamp_min(u, 0.3)",
+    "clamp_max(u, 0.4)",
+    "saturate(u)",
+    "erf(u)",
+    "deg_to_rad(u)",
+    "rad_to_deg(u)",
+    "u ** 2.5",
+    "u ** 3",
+    "u ** -2",
+    "2.0f64 ** u",
+    "u ** u",
+    "u % 0.3",
+    "1.0 / u",
+    "-u * u",
+    "(u as f32) as f64",
+];
+
+#[test]
+fn every_function_of_the_library_has_its_derivative() {
+    let mut text = String::from(
+        "use std::math::{sinh, cosh, tanh, asinh, acosh, atanh, abs, sqrt, min, max, fmod, mod, \
+         square, neg, reciprocal, log, ln, log10, log2, log1p, exp, expm1, rsqrt, sin, cos, tan, \
+         asin, acos, atan, atan2, clamp, clip, clamp_min, clamp_max, saturate, erf, deg_to_rad, \
+         rad_to_deg};\nlet v: [f64; 3] = [0.21, 0.55, 0.83];\n",
+    );
+    let step = 1e-5;
+    for (number, function) in LIBRARY.iter().enumerate() {
+        let at = |u: &str| {
+            let letters: Vec<char> = function.chars().collect();
+            let mut out = String::new();
+            for (place, letter) in letters.iter().enumerate() {
+                let word = |c: Option<&char>| c.is_some_and(|c| c.is_alphanumeric() || *c == '_');
+                let alone = *letter == 'u'
+                    && !word(place.checked_sub(1).and_then(|p| letters.get(p)))
+                    && !word(letters.get(place + 1));
+                if alone { out.push_str(u) } else { out.push(*letter) }
+            }
+            out
+        };
+        text += &format!(
+            "let y{number} = sum[i](({}) * (i + 1) as f64);\nlet g{number} = @y{number} / @v;\n\
+             let f{number} = jvp(y{number}, v, [1.0, 1.0, 1.0]);\n\
+             let p{number}[i in 0..3] = ({});\nlet m{number}[i in 0..3] = ({});\n",
+            at("v[i]"),
+            at(&format!("(v[i] + {step:?})")),
+            at(&format!("(v[i] - {step:?})")),
+        );
+    }
+    let found = outputs(&text).unwrap();
+    for (number, function) in LIBRARY.iter().enumerate() {
+        let get = |letter: &str| found[&format!("{letter}{number}")].clone();
+        let (gradient, plus, minus) = (get("g"), get("p"), get("m"));
+        for i in 0..3 {
+            let expected = (plus[i] - minus[i]) / (2.0 * step) * (i + 1) as f64;
+            let tolerance =
+                if function.contains("f32") { 1e-1 } else { 1e-6 * expected.abs().max(1.0) };
+            assert!(
+                (gradient[i] - expected).abs() < tolerance,
+                "{function} at {i}: {} and not {expected}",
+                gradient[i]
+            );
+        }
+        let sum: f64 = gradient.iter().sum();
+        assert!((sum - get("f")[0]).abs() < 1e-9 * sum.abs().max(1.0), "{function}: {sum}");
+    }
+}
