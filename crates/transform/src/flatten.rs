@@ -18,6 +18,7 @@ mod array;
 mod call;
 mod define;
 mod expr;
+mod oblige;
 mod pattern;
 
 use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Step};
@@ -123,6 +124,8 @@ pub(crate) struct Flatten<'p> {
     pub(crate) when: Option<Node>,
     /// Definitions whose clauses are being evaluated.
     pub(crate) pending: FxHashSet<Arr>,
+    /// What may fail in the loop being entered, whether or not its value is used.
+    pub(crate) obliged: Vec<Node>,
 }
 
 /// Evaluates statements; `wanted` says which variables matter afterwards.
@@ -175,6 +178,7 @@ impl<'p> Flatten<'p> {
             loops: Vec::new(),
             when: None,
             pending: FxHashSet::default(),
+            obliged: Vec::new(),
         }
     }
 
@@ -228,6 +232,7 @@ impl<'p> Flatten<'p> {
                     }
                     value => value,
                 };
+                self.oblige(&value, span)?;
                 self.bind(*var, value);
                 Ok(())
             }
@@ -395,7 +400,7 @@ impl<'p> Flatten<'p> {
     }
 
     /// Gives a scalar a cell.
-    fn store_scalar(&mut self, node: Node, name: Option<Symbol>, span: Span) -> Arr {
+    pub(crate) fn store_scalar(&mut self, node: Node, name: Option<Symbol>, span: Span) -> Arr {
         let ty = self.points.nodes[node].ty;
         let clause = Clause { slots: Vec::new(), guard: None, value: node, otherwise: None };
         self.define(name, ty, Vec::new(), span, Body::Clauses(vec![clause], None))
@@ -403,13 +408,17 @@ impl<'p> Flatten<'p> {
 
     /// Gives an array cells of its own.
     pub(crate) fn store(&mut self, array: &Array, name: Option<Symbol>, span: Span) -> Arr {
+        let body = Body::Clauses(vec![self.cells(array)], None);
+        self.define(name, array.ty, array.shape.clone(), span, body)
+    }
+
+    /// All cells of an array as a clause.
+    pub(crate) fn cells(&mut self, array: &Array) -> Clause {
         let slots: Vec<Slot> =
             array.shape.iter().map(|extent| self.whole_axis(*extent, "i")).collect();
         let at: Vec<Node> = slots.iter().map(|slot| self.points.index(slot.ix)).collect();
         let value = self.element(array, &at);
-        let clause = Clause { slots, guard: None, value, otherwise: None };
-        let body = Body::Clauses(vec![clause], None);
-        self.define(name, array.ty, array.shape.clone(), span, body)
+        Clause { slots, guard: None, value, otherwise: None }
     }
 
     /// A slot for all of an axis.

@@ -67,6 +67,9 @@ impl<'p> Flatten<'p> {
             return Err(declined("recursion", span));
         }
         self.not_too_large(span)?;
+        for arg in captures.iter().chain(&args) {
+            self.oblige(arg, span)?;
+        }
         let names = info.sizes.iter().chain(&info.captures).chain(&info.params);
         let values = sizes.into_iter().chain(captures).chain(args);
         let frame: FxHashMap<_, _> = names.copied().zip(values).collect();

@@ -3,7 +3,7 @@
 use super::array::{Array, ArrayKind};
 use super::{Flat, Flatten, Val, declined, element_type, steps};
 use crate::points::{Body, Clause, Ix, Kind, Node, Reduction, Slot, Subst};
-use ein_base::Span;
+use ein_base::{Span, Symbol};
 use ein_ir::tensor::{
     Binder, Clause as IrClause, ClauseSlot, Expr, Item, Reduce, ReduceOp, Scatter, Tensor,
 };
@@ -17,11 +17,12 @@ const FEW: i64 = 4;
 struct Scope {
     loops: usize,
     when: Option<Node>,
+    obliged: usize,
 }
 
 impl<'p> Flatten<'p> {
     fn enter(&self) -> Scope {
-        Scope { loops: self.loops.len(), when: self.when }
+        Scope { loops: self.loops.len(), when: self.when, obliged: self.obliged.len() }
     }
 
     fn leave(&mut self, scope: &Scope) {
@@ -46,19 +47,19 @@ impl<'p> Flatten<'p> {
         }
         let shape = self.whole_shape(tensor, shape, inner, e)?;
         self.not_too_large(e.span)?;
-        self.place(tensor, ty, shape, clauses, e.span)
+        self.place(tensor.name, ty, shape, clauses, e.span)
     }
 
     /// Decides where the cells of a definition without self-reads live.
-    fn place(
+    pub(crate) fn place(
         &mut self,
-        tensor: &Tensor,
+        name: Option<Symbol>,
         ty: ScalarType,
         shape: Vec<i64>,
         clauses: Vec<Clause>,
         span: Span,
     ) -> Flat<Val> {
-        let (name, rank) = (tensor.name, shape.len());
+        let rank = shape.len();
         if self.loops.is_empty() {
             let body = Body::Clauses(clauses, None);
             let arr = self.define(name, ty, shape.clone(), span, body);
@@ -68,13 +69,18 @@ impl<'p> Flatten<'p> {
         let around = self.indices_around(&clauses);
         let mut nodes =
             clauses.iter().flat_map(|c| [Some(c.value), c.guard, c.otherwise]).flatten();
-        let reduces = nodes.any(|node| self.points.nodes[node].reduces);
+        let reduces = nodes.clone().any(|node| self.points.nodes[node].reduces);
+        let traps = nodes.any(|node| self.points.nodes[node].traps);
         let whole: i64 =
             around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64).product();
         let cells = shape.iter().product::<i64>();
         let small = whole.saturating_mul(cells) <= 1 << 24;
-        if reduces && rank > 0 && small && !self.reads_pending(&clauses) {
-            return Ok(self.lift(tensor, ty, shape, clauses, &around, span));
+        if (reduces || traps) && rank > 0 && small && !self.reads_pending(&clauses) {
+            return Ok(self.lift(name, ty, shape, clauses, &around, span));
+        }
+        if traps {
+            // Only the cells that are read would be computed, and only those could fail.
+            return Err(declined("a definition inside a loop that may fail", span));
         }
         let kind = ArrayKind::Clauses(Rc::new(clauses));
         Ok(Val::Array(Rc::new(Array { ty, shape, kind })))
@@ -105,7 +111,7 @@ impl<'p> Flatten<'p> {
     /// A definition inside loops becomes one over their indices as well.
     fn lift(
         &mut self,
-        tensor: &Tensor,
+        name: Option<Symbol>,
         ty: ScalarType,
         shape: Vec<i64>,
         mut clauses: Vec<Clause>,
@@ -119,7 +125,7 @@ impl<'p> Flatten<'p> {
         let ranges = around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64);
         let whole: Vec<i64> = ranges.chain(shape.iter().copied()).collect();
         let body = Body::Clauses(clauses, None);
-        let arr = self.define(tensor.name, ty, whole, span, body);
+        let arr = self.define(name, ty, whole, span, body);
         let at: Vec<Node> = around.iter().map(|ix| self.points.index(*ix)).collect();
         Val::Array(Rc::new(Array { ty, shape, kind: ArrayKind::Stored(arr, at) }))
     }
@@ -250,7 +256,13 @@ impl<'p> Flatten<'p> {
         inner: &mut Option<Vec<i64>>,
     ) -> Flat<Option<Clause>> {
         let scope = self.enter();
+        let span = clause.span;
         let result = self.clause_in_scope(clause, shape, inner);
+        if let Ok(Some(clause)) = &result {
+            let bounds = clause.slots.iter().flat_map(|slot| [slot.lo, slot.hi]);
+            let roots = bounds.chain([clause.value]).chain(clause.guard).chain(clause.otherwise);
+            self.discharge(scope.obliged, &roots.collect::<Vec<_>>(), span)?;
+        }
         self.leave(&scope);
         result
     }
@@ -320,7 +332,7 @@ impl<'p> Flatten<'p> {
     /// The slot of a literal point.
     fn point(&mut self, at: i64) -> Slot {
         let range = (i128::from(at), i128::from(at));
-        let ix = self.points.fresh(ein_base::Symbol::intern("_"), range);
+        let ix = self.points.fresh(Symbol::intern("_"), range);
         Slot { ix, lo: self.points.int(at), hi: self.points.int(at + 1) }
     }
 
@@ -362,8 +374,9 @@ impl<'p> Flatten<'p> {
         let mut guard = None;
         for item in items {
             match item {
-                Item::Let(var, value) => {
-                    let value = self.expr(value)?;
+                Item::Let(var, e) => {
+                    let value = self.expr(e)?;
+                    self.oblige(&value, e.span)?;
                     self.bind(*var, value);
                 }
                 Item::Guard(cond) => {
@@ -400,6 +413,9 @@ impl<'p> Flatten<'p> {
         }
         let guard = self.items(&reduce.items)?;
         let body = self.scalar(&reduce.value)?;
+        let bounds = binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]);
+        let roots: Vec<Node> = bounds.chain([body]).chain(guard).collect();
+        self.discharge(scope.obliged, &roots, e.span)?;
         self.leave(&scope);
         if self.points.nodes[body].ty == ScalarType::U64 {
             return Err(declined("a reduction of `u64`", e.span));
@@ -478,6 +494,9 @@ impl<'p> Flatten<'p> {
         let guard = self.items(&scatter.items)?;
         let at = self.positions(&scatter.indices, &shape)?;
         let value = self.scalar(&scatter.value)?;
+        let bounds = binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]);
+        let roots = bounds.chain([value]).chain(guard).chain(at.iter().copied());
+        self.discharge(scope.obliged, &roots.collect::<Vec<_>>(), e.span)?;
         self.leave(&scope);
         let body = Body::Scatter(crate::points::Scatter { binders, guard, at, value });
         let arr = self.define(None, ty, shape.clone(), e.span, body);

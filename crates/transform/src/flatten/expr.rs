@@ -68,7 +68,10 @@ impl<'p> Flatten<'p> {
                 let mut shape = base.shape.clone();
                 shape[*axis] = positions.shape[0];
                 let kind = ArrayKind::Gather(base.clone(), *axis, positions);
-                Ok(array(base.ty, shape, kind))
+                // All positions are looked at, also if some elements are not.
+                let gathered = Array { ty: base.ty, shape: shape.clone(), kind };
+                let clause = self.cells(&gathered);
+                self.place(None, base.ty, shape, vec![clause], e.span)
             }
             ExprKind::Permute { base, order } => {
                 let base = self.array_expr(base)?;
@@ -81,18 +84,26 @@ impl<'p> Flatten<'p> {
                 let items: Flat<Vec<Val>> = items.iter().map(|item| self.expr(item)).collect();
                 Ok(Val::Tuple(items?.into()))
             }
-            ExprKind::TupleGet(tuple, at) => match self.expr(tuple)? {
-                Val::Tuple(items) => Ok(items[*at].clone()),
-                _ => Err(declined("a tuple that data decides", e.span)),
-            },
+            ExprKind::TupleGet(tuple, at) => {
+                let tuple = self.expr(tuple)?;
+                self.oblige(&tuple, e.span)?;
+                match tuple {
+                    Val::Tuple(items) => Ok(items[*at].clone()),
+                    _ => Err(declined("a tuple that data decides", e.span)),
+                }
+            }
             ExprKind::Make { variant, fields, .. } => {
                 let fields: Flat<Vec<Val>> = fields.iter().map(|field| self.expr(field)).collect();
                 Ok(Val::Data(*variant, fields?.into()))
             }
-            ExprKind::FieldGet(value, at) => match self.expr(value)? {
-                Val::Data(_, fields) => Ok(fields[*at].clone()),
-                _ => Err(declined("a struct that data decides", e.span)),
-            },
+            ExprKind::FieldGet(value, at) => {
+                let value = self.expr(value)?;
+                self.oblige(&value, e.span)?;
+                match value {
+                    Val::Data(_, fields) => Ok(fields[*at].clone()),
+                    _ => Err(declined("a struct that data decides", e.span)),
+                }
+            }
             ExprKind::Call { func, sizes, closure, args } => {
                 self.call(*func, sizes, closure.as_ref(), args, e.span)
             }
@@ -284,6 +295,12 @@ impl<'p> Flatten<'p> {
             return Err(declined("more indices than axes", span));
         }
         let at = self.positions(indices, &base.shape)?;
+        if !matches!(base.kind, ArrayKind::Stored(..)) {
+            // What is no array in memory may be the same at every position.
+            for at in &at {
+                self.oblige(&Val::Scalar(*at), span)?;
+            }
+        }
         if at.len() == base.shape.len() {
             return Ok(Val::Scalar(self.element(&base, &at)));
         }
@@ -353,7 +370,9 @@ impl<'p> Flatten<'p> {
         let mut rows = Vec::new();
         let mut inner: Option<Vec<i64>> = None;
         for item in items {
-            let row = match self.expr(item)? {
+            let value = self.expr(item)?;
+            self.oblige(&value, item.span)?;
+            let row = match value {
                 Val::Scalar(node) => Row::Number(node),
                 Val::Array(array) => Row::Array(array),
                 _ => return Err(declined("an array of something else", item.span)),
@@ -375,7 +394,7 @@ impl<'p> Flatten<'p> {
 
     fn host(&mut self, op: &'p HostOp, args: &'p [Expr], e: &'p Expr) -> Flat<Val> {
         match op {
-            HostOp::Len => match self.expr(&args[0])? {
+            HostOp::Len => match self.strict(&args[0])? {
                 Val::Array(array) if !array.shape.is_empty() => {
                     Ok(Val::Scalar(self.points.int(array.shape[0])))
                 }
@@ -383,7 +402,7 @@ impl<'p> Flatten<'p> {
                 _ => Err(declined("the length of a value", e.span)),
             },
             HostOp::ZerosLike => {
-                let value = self.expr(&args[0])?;
+                let value = self.strict(&args[0])?;
                 self.zeros_like(&value, e.span)
             }
             HostOp::Iota => {

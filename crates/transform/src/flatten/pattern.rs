@@ -14,6 +14,7 @@ impl<'p> Flatten<'p> {
         value: &Val,
         span: Span,
     ) -> Flat<()> {
+        self.oblige(value, span)?;
         let cond = self.matches(pattern, value, span)?;
         match cond.map(|cond| self.known_truth(cond)) {
             None | Some(Some(true)) => Ok(()),
@@ -93,6 +94,7 @@ impl<'p> Flatten<'p> {
     /// A choice by pattern.
     pub(crate) fn match_arms(&mut self, value: &'p Expr, arms: &'p [Arm], span: Span) -> Flat<Val> {
         let value = self.expr(value)?;
+        self.oblige(&value, span)?;
         self.arms_from(&value, arms, span)
     }
 

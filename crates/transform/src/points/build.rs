@@ -193,8 +193,9 @@ impl Points {
             _ => None,
         };
         if op.is_comparison() {
+            let traps = self.nodes[a].traps || self.nodes[b].traps;
             return match exact {
-                Some((lo, hi)) if lo == hi => self.truth(lo == 1),
+                Some((lo, hi)) if lo == hi && !traps => self.truth(lo == 1),
                 _ => self.intern(Kind::Binary(op, a, b), ty, None),
             };
         }
@@ -230,13 +231,15 @@ impl Points {
             BinaryOp::And => match (truth(self, a), truth(self, b)) {
                 (Some(true), _) => Some(b),
                 (_, Some(true)) => Some(a),
-                (Some(false), _) | (_, Some(false)) => Some(self.truth(false)),
+                (Some(false), _) => Some(self.truth(false)),
+                (_, Some(false)) if !self.nodes[a].traps => Some(self.truth(false)),
                 _ => (a == b).then_some(a),
             },
             BinaryOp::Or => match (truth(self, a), truth(self, b)) {
                 (Some(false), _) => Some(b),
                 (_, Some(false)) => Some(a),
-                (Some(true), _) | (_, Some(true)) => Some(self.truth(true)),
+                (Some(true), _) => Some(self.truth(true)),
+                (_, Some(true)) if !self.nodes[a].traps => Some(self.truth(true)),
                 _ => (a == b).then_some(a),
             },
             // A square is exact in both forms; higher powers are left to the engines.
@@ -268,7 +271,7 @@ impl Points {
         match self.nodes[cond].kind {
             Kind::Const(Scalar::Bool(true)) => return a,
             Kind::Const(Scalar::Bool(false)) => return b,
-            _ if a == b => return a,
+            _ if a == b && !self.nodes[cond].traps => return a,
             _ => {}
         }
         let ty = self.nodes[a].ty;

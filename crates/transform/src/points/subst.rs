@@ -59,11 +59,13 @@ impl Subst {
                     points.position(at, extent, false, None)
                 };
                 let at: Vec<Node> = at.iter().zip(extents).map(place).collect();
+                // A cell may not mention the position, which then would not be looked at.
+                let traps = at.iter().any(|at| points.nodes[*at].traps);
                 match self.cells.get(&arr) {
-                    Some((ixs, cell)) => {
+                    Some((ixs, cell)) if !traps => {
                         Subst::new(ixs.iter().copied().zip(at)).apply(points, *cell)
                     }
-                    None => points.load(arr, &at),
+                    _ => points.load(arr, &at),
                 }
             }
             Kind::Clamp { at, extent, traps, when: cond } => {
