@@ -21,10 +21,15 @@ fn number(name: &str, otherwise: u64) -> u64 {
 
 /// The outputs of a program, as flat lists of numbers.
 fn outputs(text: &str) -> Result<BTreeMap<String, Vec<f64>>, String> {
+    outputs_within(text, 1 << 30)
+}
+
+/// The same with so many bytes for arrays.
+fn outputs_within(text: &str, bytes: u64) -> Result<BTreeMap<String, Vec<f64>>, String> {
     let mut session = Session::new(Options::default(), FileSources::in_memory());
     let input = Input::Text { name: "generated.ein".into(), text: text.into() };
     let options =
-        RunOptions { memory_limit: Some(1 << 30), report_outputs: true, ..RunOptions::default() };
+        RunOptions { memory_limit: Some(bytes), report_outputs: true, ..RunOptions::default() };
     let report = session
         .run(&input, &options, Default::default(), &mut |_| {})
         .map_err(|bug| format!("{bug}: {}", bug.detail))?;
@@ -252,4 +257,29 @@ fn every_function_of_the_library_has_its_derivative() {
         let sum: f64 = gradient.iter().sum();
         assert!((sum - get("f")[0]).abs() < 1e-9 * sum.abs().max(1.0), "{function}: {sum}");
     }
+}
+
+#[test]
+fn a_derivative_that_is_read_in_part_is_never_whole() {
+    // 300 by 300 numbers take 720,000 bytes.
+    let program = |read: &str| {
+        format!(
+            "fn look(x: [f64; 300]) -> f64 {{\n    let s = sum[i](x[i]);\n    \
+             let y[i] = x[i] * s + x[i] ** 3;\n    let jacobian = @y / @x;\n    {read}\n}}\n\
+             let x[i in 0..300] = (i + 1) as f64 / 300.0;\nlet it = look(x);\n"
+        )
+    };
+    let (limit, n) = (200_000, 300.0);
+    let x = |i: usize| (i + 1) as f64 / n;
+    let total: f64 = (0..300).map(x).sum();
+    let check = |read: &str, expected: f64| {
+        let found = outputs_within(&program(read), limit).unwrap()["it"][0];
+        assert!((found - expected).abs() < 1e-9 * expected.abs().max(1.0), "{read}: {found}");
+    };
+    check("jacobian[2, 5]", x(2));
+    check("let row = jacobian[7]; row[7] + row[8]", total + 3.0 * x(7) * x(7) + 2.0 * x(7));
+    check("sum[i](jacobian[i, 4])", total + 3.0 * x(4) * x(4) + total);
+    check("let g = jvp(y, x, x); g[1]", 2.0 * x(1) * total + 3.0 * x(1).powi(3));
+    let whole = outputs_within(&program("sum[i, j](jacobian[i, j])"), limit);
+    assert!(whole.is_err_and(|why| why.contains("E0805")), "the whole does not fit");
 }

@@ -35,6 +35,7 @@ mod reduce;
 mod rename;
 mod reverse;
 mod scalar;
+mod symbolic;
 mod tangent;
 mod tensor;
 
@@ -170,6 +171,13 @@ impl Pass<'_> {
 
     fn clean_expr(&mut self, e: &mut Expr) {
         let depth = self.scope.len();
+        if let ExprKind::Host(HostOp::Print, args) = &mut *e.kind {
+            for arg in args {
+                if let Some(text) = self.symbolic(arg) {
+                    *arg = text;
+                }
+            }
+        }
         match &mut *e.kind {
             ExprKind::Block { stmts, value } => {
                 let known = self.adjoints.clone();

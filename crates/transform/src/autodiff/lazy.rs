@@ -69,7 +69,8 @@ impl Pass<'_> {
         let mut look = |e: &Expr| find(e, var, &mut reads, &mut whole);
         rest.iter().for_each(|stmt| each_in_stmt(stmt, &mut look));
         value.iter().for_each(|e| look(e));
-        if whole || reads.is_empty() {
+        // One that nobody looks at is not computed either.
+        if whole {
             return None;
         }
         let mut parts: Vec<Part> = Vec::new();

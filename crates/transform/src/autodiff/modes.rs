@@ -8,8 +8,8 @@ use super::{Mode, Pass, let_stmt, named};
 use ein_base::Span;
 use ein_ir::tensor::walk::each_child;
 use ein_ir::tensor::{
-    Binder, Bounds, Clause, ClauseSlot, Derivative, Expr, ExprKind, IndexArg, Stmt, StmtKind,
-    Tensor, Type, VarId,
+    Binder, Bounds, Clause, ClauseSlot, Derivative, Expr, ExprKind, HostOp, IndexArg, Stmt,
+    StmtKind, Tensor, Type, VarId,
 };
 use ein_scalar::BinaryOp;
 
@@ -432,5 +432,11 @@ fn requests(e: &Expr, found: &mut Vec<(VarId, VarId)>) {
     {
         found.push((y, x));
     }
-    each_child(e, &mut |child| requests(child, found));
+    // What is printed as it stands is shown as text.
+    let printed = matches!(&*e.kind, ExprKind::Host(HostOp::Print, _));
+    each_child(e, &mut |child| {
+        if !(printed && matches!(&*child.kind, ExprKind::Derivative(_))) {
+            requests(child, found);
+        }
+    });
 }

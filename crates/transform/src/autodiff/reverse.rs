@@ -35,6 +35,9 @@ mod solve;
 mod sums;
 mod tensor;
 
+pub(super) use lift::replace_vars;
+pub(super) use pull::constant;
+
 /// Why a program has no adjoint here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unsupported {

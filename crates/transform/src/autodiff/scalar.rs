@@ -3,7 +3,7 @@
 use super::Pass;
 use ein_base::Span;
 use ein_ir::tensor::{Expr, ExprKind, Type};
-use ein_scalar::{BinaryOp, UnaryOp};
+use ein_scalar::{BinaryOp, Scalar, UnaryOp};
 
 impl Pass<'_> {
     /// `f'(a) · da`
@@ -202,6 +202,16 @@ impl Pass<'_> {
         let ty = a.ty.clone();
         let exponent_ty = b.ty.clone();
         let zero = self.number(&ty, 0.0, span);
+        if let (Some(da), None, Some((n, lower))) = (&da, &db, lowered(&b)) {
+            // The exponent is known: n · a^(n - 1) · da
+            if n == 0.0 {
+                return None;
+            }
+            let lower = Expr::new(ExprKind::Const(lower), exponent_ty, span);
+            let power = Expr::new(ExprKind::Binary(BinaryOp::Pow, a, lower), ty.clone(), span);
+            let slope = self.times(self.number(&ty, n, span), power);
+            return Some(self.times(slope, da.clone()));
+        }
         let left = da.map(|da| {
             let one = match exponent_ty.scalar() {
                 Some(scalar) => Expr::new(
@@ -262,4 +272,15 @@ impl Pass<'_> {
         let (ty, span) = (a.ty.clone(), a.span);
         Expr::new(ExprKind::Unary(UnaryOp::Neg, a), ty, span)
     }
+}
+
+/// The value of a constant exponent, and the exponent that is one less.
+pub(super) fn lowered(e: &Expr) -> Option<(f64, Scalar)> {
+    let ExprKind::Const(exponent) = &*e.kind else { return None };
+    let n = exponent.as_f64();
+    let lower = match exponent.as_i64() {
+        Some(n) if exponent.ty().is_int() => Scalar::from_i128(i128::from(n) - 1, exponent.ty()),
+        _ => Scalar::from_f64(n - 1.0, exponent.ty()),
+    };
+    lower.map(|lower| (n, lower))
 }

@@ -309,7 +309,7 @@ pub(super) fn zero_of(ty: &Type, span: ein_base::Span) -> Expr {
 }
 
 /// Puts values in the place of variables.
-pub(super) fn replace_vars(e: &mut Expr, with: &FxHashMap<VarId, Expr>) {
+pub(in crate::autodiff) fn replace_vars(e: &mut Expr, with: &FxHashMap<VarId, Expr>) {
     if let ExprKind::Var(var) = &*e.kind {
         if let Some(value) = with.get(var) {
             let ty = std::mem::replace(&mut e.ty, Type::Error);

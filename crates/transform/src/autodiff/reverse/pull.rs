@@ -285,8 +285,7 @@ impl Reverse<'_, '_> {
     fn power_slope(&mut self, a: &Expr, b: &Expr, seed: Expr) -> Expr {
         let (ty, span) = (a.ty.clone(), a.span);
         let x = self.prim(a);
-        if let ExprKind::Const(exponent) = &*b.kind {
-            let n = exponent.as_f64();
+        if let Some((n, lower)) = crate::autodiff::scalar::lowered(b) {
             let factor = self.pass.number(&ty, n, span);
             if n == 1.0 {
                 return seed;
@@ -295,15 +294,7 @@ impl Reverse<'_, '_> {
                 let slope = self.product(factor, x);
                 return self.product(seed, slope);
             }
-            let lower = match exponent.as_i64() {
-                Some(n) if exponent.ty().is_int() => {
-                    Scalar::from_i128(i128::from(n) - 1, exponent.ty())
-                }
-                _ => Scalar::from_f64(n - 1.0, exponent.ty()),
-            };
-            if n != 0.0
-                && let Some(lower) = lower
-            {
+            if n != 0.0 {
                 let lower = Expr::new(ExprKind::Const(lower), b.ty.clone(), span);
                 let power = Expr::new(ExprKind::Binary(BinaryOp::Pow, x, lower), ty, span);
                 let slope = self.product(factor, power);
@@ -540,7 +531,7 @@ pub(super) fn negation(cond: &Expr) -> Expr {
 }
 
 /// The value of a float constant.
-pub(super) fn constant(e: &Expr) -> Option<f64> {
+pub(in crate::autodiff) fn constant(e: &Expr) -> Option<f64> {
     match &*e.kind {
         ExprKind::Const(value) if value.ty().is_float() => Some(value.as_f64()),
         _ => None,
