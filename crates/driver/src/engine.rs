@@ -281,11 +281,11 @@ fn hold(used: &Use, buffer: &ein_ir::loops::Buffer, env: &dyn Environment) -> Op
         }
         Use::Output(shape) => {
             let shape: Vec<usize> = shape.iter().map(|extent| *extent as usize).collect();
-            memory.zeros(buffer.ty, &shape).ok().map(Held::Own)
+            memory.room(buffer.ty, &shape).ok().map(Held::Own)
         }
         Use::Scratch => {
             debug_assert_eq!(buffer.kind, BufferKind::Scratch, "what it was lowered to");
-            memory.zeros(buffer.ty, &[buffer.len.max(1) as usize]).ok().map(Held::Own)
+            memory.room(buffer.ty, &[buffer.len.max(1) as usize]).ok().map(Held::Own)
         }
         Use::Local => Some(Held::Nothing),
     }

@@ -3,7 +3,7 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ein_scalar::ScalarType;
@@ -24,7 +24,35 @@ struct Counters {
     used: AtomicU64,
     peak: AtomicU64,
     limit: Option<u64>,
+    /// Large buffers that nobody uses, kept because the next run wants the same: fresh pages cost
+    /// more than the numbers in them.
+    idle: Mutex<Vec<Block>>,
 }
+
+/// Bytes that belong to nobody.
+#[derive(Debug)]
+struct Block {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: a block owns its bytes.
+unsafe impl Send for Block {}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some(layout) = Buffer::layout(self.bytes) {
+            // SAFETY: allocated in `Buffer::fresh` with this layout, and not since freed.
+            unsafe { dealloc(self.start.as_ptr(), layout) };
+        }
+    }
+}
+
+/// Buffers from this size on are kept when they are given back.
+const LARGE: usize = 1 << 18;
+
+/// At most so many bytes are kept.
+const MOST_IDLE: usize = 1 << 29;
 
 /// An allocation was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,7 +102,12 @@ impl Default for Memory {
 impl Memory {
     /// Memory with a limit in bytes, or without one.
     pub fn new(limit: Option<u64>) -> Memory {
-        let counters = Counters { used: AtomicU64::new(0), peak: AtomicU64::new(0), limit };
+        let counters = Counters {
+            used: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+            limit,
+            idle: Mutex::default(),
+        };
         Memory { counters: Arc::new(counters) }
     }
 
@@ -120,13 +153,68 @@ impl Memory {
 
     /// A buffer of zeros for an array of this type and shape.
     pub(crate) fn allocate(&self, ty: ScalarType, shape: &[usize]) -> Result<Buffer, MemoryError> {
+        self.allocate_with(ty, shape, true)
+    }
+
+    /// A buffer for an array of this type and shape, of zeros or of whatever is there.
+    pub(crate) fn allocate_with(
+        &self,
+        ty: ScalarType,
+        shape: &[usize],
+        zeroed: bool,
+    ) -> Result<Buffer, MemoryError> {
         let bytes = bytes_of(ty, shape).ok_or_else(|| self.refuse(wanted(ty, shape)))?;
         self.reserve(bytes as u64)?;
-        let buffer = Buffer::zeroed(bytes, self.clone());
+        let buffer = match self.take_idle(bytes) {
+            Some(mut block) => {
+                let start = block.start;
+                // The buffer owns the bytes now.
+                block.bytes = 0;
+                std::mem::forget(block);
+                if zeroed {
+                    // SAFETY: the block had this many bytes.
+                    unsafe { start.write_bytes(0, bytes) };
+                }
+                Some(Buffer { start, bytes, memory: self.clone() })
+            }
+            None => Buffer::fresh(bytes, self.clone()),
+        };
         buffer.ok_or_else(|| {
             self.release(bytes as u64);
             MemoryError { wanted: bytes as u128, limit: None, used: self.used() }
         })
+    }
+
+    /// An idle block of exactly this size. If there is none all idle ones are given back, so that
+    /// they never add to what is in use.
+    fn take_idle(&self, bytes: usize) -> Option<Block> {
+        if bytes < LARGE {
+            return None;
+        }
+        let mut idle = self.counters.idle.lock().ok()?;
+        let at = idle.iter().position(|block| block.bytes == bytes);
+        match at {
+            Some(at) => Some(idle.swap_remove(at)),
+            None => {
+                let kept: usize = idle.iter().map(|block| block.bytes).sum();
+                if kept + bytes > MOST_IDLE {
+                    idle.clear();
+                }
+                None
+            }
+        }
+    }
+
+    /// Keeps a block, unless there are enough.
+    fn keep_idle(&self, block: Block) {
+        if block.bytes >= LARGE
+            && let Ok(mut idle) = self.counters.idle.lock()
+        {
+            let kept: usize = idle.iter().map(|block| block.bytes).sum();
+            if kept + block.bytes <= MOST_IDLE {
+                idle.push(block);
+            }
+        }
     }
 
     fn reserve(&self, bytes: u64) -> Result<(), MemoryError> {
@@ -188,7 +276,7 @@ impl Buffer {
     }
 
     /// `None` if the system has no more memory.
-    fn zeroed(bytes: usize, memory: Memory) -> Option<Buffer> {
+    fn fresh(bytes: usize, memory: Memory) -> Option<Buffer> {
         if bytes == 0 {
             let start = NonNull::new(std::ptr::without_provenance_mut(ALIGNMENT))?;
             return Some(Buffer { start, bytes, memory });
@@ -220,10 +308,7 @@ impl Drop for Buffer {
         if self.bytes == 0 {
             return;
         }
-        if let Some(layout) = Buffer::layout(self.bytes) {
-            // SAFETY: allocated in `zeroed` with this layout, and not since freed.
-            unsafe { dealloc(self.start.as_ptr(), layout) };
-        }
+        self.memory.keep_idle(Block { start: self.start, bytes: self.bytes });
         self.memory.release(self.bytes as u64);
     }
 }

@@ -11,6 +11,11 @@ impl Memory {
         Ok(Tensor::over(ty, shape, self.allocate(ty, shape)?))
     }
 
+    /// An array whose elements are whatever they are, for a kernel that writes all of them.
+    pub fn room(&self, ty: ScalarType, shape: &[usize]) -> Result<Tensor, MemoryError> {
+        Ok(Tensor::over(ty, shape, self.allocate_with(ty, shape, false)?))
+    }
+
     /// An array with one value everywhere.
     pub fn full(&self, value: Scalar, shape: &[usize]) -> Result<Tensor, MemoryError> {
         let mut tensor = self.zeros(value.ty(), shape)?;

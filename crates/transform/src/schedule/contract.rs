@@ -6,7 +6,7 @@ use ein_ir::tensor::ReduceOp;
 use ein_scalar::BinaryOp;
 
 /// Products with fewer multiplications per matrix are left to plain loops.
-const LEAST_WORK: i64 = 2048;
+const LEAST_WORK: i64 = 8192;
 
 /// A sum over `k` of `a[batch, m, k] * b[batch, k, n]`.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@
 use crate::points::{Arr, Ix, Kind, Linear, Node, Points};
 use ein_ir::loops::{Addr, Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
 use ein_ir::tensor::VarId;
-use ein_scalar::{BinaryOp, Scalar, ScalarType};
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
 
 /// What a buffer is to whoever runs the kernel.
@@ -78,6 +78,8 @@ pub(crate) struct Emit {
     pub(crate) in_parallel: bool,
     /// The reductions that the code being written needs.
     pub(crate) wanted: Vec<Node>,
+    /// Divisors of the code being written whose reciprocals are known.
+    pub(crate) reciprocals: FxHashMap<Node, Operand>,
 }
 
 impl Scope {
@@ -98,6 +100,7 @@ impl Emit {
             floors: FxHashMap::default(),
             in_parallel: false,
             wanted: Vec::new(),
+            reciprocals: FxHashMap::default(),
         }
     }
 
@@ -173,6 +176,16 @@ impl Emit {
         if !body.is_empty() {
             self.push(Stmt::For(Box::new(For { var, lo, hi, kind, body })));
         }
+    }
+
+    /// Starts a block of its own.
+    pub(crate) fn open_block(&mut self) {
+        self.scopes.push(Scope::default());
+    }
+
+    /// The statements of the innermost block, which ends here.
+    pub(crate) fn close_block(&mut self) -> Vec<Stmt> {
+        self.scopes.pop().map_or_else(Vec::new, |scope| scope.stmts)
     }
 
     /// Makes an index another name for the counter of an open loop.
@@ -279,6 +292,9 @@ impl Emit {
                 let (a, level) = self.valued(a);
                 (self.let_at(level, ty, Op::Unary(op, a)), level)
             }
+            Kind::Binary(BinaryOp::Div, a, b) if self.reciprocals.contains_key(&b) => {
+                self.divided(a, b, ty)
+            }
             Kind::Binary(op, a, b) | Kind::Wrapping(op, a, b) => {
                 let ((a, la), (b, lb)) = (self.valued(a), self.valued(b));
                 let level = la.max(lb);
@@ -296,6 +312,21 @@ impl Emit {
             }
             Kind::Reduce(_) => self.reduction(node),
         }
+    }
+
+    /// A quotient by a number whose reciprocal `r` is known: `x r`, corrected by what it misses. A
+    /// quotient that is infinite or not a number is right without the correction.
+    fn divided(&mut self, a: Node, b: Node, ty: ScalarType) -> (Operand, usize) {
+        let ((x, la), (d, lb)) = (self.valued(a), self.valued(b));
+        let level = la.max(lb);
+        let r = self.reciprocals[&b];
+        let q = self.let_at(level, ty, Op::Binary(BinaryOp::Mul, x, r));
+        let minus = self.let_at(level, ty, Op::Unary(UnaryOp::Neg, q));
+        let missing = self.let_at(level, ty, Op::MulAdd(minus, d, x));
+        let better = self.let_at(level, ty, Op::MulAdd(missing, r, q));
+        let is_number = Op::Binary(BinaryOp::Eq, better, better);
+        let is_number = self.let_at(level, ScalarType::Bool, is_number);
+        (self.let_at(level, ty, Op::Select(is_number, better, q)), level)
     }
 
     fn load(&mut self, arr: Arr, at: &[Node], ty: ScalarType) -> (Operand, usize) {

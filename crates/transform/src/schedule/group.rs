@@ -82,10 +82,8 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
         let axes = if leading && (saves || reads_large) { axes } else { Vec::new() };
         return Member { def: at, axes, kind: MemberKind::Contraction };
     }
-    if let Some(clause) = only_clause(points, &def.body, shape) {
-        let reduces = points.nodes[clause.value].reduces;
-        let count = if reduces || shape.len() < 2 { shape.len() } else { shape.len() - 1 };
-        return Member { def: at, axes: (0..count).collect(), kind: MemberKind::Plain };
+    if only_clause(points, &def.body, shape).is_some() {
+        return Member { def: at, axes: (0..shape.len()).collect(), kind: MemberKind::Plain };
     }
     match &def.body {
         Body::Clauses(_, Some(_)) => {
@@ -131,7 +129,9 @@ fn still_axes(points: &Points, def: &Def) -> Vec<usize> {
 }
 
 impl Group {
-    fn of(points: &Points, member: Member) -> Group {
+    fn of(points: &Points, mut member: Member) -> Group {
+        let most = shareable(points, &member);
+        member.axes.truncate(most);
         let shape = &points.arrs[points.defs[member.def].arr].shape;
         let extents = member.axes.iter().map(|axis| shape[*axis]).collect();
         let tile = tile_of(member.kind);
@@ -165,7 +165,9 @@ impl Group {
                 })
             })
         };
-        let most = self.extents.len().min(member.axes.len());
+        // A tile leaves a loop to run in vectors; otherwise the last axis has to.
+        let own = if self.tile > 1 { member.axes.len() } else { shareable(points, member) };
+        let most = self.extents.len().min(own);
         // A recurrence or a contraction is not taken apart again once it is tiled.
         let fixed = self.members.iter().any(|m| m.kind != MemberKind::Plain);
         let least = if fixed { self.extents.len() } else { 1 };
@@ -230,6 +232,17 @@ impl Group {
             false => names,
         }
     }
+}
+
+/// How many axes loops around a definition may take so that a vector loop is left inside.
+fn shareable(points: &Points, member: &Member) -> usize {
+    let def = &points.defs[member.def];
+    let reduces = match &def.body {
+        Body::Clauses(clauses, None) => clauses.iter().any(|c| points.nodes[c.value].reduces),
+        _ => true,
+    };
+    let count = member.axes.len();
+    if member.kind != MemberKind::Plain || reduces || count < 2 { count } else { count - 1 }
 }
 
 fn tile_of(kind: MemberKind) -> i64 {

@@ -12,9 +12,9 @@ use super::reduce::neutral;
 use super::{PARALLEL_WORK, node_cost};
 use crate::points::{Arr, ArrInfo, Ix, Kind, Node, Source, Subst};
 use ein_base::Symbol;
-use ein_ir::loops::{BufferKind, ForKind, Op, Operand};
+use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Stmt};
 use ein_ir::tensor::ReduceOp;
-use ein_scalar::{BinaryOp, Scalar, ScalarType};
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
 /// A last axis of at most so many cells is written out.
 const FEW: i64 = 4;
@@ -49,10 +49,66 @@ impl Emit {
         } else if inner.is_empty() {
             self.plain(arr, loops, &cells);
         } else if let Some(row) = self.across(&loops, &inner) {
+            let (loops, cells) = self.several_rows(loops, cells);
+            let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
+            let inner = self.reductions_over(&values, &loops);
             self.rows(arr, loops, row, &cells, &inner);
+        } else if self.worth_a_row(&loops, &cells, &inner) {
+            self.with_rows(arr, loops, &cells, &inner);
         } else {
             self.jammed(arr, loops, &cells);
         }
+    }
+
+    /// Whether what is done with the reductions is worth a vector loop of its own.
+    fn worth_a_row(&self, loops: &[Loop], cells: &[Cell], inner: &[Node]) -> bool {
+        let (_, lo, hi) = loops[loops.len() - 1];
+        let reduced: f64 = inner.iter().map(|node| node_cost(&self.points, *node)).sum();
+        let rest = match cells {
+            [(_, value)] => node_cost(&self.points, *value) - reduced,
+            _ => 0.0,
+        };
+        rest >= 8.0 && self.constant_extent(lo, hi).is_some_and(|n| (8..=TILE).contains(&n))
+    }
+
+    /// First the reductions of a row of cells, then what is done with them, in vectors.
+    fn with_rows(&mut self, arr: Arr, mut loops: Vec<Loop>, cells: &[Cell], inner: &[Node]) {
+        let kind = self.outer_kind(&loops, cells);
+        let Some(along) = loops.pop() else { return };
+        for (at, (ix, lo, hi)) in loops.iter().enumerate() {
+            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
+            self.open(*ix, lo, hi, if at == 0 { kind.clone() } else { ForKind::Serial });
+        }
+        let size = self.points.as_int(along.2).unwrap_or(0);
+        let place = self.points.index(along.0);
+        let mut rows = Vec::new();
+        for node in inner {
+            let ty = self.points.nodes[*node].ty;
+            let row = self.row(ty, size, AxisPlace::Strided(1));
+            let here = self.here();
+            self.floors.insert(row, here);
+            self.jammed(row, vec![along], &[(vec![place], *node)]);
+            rows.push((row, *node));
+        }
+        self.row_loop(along, |emit| {
+            for (row, node) in rows {
+                let ty = emit.points.nodes[node].ty;
+                let (addr, _) = emit.address(row, &[place]);
+                let value = emit.let_here(ty, Op::Load(addr));
+                emit.remember(node, value);
+            }
+            emit.body(arr, cells);
+        });
+        loops.iter().for_each(|_| self.close());
+    }
+
+    /// A local array of one axis.
+    fn row(&mut self, ty: ScalarType, size: i64, place: AxisPlace) -> Arr {
+        let source = Source::Defined(usize::MAX);
+        let arr = self.points.arrs.push(ArrInfo { name: None, ty, shape: vec![size], source });
+        let buf = self.buffer("row".into(), ty, size, BufferKind::Local, Use::Local);
+        self.places.insert(arr, Place::Buffer(buf, vec![place]));
+        arr
     }
 
     fn constant_extent(&self, lo: Node, hi: Node) -> Option<i64> {
@@ -141,10 +197,12 @@ impl Emit {
     fn outer_kind(&self, loops: &[Loop], cells: &[Cell]) -> ForKind {
         let each = self.work_inside(loops, cells).max(1.0);
         let count = self.points.trip_count(loops[0].1, loops[0].2);
-        if self.in_parallel || each * count < PARALLEL_WORK || count < 2.0 {
+        // Inside a loop the threads meet again and again.
+        let least = if self.here() == 0 { PARALLEL_WORK } else { 8.0 * PARALLEL_WORK };
+        if self.in_parallel || each * count < least || count < 2.0 {
             return ForKind::Serial;
         }
-        ForKind::Parallel { grain: ((PARALLEL_WORK / 2.0 / each).ceil() as i64).max(1) }
+        ForKind::Parallel { grain: ((least / 2.0 / each).ceil() as i64).max(1) }
     }
 
     /// Opens loops; the first in parallel if that pays.
@@ -198,9 +256,70 @@ impl Emit {
 
     fn vector(&mut self, arr: Arr, (ix, lo, hi): Loop, cells: &[Cell]) {
         let (lo, hi) = (self.bound_value(lo), self.bound_value(hi));
-        self.open(ix, lo, hi, ForKind::Vector { reductions: Vec::new() });
-        self.body(arr, cells);
-        self.close();
+        let divisors = self.divisors(ix, cells);
+        let run = |emit: &mut Emit| {
+            emit.open(ix, lo, hi, ForKind::Vector { reductions: Vec::new() });
+            emit.body(arr, cells);
+            emit.close();
+        };
+        if divisors.is_empty() {
+            return run(self);
+        }
+        // Division is slow; by a divisor of ordinary size a multiplication does it.
+        let mut ordinary: Option<Operand> = None;
+        let mut known = Vec::new();
+        for divisor in divisors {
+            let (fits, reciprocal) = self.reciprocal(divisor);
+            ordinary = Some(match ordinary {
+                None => fits,
+                Some(all) => self.let_here(ScalarType::Bool, Op::Binary(BinaryOp::And, all, fits)),
+            });
+            known.push((divisor, reciprocal));
+        }
+        let Some(ordinary) = ordinary else { return };
+        self.open_block();
+        self.reciprocals.extend(known);
+        run(self);
+        self.reciprocals.clear();
+        let fast = self.close_block();
+        self.open_block();
+        run(self);
+        let exact = self.close_block();
+        self.push(Stmt::If(ordinary, fast, exact));
+    }
+
+    /// Divisors that do not change in a loop, of what does.
+    fn divisors(&self, ix: Ix, cells: &[Cell]) -> Vec<Node> {
+        let roots: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
+        let mut found = Vec::new();
+        for node in self.points.below(&roots) {
+            let info = &self.points.nodes[node];
+            let Kind::Binary(BinaryOp::Div, a, b) = info.kind else { continue };
+            let wide = matches!(info.ty, ScalarType::F32 | ScalarType::F64);
+            let constant = matches!(self.points.nodes[b].kind, Kind::Const(_));
+            let varies = self.points.depends(a, ix) && !self.points.depends(b, ix);
+            if wide && !constant && varies && !found.contains(&b) {
+                found.push(b);
+            }
+        }
+        found
+    }
+
+    /// Whether a divisor has an exact enough reciprocal, and the reciprocal.
+    fn reciprocal(&mut self, divisor: Node) -> (Operand, Operand) {
+        let ty = self.points.nodes[divisor].ty;
+        let number = |value: f64| match ty {
+            ScalarType::F32 => Operand::Const(Scalar::F32(value as f32)),
+            _ => Operand::Const(Scalar::F64(value)),
+        };
+        let value = self.value(divisor);
+        let size = self.let_here(ty, Op::Unary(UnaryOp::Abs, value));
+        let bool = ScalarType::Bool;
+        let above = self.let_here(bool, Op::Binary(BinaryOp::Gt, size, number(1e-30)));
+        let below = self.let_here(bool, Op::Binary(BinaryOp::Lt, size, number(1e30)));
+        let fits = self.let_here(bool, Op::Binary(BinaryOp::And, above, below));
+        let reciprocal = self.let_here(ty, Op::Binary(BinaryOp::Div, number(1.0), value));
+        (fits, reciprocal)
     }
 
     /// A loop as a loop over tiles and one inside a tile.
@@ -244,12 +363,51 @@ impl Emit {
             .iter()
             .all(|(_, lo, hi)| !self.points.depends(*lo, ix) && !self.points.depends(*hi, ix));
         let loads = self.points.loads(&bodies);
-        let has = |of: Ix, than: Ix| {
-            loads.iter().any(|(arr, at)| {
-                self.stride(*arr, at, of) == Some(1) && self.stride(*arr, at, than) != Some(1)
-            })
+        let stride = |(arr, at): &(Arr, Box<[Node]>), ix: Ix| self.stride(*arr, at, ix);
+        let rows =
+            loads.iter().any(|load| stride(load, ix) == Some(1) && stride(load, along) != Some(1));
+        let dots =
+            loads.iter().any(|load| stride(load, along) == Some(1) && stride(load, ix) != Some(0));
+        (extent >= 8 && independent && rows && !dots).then_some(last)
+    }
+
+    /// Short rows are handled several at a time.
+    fn several_rows(&mut self, mut loops: Vec<Loop>, cells: Vec<Cell>) -> (Vec<Loop>, Vec<Cell>) {
+        let count = loops.len();
+        if count < 2 || cells.len() > 1 {
+            return (loops, cells);
+        }
+        let (_, lo, hi) = loops[count - 1];
+        let (ix, first, end) = loops[count - 2];
+        let (Some(width), Some(extent)) =
+            (self.constant_extent(lo, hi), self.constant_extent(first, end))
+        else {
+            return (loops, cells);
         };
-        (extent >= 8 && independent && has(ix, along) && !has(along, ix)).then_some(last)
+        if width > 64 || extent % JAM != 0 {
+            return (loops, cells);
+        }
+        let (group, together) = self.jam(ix, first, extent, &cells);
+        loops[count - 2] = group;
+        (loops, together)
+    }
+
+    /// Cells for groups of neighbouring values of an index.
+    fn jam(&mut self, ix: Ix, lo: Node, extent: i64, cells: &[Cell]) -> (Loop, Vec<Cell>) {
+        let start = self.points.as_int(lo).unwrap_or(0);
+        let groups = extent / JAM;
+        let group = self.points.fresh(Symbol::intern("group"), (0, i128::from(groups - 1)));
+        let node = self.points.index(group);
+        let jam = self.points.int(JAM);
+        let first = self.points.binary(BinaryOp::Mul, node, jam, None);
+        let mut together = Vec::new();
+        for at in 0..JAM {
+            let at = self.points.int(start + at);
+            let place = self.points.binary(BinaryOp::Add, first, at, None);
+            together.extend(self.replaced(ix, place, cells));
+        }
+        let (zero, end) = (self.points.int(0), self.points.int(groups));
+        ((group, zero, end), together)
     }
 
     /// Reductions with a row of accumulators.
@@ -275,7 +433,7 @@ impl Emit {
             Operand::Reg(reg) => reg,
             constant => {
                 let reg = self.reg(ScalarType::I64);
-                self.push(ein_ir::loops::Stmt::Let(reg, Op::Copy(constant)));
+                self.push(Stmt::Let(reg, Op::Copy(constant)));
                 reg
             }
         };
@@ -342,12 +500,7 @@ impl Emit {
                 (if long { ScalarType::F64 } else { ty }, BinaryOp::Add)
             }
         };
-        let source = Source::Defined(usize::MAX);
-        let arr = self.points.arrs.push(ArrInfo { name: None, ty, shape: vec![size], source });
-        let buf = self.buffer("row".into(), ty, size, BufferKind::Local, Use::Local);
-        let axes = vec![AxisPlace::From(1, origin)];
-        self.places.insert(arr, Place::Buffer(buf, axes));
-        (arr, node, op)
+        (self.row(ty, size, AxisPlace::From(1, origin)), node, op)
     }
 
     fn accumulate_row(&mut self, acc: Arr, node: Node, op: BinaryOp, place: Node) {
@@ -394,21 +547,10 @@ impl Emit {
             loops.iter().for_each(|_| self.close());
             return;
         };
-        let start = self.points.as_int(lo).unwrap_or(0);
-        let groups = extent / JAM;
-        let group = self.points.fresh(Symbol::intern("group"), (0, i128::from(groups - 1)));
-        let node = self.points.index(group);
-        let jam = self.points.int(JAM);
-        let first = self.points.binary(BinaryOp::Mul, node, jam, None);
-        let mut together = Vec::new();
-        for at in 0..JAM {
-            let at = self.points.int(start + at);
-            let place = self.points.binary(BinaryOp::Add, first, at, None);
-            together.extend(self.replaced(ix, place, cells));
-        }
-        let (zero, end) = (self.points.int(0), self.points.int(groups));
+        let (group, together) = self.jam(ix, lo, extent, cells);
+        let (start, groups) = (self.points.as_int(lo).unwrap_or(0), extent / JAM);
         let mut all = loops.clone();
-        all.push((group, zero, end));
+        all.push(group);
         self.open_all(&all, &together);
         self.body(arr, &together);
         all.iter().for_each(|_| self.close());
