@@ -28,8 +28,12 @@ fn outputs(text: &str) -> Result<BTreeMap<String, Vec<f64>>, String> {
 fn outputs_within(text: &str, bytes: u64) -> Result<BTreeMap<String, Vec<f64>>, String> {
     let mut session = Session::new(Options::default(), FileSources::in_memory());
     let input = Input::Text { name: "generated.ein".into(), text: text.into() };
-    let options =
-        RunOptions { memory_limit: Some(bytes), report_outputs: true, ..RunOptions::default() };
+    let options = RunOptions {
+        memory_limit: Some(bytes),
+        report_outputs: true,
+        engine: Engine::Eval,
+        ..RunOptions::default()
+    };
     let report = session
         .run(&input, &options, Default::default(), &mut |_| {})
         .map_err(|bug| format!("{bug}: {}", bug.detail))?;

@@ -91,7 +91,10 @@ pub(super) struct Reverse<'a, 'p> {
     out: Vec<Stmt>,
     /// What closures, tuples and structs are bound to.
     known: FxHashMap<VarId, Expr>,
-    inlining: Vec<FuncId>,
+    /// How many calls are open.
+    inlining: usize,
+    /// Whether functions call themselves.
+    recursive: FxHashMap<FuncId, bool>,
     /// The recurrence whose adjoint is being made.
     running: Option<recurrence::Running>,
     /// Values that have definitions of their own.
@@ -124,7 +127,8 @@ impl Pass<'_> {
             active: FxHashMap::default(),
             out: Vec::new(),
             known: FxHashMap::default(),
-            inlining: Vec::new(),
+            inlining: 0,
+            recursive: FxHashMap::default(),
             running: None,
             lifted: FxHashMap::default(),
             aliases: FxHashMap::default(),

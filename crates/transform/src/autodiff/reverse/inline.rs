@@ -5,10 +5,12 @@ use super::{Done, Reverse, Seed, unsupported};
 use crate::autodiff::let_stmt;
 use crate::autodiff::rename::Renaming;
 use ein_base::Span;
+use ein_ir::tensor::walk::each_child;
 use ein_ir::tensor::{Expr, ExprKind, FuncId, HostOp, Stmt, VarId};
+use rustc_hash::FxHashSet;
 
 /// Calls inside calls, at most.
-const DEEP: usize = 64;
+const DEEP: usize = 200;
 
 impl Reverse<'_, '_> {
     pub(super) fn pull_call(&mut self, e: &Expr, seed: Seed, own: Option<Expr>) -> Done {
@@ -28,17 +30,37 @@ impl Reverse<'_, '_> {
             }
             _ => return unsupported("a call"),
         };
-        if self.inlining.len() >= DEEP || self.inlining.contains(&func) {
+        if self.inlining >= DEEP || self.is_recursive(func) {
             return unsupported("a recursive function");
         }
         self.pass.clean_function(func);
-        self.inlining.push(func);
+        self.inlining += 1;
         let done = match self.pass.program.funcs[func].rule {
             Some(rule) => self.pull_rule(rule, args, seed),
             None => self.pull_body(func, &sizes, captures, args, seed, own, e.span),
         };
-        self.inlining.pop();
+        self.inlining -= 1;
         done
+    }
+
+    /// Whether a function calls itself, perhaps through others.
+    fn is_recursive(&mut self, func: FuncId) -> bool {
+        if let Some(known) = self.recursive.get(&func) {
+            return *known;
+        }
+        let mut seen = FxHashSet::default();
+        let mut open = vec![func];
+        let mut found = false;
+        while let Some(next) = open.pop() {
+            let callee = &self.pass.program.funcs[next];
+            let mut called = Vec::new();
+            calls(&callee.body, &mut called);
+            called.extend(callee.rule);
+            found |= called.contains(&func);
+            open.extend(called.into_iter().filter(|it| seen.insert(*it)));
+        }
+        self.recursive.insert(func, found);
+        found
     }
 
     #[allow(clippy::too_many_arguments, reason = "the parts of a call")]
@@ -226,4 +248,15 @@ impl Reverse<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The functions that an expression names.
+fn calls(e: &Expr, found: &mut Vec<FuncId>) {
+    match &*e.kind {
+        ExprKind::Call { func, .. }
+        | ExprKind::Specialise { func, .. }
+        | ExprKind::Closure { func: Some(func), .. } => found.push(*func),
+        _ => {}
+    }
+    each_child(e, &mut |child| calls(child, found));
 }
