@@ -25,8 +25,17 @@ const TILE: i64 = 1024;
 /// Neighbouring cells whose reductions run together.
 const JAM: i64 = 4;
 
+/// Neighbouring rows of accumulators that are filled together.
+const ROWS: i64 = 4;
+
+/// Terms that are added to a row of accumulators in one go.
+const TERMS: i64 = 4;
+
 /// An index to loop over, with its bounds.
 pub(crate) type Loop = (Ix, Node, Node);
+
+/// A row of accumulators, its reduction and the operation.
+type Row = (Arr, Node, BinaryOp);
 
 /// A cell and its value.
 pub(crate) type Cell = (Vec<Node>, Node);
@@ -103,7 +112,7 @@ impl Emit {
     }
 
     /// A local array of one axis.
-    fn row(&mut self, ty: ScalarType, size: i64, place: AxisPlace) -> Arr {
+    pub(crate) fn row(&mut self, ty: ScalarType, size: i64, place: AxisPlace) -> Arr {
         let source = Source::Defined(usize::MAX);
         let arr = self.points.arrs.push(ArrInfo { name: None, ty, shape: vec![size], source });
         let buf = self.buffer("row".into(), ty, size, BufferKind::Local, Use::Local);
@@ -384,24 +393,31 @@ impl Emit {
         else {
             return (loops, cells);
         };
-        if width > 64 || extent % JAM != 0 {
+        if width > 64 || extent % ROWS != 0 {
             return (loops, cells);
         }
-        let (group, together) = self.jam(ix, first, extent, &cells);
+        let (group, together) = self.jam(ix, first, extent, &cells, ROWS);
         loops[count - 2] = group;
         (loops, together)
     }
 
     /// Cells for groups of neighbouring values of an index.
-    fn jam(&mut self, ix: Ix, lo: Node, extent: i64, cells: &[Cell]) -> (Loop, Vec<Cell>) {
+    fn jam(
+        &mut self,
+        ix: Ix,
+        lo: Node,
+        extent: i64,
+        cells: &[Cell],
+        size: i64,
+    ) -> (Loop, Vec<Cell>) {
         let start = self.points.as_int(lo).unwrap_or(0);
-        let groups = extent / JAM;
+        let groups = extent / size;
         let group = self.points.fresh(Symbol::intern("group"), (0, i128::from(groups - 1)));
         let node = self.points.index(group);
-        let jam = self.points.int(JAM);
-        let first = self.points.binary(BinaryOp::Mul, node, jam, None);
+        let factor = self.points.int(size);
+        let first = self.points.binary(BinaryOp::Mul, node, factor, None);
         let mut together = Vec::new();
-        for at in 0..JAM {
+        for at in 0..size {
             let at = self.points.int(start + at);
             let place = self.points.binary(BinaryOp::Add, first, at, None);
             together.extend(self.replaced(ix, place, cells));
@@ -449,16 +465,7 @@ impl Emit {
             }
         });
         let Kind::Reduce(first) = self.points.nodes[inner[0]].kind.clone() else { return };
-        for (ix, lo, hi) in &first.binders {
-            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-            self.open(*ix, lo, hi, ForKind::Serial);
-        }
-        self.row_loop(rest, |emit| {
-            for (acc, node, op) in &accs {
-                emit.accumulate_row(*acc, *node, *op, place);
-            }
-        });
-        first.binders.iter().for_each(|_| self.close());
+        self.fill_rows(&accs, &first.binders, rest, place);
         self.row_loop(rest, |emit| {
             for (acc, node, _) in &accs {
                 let (ty, wide) = (emit.points.nodes[*node].ty, emit.points.arrs[*acc].ty);
@@ -503,36 +510,92 @@ impl Emit {
         (self.row(ty, size, AxisPlace::From(1, origin)), node, op)
     }
 
-    fn accumulate_row(&mut self, acc: Arr, node: Node, op: BinaryOp, place: Node) {
+    /// Adds all terms to rows of accumulators, several at a time.
+    fn fill_rows(&mut self, accs: &[Row], binders: &[Loop], rest: Loop, place: Node) {
+        let Some(((ix, lo, hi), outer)) = binders.split_last() else { return };
+        for (ix, lo, hi) in outer {
+            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
+            self.open(*ix, lo, hi, ForKind::Serial);
+        }
+        let extent = self.constant_extent(*lo, *hi).unwrap_or(0);
+        let several = extent / TERMS;
+        if several > 0 {
+            let cells: Vec<Cell> = vec![(vec![self.points.index(*ix)], *lo)];
+            let (group, places) = self.jam(*ix, *lo, several * TERMS, &cells, TERMS);
+            let places: Vec<Node> = places.into_iter().map(|(at, _)| at[0]).collect();
+            let (from, to) = (self.bound_value(group.1), self.bound_value(group.2));
+            self.open(group.0, from, to, ForKind::Serial);
+            self.row_loop(rest, |emit| {
+                for row in accs {
+                    emit.accumulate_row(row, place, *ix, &places);
+                }
+            });
+            self.close();
+        }
+        if several == 0 || several * TERMS < extent {
+            let start = match several {
+                0 => *lo,
+                _ => {
+                    let start = self.points.as_int(*lo).unwrap_or(0) + several * TERMS;
+                    self.points.int(start)
+                }
+            };
+            let (from, to) = (self.bound_value(start), self.bound_value(*hi));
+            self.open(*ix, from, to, ForKind::Serial);
+            let here = self.points.index(*ix);
+            self.row_loop(rest, |emit| {
+                for row in accs {
+                    emit.accumulate_row(row, place, *ix, &[here]);
+                }
+            });
+            self.close();
+        }
+        outer.iter().for_each(|_| self.close());
+    }
+
+    /// Adds the terms for these values of an index to a row of accumulators.
+    fn accumulate_row(&mut self, row: &Row, place: Node, ix: Ix, terms: &[Node]) {
+        let (acc, node, op) = *row;
         let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else { return };
         let ty = self.points.arrs[acc].ty;
-        let body_ty = self.points.nodes[reduction.body].ty;
         let (addr, _) = self.address(acc, &[place]);
-        let held = self.let_here(ty, Op::Load(addr));
-        let product = match self.points.nodes[reduction.body].kind {
-            Kind::Binary(BinaryOp::Mul, a, b)
-                if op == BinaryOp::Add && ty == body_ty && reduction.guard.is_none() =>
-            {
-                Some((a, b))
-            }
-            _ => None,
-        };
-        let sum = if let Some((a, b)) = product {
-            let (a, b) = (self.value(a), self.value(b));
-            self.let_here(ty, Op::MulAdd(a, b, held))
-        } else {
-            let mut value = self.value(reduction.body);
-            if ty != body_ty {
-                value = self.let_here(ty, Op::Cast(value));
-            }
-            if let Some(guard) = reduction.guard {
-                let guard = self.value(guard);
-                let neutral = Operand::Const(neutral(op, ty));
-                value = self.let_here(ty, Op::Select(guard, value, neutral));
-            }
-            self.let_here(ty, Op::Binary(op, held, value))
-        };
+        let mut sum = self.let_here(ty, Op::Load(addr));
+        for term in terms {
+            let mut subst = Subst::one(ix, *term);
+            let body = subst.apply(&mut self.points, reduction.body);
+            let guard = reduction.guard.map(|guard| subst.apply(&mut self.points, guard));
+            sum = self.add_term(sum, body, guard, op, ty);
+        }
         self.store(acc, &[place], sum);
+    }
+
+    fn add_term(
+        &mut self,
+        sum: Operand,
+        body: Node,
+        guard: Option<Node>,
+        op: BinaryOp,
+        ty: ScalarType,
+    ) -> Operand {
+        let body_ty = self.points.nodes[body].ty;
+        if let Kind::Binary(BinaryOp::Mul, a, b) = self.points.nodes[body].kind
+            && op == BinaryOp::Add
+            && ty == body_ty
+            && guard.is_none()
+        {
+            let (a, b) = (self.value(a), self.value(b));
+            return self.let_here(ty, Op::MulAdd(a, b, sum));
+        }
+        let mut value = self.value(body);
+        if ty != body_ty {
+            value = self.let_here(ty, Op::Cast(value));
+        }
+        if let Some(guard) = guard {
+            let guard = self.value(guard);
+            let neutral = Operand::Const(neutral(op, ty));
+            value = self.let_here(ty, Op::Select(guard, value, neutral));
+        }
+        self.let_here(ty, Op::Binary(op, sum, value))
     }
 
     /// Cells with reductions of their own, several neighbours at a time.
@@ -547,7 +610,7 @@ impl Emit {
             loops.iter().for_each(|_| self.close());
             return;
         };
-        let (group, together) = self.jam(ix, lo, extent, cells);
+        let (group, together) = self.jam(ix, lo, extent, cells, JAM);
         let (start, groups) = (self.points.as_int(lo).unwrap_or(0), extent / JAM);
         let mut all = loops.clone();
         all.push(group);

@@ -2,10 +2,13 @@
 
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::row_major;
-use crate::points::{Arr, Body, Clause, Def, Kind, Node, Step, Subst};
+use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Source, Step, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Operand, Stmt};
 use ein_scalar::Scalar;
+
+/// Steps whose independent parts are computed together.
+const PASS: i64 = 1024;
 
 /// An axis that loops around run over, with the bounds of the tile if there is one.
 type Shared = (usize, Option<(Node, Node)>);
@@ -92,11 +95,86 @@ impl Emit {
         steps: &[Step],
         shared: &[Shared],
     ) {
-        let ordered = self.in_order(arr, clauses, steps);
+        let clauses: Vec<Clause> =
+            clauses.iter().map(|clause| self.with_turned_arrays(arr, clause, steps)).collect();
+        let ordered = self.in_order(arr, &clauses, steps);
         let rank = self.points.arrs[arr].shape.len();
         let mut at = At { arr, steps, shared, place: vec![None; rank] };
         self.step(&mut at, &ordered, 0);
         self.floors.remove(&arr);
+    }
+
+    /// A clause whose reductions run along memory that no step changes reads a turned copy of it,
+    /// so that neighbouring cells can be computed in vectors.
+    fn with_turned_arrays(&mut self, arr: Arr, clause: &Clause, steps: &[Step]) -> Clause {
+        let count: i64 = steps
+            .iter()
+            .map(|step| {
+                let (lo, hi) = self.points.ixs[clause.slots[step.axis].ix].range;
+                (hi - lo + 1) as i64
+            })
+            .product();
+        let is_step = |axis: usize| steps.iter().any(|step| step.axis == axis);
+        let last = (0..clause.slots.len()).rev().find(|axis| !is_step(*axis));
+        let Some(along) = last.map(|axis| clause.slots[axis].ix).filter(|_| count >= 16) else {
+            return clause.clone();
+        };
+        let mut turned = rustc_hash::FxHashMap::default();
+        for node in self.points.below(&[clause.value]) {
+            let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else { continue };
+            let Some((inner, ..)) = reduction.binders.last().copied() else { continue };
+            for (of, at) in self.points.loads(&[reduction.body]) {
+                let Some(axis) = self.turning(of, &at, along, inner) else { continue };
+                if of != arr && !turned.contains_key(&of) {
+                    let cell = self.turn(of, axis);
+                    turned.insert(of, cell);
+                }
+            }
+        }
+        let mut clause = clause.clone();
+        if !turned.is_empty() {
+            clause.value = Subst::cells(turned).apply(&mut self.points, clause.value);
+        }
+        clause
+    }
+
+    /// The axis that has to come last so that a read runs along memory for one index and not for
+    /// another, if it is the other way round and the array is small.
+    fn turning(&self, of: Arr, at: &[Node], along: Ix, inner: Ix) -> Option<usize> {
+        let plain = at.iter().all(|node| matches!(self.points.nodes[*node].kind, Kind::Index(_)));
+        let size: i64 = self.points.arrs[of].shape.iter().product();
+        let wrong = self.stride(of, at, inner) == Some(1)
+            && self.stride(of, at, along).is_some_and(|stride| stride > 1);
+        let axis = at.iter().position(|node| self.points.nodes[*node].kind == Kind::Index(along));
+        axis.filter(|_| plain && wrong && size <= 1 << 18 && !self.floors.contains_key(&of))
+    }
+
+    /// A copy of an array with one axis last: what its cells are.
+    fn turn(&mut self, of: Arr, axis: usize) -> (Vec<Ix>, Node) {
+        let info = self.points.arrs[of].clone();
+        let mut order: Vec<usize> = (0..info.shape.len()).collect();
+        order.retain(|other| *other != axis);
+        order.push(axis);
+        let shape: Vec<i64> = order.iter().map(|axis| info.shape[*axis]).collect();
+        let source = Source::Defined(usize::MAX);
+        let new = self.points.arrs.push(ArrInfo { name: info.name, ty: info.ty, shape, source });
+        self.whole(new, BufferKind::Scratch, Use::Scratch);
+        let here = self.here();
+        self.floors.insert(new, here);
+        let mut ixs = Vec::new();
+        for extent in &info.shape {
+            let range = (0, i128::from(extent - 1).max(0));
+            ixs.push(self.points.fresh(Symbol::intern("i"), range));
+        }
+        let from: Vec<Node> = ixs.iter().map(|ix| self.points.index(*ix)).collect();
+        let to: Vec<Node> = order.iter().map(|axis| from[*axis]).collect();
+        let value = self.points.load(of, &from);
+        let loops = order
+            .iter()
+            .map(|axis| (ixs[*axis], self.points.int(0), self.points.int(info.shape[*axis])))
+            .collect();
+        self.nest(new, loops, vec![(to.clone(), value)]);
+        (ixs, self.points.load(new, &to))
     }
 
     /// Clauses in an order in which those that read others of the same step come after them.
@@ -178,6 +256,13 @@ impl Emit {
             }
         };
         let carried = self.carry(at, active, depth, lo, backward);
+        if let (Some((cell, var)), [clause]) = (carried, active) {
+            let rest = self.independent(clause.value, cell, ix);
+            let ahead = self.only_waits_for(at, clause, cell, axis);
+            if ahead && !rest.is_empty() && hi - lo >= 64 {
+                return self.in_two_passes(at, clause, axis, (lo, hi), (cell, var), &rest);
+            }
+        }
         let kind = if backward { ForKind::Backward } else { ForKind::Serial };
         let var = self.open(ix, int(lo), int(hi), kind);
         for clause in active.iter().skip(1) {
@@ -202,6 +287,97 @@ impl Emit {
             1 => self.floors.remove(&at.arr),
             _ => self.floors.insert(at.arr, here - 1),
         };
+    }
+
+    /// Whether all cells of the same array that a clause reads, but for one, were complete before
+    /// the steps along an axis began.
+    fn only_waits_for(&self, at: &At<'_>, clause: &Clause, cell: Node, axis: usize) -> bool {
+        self.points.below(&[clause.value]).into_iter().all(|node| {
+            let Kind::Load(arr, place) = &self.points.nodes[node].kind else { return true };
+            *arr != at.arr
+                || node == cell
+                || at.steps.iter().any(|step| {
+                    let offset =
+                        self.points.offset_from(place[step.axis], clause.slots[step.axis].ix);
+                    step.axis != axis && offset.is_some_and(|offset| offset != 0)
+                })
+        })
+    }
+
+    /// The largest parts of a value that do not depend on the cell before, but on the step.
+    fn independent(&self, value: Node, cell: Node, ix: Ix) -> Vec<Node> {
+        let mut found = Vec::new();
+        self.find_independent(value, cell, ix, &mut found);
+        found
+    }
+
+    fn find_independent(&self, node: Node, cell: Node, ix: Ix, found: &mut Vec<Node>) {
+        if node == cell || found.contains(&node) || !self.points.depends(node, ix) {
+            return;
+        }
+        if !self.points.below(&[node]).contains(&cell) {
+            let simple = matches!(self.points.nodes[node].kind, Kind::Index(_) | Kind::Load(..));
+            let info = &self.points.nodes[node];
+            if !simple && !info.reduces && !info.ty.is_bool() {
+                found.push(node);
+            }
+            return;
+        }
+        let mut children = Vec::new();
+        self.points.each_child(node, &mut |child| children.push(child));
+        children.into_iter().for_each(|child| self.find_independent(child, cell, ix, found));
+    }
+
+    /// Steps of single cells in tiles: first in vectors what does not wait for the cell before,
+    /// then the rest one after another.
+    fn in_two_passes(
+        &mut self,
+        at: &mut At<'_>,
+        clause: &Clause,
+        axis: usize,
+        (lo, hi): (i64, i64),
+        (cell, var): (Node, ein_ir::loops::Reg),
+        rest: &[Node],
+    ) {
+        let ix = clause.slots[axis].ix;
+        let (first, end) = (self.points.int(lo), self.points.int(hi));
+        let (tile, inner) = self.tiles((ix, first, end), PASS);
+        let (from, to) = (self.bound_value(tile.1), self.bound_value(tile.2));
+        self.open(tile.0, from, to, ForKind::Serial);
+        // Nothing that is read here is filled by the steps of this axis but the cell before.
+        let here = self.here();
+        let origin = self.bound_value(inner.1);
+        let origin = self.as_register(origin);
+        let end = self.bound_value(inner.2);
+        let place = self.points.index(ix);
+        let mut rows = Vec::new();
+        for node in rest {
+            let ty = self.points.nodes[*node].ty;
+            let row = self.row(ty, PASS, AxisPlace::From(1, origin));
+            self.floors.insert(row, here);
+            rows.push((row, *node));
+        }
+        self.open(ix, Operand::Reg(origin), end, ForKind::Vector { reductions: Vec::new() });
+        for (row, node) in &rows {
+            let value = self.value(*node);
+            self.store(*row, &[place], value);
+        }
+        self.close();
+        self.open(ix, Operand::Reg(origin), end, ForKind::Serial);
+        for (row, node) in &rows {
+            let ty = self.points.nodes[*node].ty;
+            let (addr, _) = self.address(*row, &[place]);
+            let value = self.let_here(ty, ein_ir::loops::Op::Load(addr));
+            self.remember(*node, value);
+        }
+        self.remember(cell, Operand::Reg(var));
+        let value = self.value(clause.value);
+        let cell_at: Vec<Node> =
+            clause.slots.iter().map(|slot| self.points.index(slot.ix)).collect();
+        self.store(at.arr, &cell_at, value);
+        self.push(Stmt::Set(var, value));
+        self.close();
+        self.close();
     }
 
     /// A cell that the next step reads again is kept in a variable.
