@@ -451,7 +451,17 @@ impl<'p> Flatten<'p> {
         });
         let terms: Vec<Node> = terms.by_ref().collect();
         let (first, rest) = terms.split_first()?;
-        Some(rest.iter().fold(*first, |sum, term| self.points.binary(op, sum, *term, self.when)))
+        let mut total = *first;
+        for term in rest {
+            total = self.points.binary(op, total, *term, self.when);
+        }
+        let ty = self.points.nodes[total].ty;
+        if op == BinaryOp::Add && ty.is_float() {
+            // A sum begins with 0.0, so it is not -0.0.
+            let zero = self.points.constant(ein_scalar::Scalar::zero(ty));
+            total = self.points.binary(op, total, zero, None);
+        }
+        Some(total)
     }
 
     fn empty_reduction(&mut self, op: ReduceOp, ty: ScalarType, span: Span) -> Flat<Node> {
