@@ -16,6 +16,7 @@ use ein_runtime::kernel::Interface;
 use ein_runtime::{Memory, Pool, Tensor};
 use ein_scalar::Scalar;
 use ein_transform::flatten::{self, Given, World};
+use ein_transform::points::Arithmetic;
 use ein_transform::schedule::{self, Lowered, Result as Computed, Use};
 use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
@@ -33,7 +34,7 @@ const WORTH_A_COMPILER: f64 = 3e8;
 pub(crate) struct Kernels<'p> {
     program: &'p Program,
     engine: Engine,
-    wrapping: bool,
+    arithmetic: Arithmetic,
     pool: Pool,
     /// The system's compiler, once it was looked for.
     compiler: Option<Result<Compiler, String>>,
@@ -93,8 +94,9 @@ impl<'p> Kernels<'p> {
         let available = std::thread::available_parallelism().map_or(1, |count| count.get());
         Some(Kernels {
             program,
-            engine: options.engine,
-            wrapping: options.wrapping,
+            // The same bits on every engine: the one whose scalar code is that of the oracle.
+            engine: if options.deterministic { Engine::Jit } else { options.engine },
+            arithmetic: Arithmetic { wrapping: options.wrapping, exact: options.deterministic },
             pool: Pool::new(options.threads.unwrap_or(available)),
             compiler: None,
             compiled: FxHashMap::default(),
@@ -364,7 +366,7 @@ impl Kernels<'_> {
             let known = Known(env);
             let run = &stmts[..count];
             let wants = |var| wanted.contains(&var);
-            match flatten::statements(program, run, &known, &wants, self.wrapping) {
+            match flatten::statements(program, run, &known, &wants, self.arithmetic) {
                 Ok(flat) => return self.add(key, count, flat, env),
                 Err((at, _)) => {
                     if at == 0 || !region::has_work(program, &stmts[..at]) {
@@ -380,7 +382,7 @@ impl Kernels<'_> {
     fn lower_expression(&mut self, key: usize, e: &Expr, env: &dyn Environment) -> Option<usize> {
         // Any variable will do as the name of the result: nothing is bound to it.
         let var = region::any_var(self.program)?;
-        let flat = flatten::expression(self.program, e, var, &Known(env), self.wrapping);
+        let flat = flatten::expression(self.program, e, var, &Known(env), self.arithmetic);
         match flat {
             Ok(flat) => self.add(key, 1, flat, env),
             Err(_) => {

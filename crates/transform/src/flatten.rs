@@ -21,7 +21,9 @@ mod expr;
 mod oblige;
 mod pattern;
 
-use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Step};
+use crate::points::{
+    Arithmetic, Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Step,
+};
 use array::{Array, ArrayKind};
 use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom};
@@ -134,9 +136,9 @@ pub fn statements(
     stmts: &[Stmt],
     world: &dyn World,
     wanted: &dyn Fn(VarId) -> bool,
-    wrapping: bool,
+    arithmetic: Arithmetic,
 ) -> Result<Flattened, (usize, Declined)> {
-    let mut flatten = Flatten::new(program, world, wrapping);
+    let mut flatten = Flatten::new(program, world, arithmetic);
     for (at, stmt) in stmts.iter().enumerate() {
         flatten.stmt(stmt).map_err(|declined| (at, declined))?;
     }
@@ -158,20 +160,20 @@ pub fn expression(
     e: &Expr,
     var: VarId,
     world: &dyn World,
-    wrapping: bool,
+    arithmetic: Arithmetic,
 ) -> Result<Flattened, Declined> {
-    let mut flatten = Flatten::new(program, world, wrapping);
+    let mut flatten = Flatten::new(program, world, arithmetic);
     let value = flatten.expr(e)?;
     flatten.bind(var, value);
     flatten.finish(&[var])
 }
 
 impl<'p> Flatten<'p> {
-    fn new(program: &'p Program, world: &'p dyn World, wrapping: bool) -> Flatten<'p> {
+    fn new(program: &'p Program, world: &'p dyn World, arithmetic: Arithmetic) -> Flatten<'p> {
         Flatten {
             program,
             world,
-            points: Points::new(wrapping),
+            points: Points::new(arithmetic),
             frames: vec![FxHashMap::default()],
             outside: FxHashMap::default(),
             assumed: Vec::new(),

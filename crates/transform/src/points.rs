@@ -213,6 +213,15 @@ pub struct Scatter {
     pub value: Node,
 }
 
+/// How numbers are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arithmetic {
+    /// Whether integers wrap.
+    pub wrapping: bool,
+    /// Whether every number must have the bits that the oracle gives it.
+    pub exact: bool,
+}
+
 /// Everything that a region of a program computes.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
@@ -226,14 +235,17 @@ pub struct Points {
     pub defs: Vec<Def>,
     /// Whether integers wrap.
     pub wrapping: bool,
+    /// Whether every number must have the bits that the oracle gives it.
+    pub exact: bool,
     shared: FxHashMap<(Kind, ScalarType), Node>,
     canonical: FxHashMap<(u32, Node, Node), Ix>,
 }
 
 impl Points {
     /// Nothing yet.
-    pub fn new(wrapping: bool) -> Points {
-        Points { wrapping, ..Points::default() }
+    pub fn new(arithmetic: Arithmetic) -> Points {
+        let Arithmetic { wrapping, exact } = arithmetic;
+        Points { wrapping, exact, ..Points::default() }
     }
 
     /// The number of the definition of an array, if it is one.

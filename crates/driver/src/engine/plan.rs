@@ -5,6 +5,7 @@ use crate::{CheckReport, Input, InternalError, Session, guarded};
 use ein_ir::tensor::{Program, Type, VarId};
 use ein_scalar::Scalar;
 use ein_transform::flatten::{self, Given, World};
+use ein_transform::points::Arithmetic;
 use ein_transform::schedule::{self, Lowered};
 use rustc_hash::FxHashSet;
 
@@ -98,7 +99,8 @@ impl Session {
                 let wanted = region::needed_after(program, &rest[..count]);
                 let wants = |var| wanted.contains(&var);
                 let world = Declared(program);
-                match flatten::statements(program, &rest[..count], &world, &wants, false) {
+                let plain = Arithmetic::default();
+                match flatten::statements(program, &rest[..count], &world, &wants, plain) {
                     Ok(flat) => lowered = Some(schedule::lower(flat)),
                     Err((at, declined)) => {
                         text.push_str(&format!("# host: {}\n", declined.why));

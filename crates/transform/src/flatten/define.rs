@@ -417,6 +417,10 @@ impl<'p> Flatten<'p> {
         let roots: Vec<Node> = bounds.chain([body]).chain(guard).collect();
         self.discharge(scope.obliged, &roots, e.span)?;
         self.leave(&scope);
+        let adds = matches!(reduce.op, ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Prod);
+        if self.points.exact && adds && self.points.nodes[body].ty.is_float() {
+            return Err(declined("a sum in a fixed order", e.span));
+        }
         if self.points.nodes[body].ty == ScalarType::U64 {
             return Err(declined("a reduction of `u64`", e.span));
         }
@@ -442,7 +446,7 @@ impl<'p> Flatten<'p> {
         };
         let [(ix, lo, hi)] = *reduction.binders.as_slice() else { return None };
         let (lo, hi) = (self.points.as_int(lo)?, self.points.as_int(hi)?);
-        if reduction.guard.is_some() || hi - lo > FEW {
+        if reduction.guard.is_some() || hi - lo > FEW || self.points.exact {
             return None;
         }
         let mut terms = (lo..hi).map(|at| {

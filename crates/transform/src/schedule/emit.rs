@@ -157,6 +157,11 @@ impl Emit {
 
     /// Opens a loop over an index.
     pub(crate) fn open(&mut self, ix: Ix, lo: Operand, hi: Operand, kind: ForKind) -> Reg {
+        // Vector code may use other approximations of elementary functions.
+        let kind = match kind {
+            ForKind::Vector { .. } if self.points.exact => ForKind::Serial,
+            kind => kind,
+        };
         let var = self.reg(ScalarType::I64);
         if matches!(kind, ForKind::Parallel { .. }) {
             self.in_parallel = true;

@@ -299,6 +299,9 @@ impl Emit {
 
     /// Divisors that do not change in a loop, of what does.
     fn divisors(&self, ix: Ix, cells: &[Cell]) -> Vec<Node> {
+        if self.points.exact {
+            return Vec::new();
+        }
         let roots: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
         let mut found = Vec::new();
         for node in self.points.below(&roots) {
