@@ -6,7 +6,7 @@
 //! * [`tidy`](mod@tidy): contractions apart, cheap definitions inlined, unread ones dropped.
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
-//! * [`nest`](mod@nest), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
+//! * [`nest`](mod@nest), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
 //!   [`recur`](mod@recur): the loops of one definition.
 //!
 //! Needs: positions inside their arrays, definitions after what they read.
@@ -19,7 +19,9 @@ mod group;
 mod nest;
 mod recur;
 mod reduce;
+mod rows;
 mod tidy;
+mod turn;
 
 use crate::flatten::{Flattened, Output};
 use crate::points::{Arr, Body, Def, Node, Points, Source};

@@ -78,6 +78,8 @@ pub(crate) struct Emit {
     pub(crate) in_parallel: bool,
     /// The reductions that the code being written needs.
     pub(crate) wanted: Vec<Node>,
+    /// Copies of arrays with an axis last: what their cells are.
+    pub(crate) turned: FxHashMap<(Arr, usize), (Vec<Ix>, Node)>,
     /// Divisors of the code being written whose reciprocals are known.
     pub(crate) reciprocals: FxHashMap<Node, Operand>,
 }
@@ -100,6 +102,7 @@ impl Emit {
             floors: FxHashMap::default(),
             in_parallel: false,
             wanted: Vec::new(),
+            turned: FxHashMap::default(),
             reciprocals: FxHashMap::default(),
         }
     }

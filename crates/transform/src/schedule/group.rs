@@ -266,6 +266,14 @@ impl Emit {
     pub(crate) fn group(&mut self, group: &Group, wanted: &FxHashSet<Arr>) {
         let defs: Vec<Def> =
             group.members.iter().map(|member| self.points.defs[member.def].clone()).collect();
+        // Contractions have their own ways with strides.
+        let own: Vec<Arr> = defs.iter().map(|def| def.arr).collect();
+        let turned = |emit: &mut Emit, (member, def): (&Member, &Def)| match member.kind {
+            MemberKind::Plain => emit.with_turned_reads(def, &own),
+            MemberKind::Contraction | MemberKind::Recurrence | MemberKind::Other => def.clone(),
+        };
+        let defs: Vec<Def> =
+            group.members.iter().zip(&defs).map(|pair| turned(self, pair)).collect();
         if !group.is_fused() {
             for def in &defs {
                 if !self.places.contains_key(&def.arr) {

@@ -2,7 +2,7 @@
 
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::row_major;
-use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Source, Step, Subst};
+use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Step, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Operand, Stmt};
 use ein_scalar::Scalar;
@@ -102,79 +102,6 @@ impl Emit {
         let mut at = At { arr, steps, shared, place: vec![None; rank] };
         self.step(&mut at, &ordered, 0);
         self.floors.remove(&arr);
-    }
-
-    /// A clause whose reductions run along memory that no step changes reads a turned copy of it,
-    /// so that neighbouring cells can be computed in vectors.
-    fn with_turned_arrays(&mut self, arr: Arr, clause: &Clause, steps: &[Step]) -> Clause {
-        let count: i64 = steps
-            .iter()
-            .map(|step| {
-                let (lo, hi) = self.points.ixs[clause.slots[step.axis].ix].range;
-                (hi - lo + 1) as i64
-            })
-            .product();
-        let is_step = |axis: usize| steps.iter().any(|step| step.axis == axis);
-        let last = (0..clause.slots.len()).rev().find(|axis| !is_step(*axis));
-        let Some(along) = last.map(|axis| clause.slots[axis].ix).filter(|_| count >= 16) else {
-            return clause.clone();
-        };
-        let mut turned = rustc_hash::FxHashMap::default();
-        for node in self.points.below(&[clause.value]) {
-            let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else { continue };
-            let Some((inner, ..)) = reduction.binders.last().copied() else { continue };
-            for (of, at) in self.points.loads(&[reduction.body]) {
-                let Some(axis) = self.turning(of, &at, along, inner) else { continue };
-                if of != arr && !turned.contains_key(&of) {
-                    let cell = self.turn(of, axis);
-                    turned.insert(of, cell);
-                }
-            }
-        }
-        let mut clause = clause.clone();
-        if !turned.is_empty() {
-            clause.value = Subst::cells(turned).apply(&mut self.points, clause.value);
-        }
-        clause
-    }
-
-    /// The axis that has to come last so that a read runs along memory for one index and not for
-    /// another, if it is the other way round and the array is small.
-    fn turning(&self, of: Arr, at: &[Node], along: Ix, inner: Ix) -> Option<usize> {
-        let plain = at.iter().all(|node| matches!(self.points.nodes[*node].kind, Kind::Index(_)));
-        let size: i64 = self.points.arrs[of].shape.iter().product();
-        let wrong = self.stride(of, at, inner) == Some(1)
-            && self.stride(of, at, along).is_some_and(|stride| stride > 1);
-        let axis = at.iter().position(|node| self.points.nodes[*node].kind == Kind::Index(along));
-        axis.filter(|_| plain && wrong && size <= 1 << 18 && !self.floors.contains_key(&of))
-    }
-
-    /// A copy of an array with one axis last: what its cells are.
-    fn turn(&mut self, of: Arr, axis: usize) -> (Vec<Ix>, Node) {
-        let info = self.points.arrs[of].clone();
-        let mut order: Vec<usize> = (0..info.shape.len()).collect();
-        order.retain(|other| *other != axis);
-        order.push(axis);
-        let shape: Vec<i64> = order.iter().map(|axis| info.shape[*axis]).collect();
-        let source = Source::Defined(usize::MAX);
-        let new = self.points.arrs.push(ArrInfo { name: info.name, ty: info.ty, shape, source });
-        self.whole(new, BufferKind::Scratch, Use::Scratch);
-        let here = self.here();
-        self.floors.insert(new, here);
-        let mut ixs = Vec::new();
-        for extent in &info.shape {
-            let range = (0, i128::from(extent - 1).max(0));
-            ixs.push(self.points.fresh(Symbol::intern("i"), range));
-        }
-        let from: Vec<Node> = ixs.iter().map(|ix| self.points.index(*ix)).collect();
-        let to: Vec<Node> = order.iter().map(|axis| from[*axis]).collect();
-        let value = self.points.load(of, &from);
-        let loops = order
-            .iter()
-            .map(|axis| (ixs[*axis], self.points.int(0), self.points.int(info.shape[*axis])))
-            .collect();
-        self.nest(new, loops, vec![(to.clone(), value)]);
-        (ixs, self.points.load(new, &to))
     }
 
     /// Clauses in an order in which those that read others of the same step come after them.

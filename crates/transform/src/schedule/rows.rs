@@ -1,0 +1,316 @@
+//! Rows: reductions that fill a row of accumulators, and rows of reductions that vector loops read.
+
+use super::emit::{AxisPlace, Emit, Place, Use};
+use super::nest::{Cell, Loop, TILE};
+use super::node_cost;
+use super::reduce::neutral;
+use crate::points::{Arr, ArrInfo, Ix, Kind, Node, Source, Subst};
+use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Stmt};
+use ein_ir::tensor::ReduceOp;
+use ein_scalar::{BinaryOp, ScalarType};
+
+/// Neighbouring rows of accumulators that are filled together.
+const ROWS: i64 = 4;
+
+/// Terms that are added to a row of accumulators in one go.
+const TERMS: i64 = 4;
+
+/// A row of accumulators, its reduction and the operation.
+type Row = (Arr, Node, BinaryOp);
+
+impl Emit {
+    /// Whether what is done with the reductions is worth a vector loop of its own.
+    pub(crate) fn worth_a_row(&self, loops: &[Loop], cells: &[Cell], inner: &[Node]) -> bool {
+        let (_, lo, hi) = loops[loops.len() - 1];
+        let reduced: f64 = inner.iter().map(|node| node_cost(&self.points, *node)).sum();
+        let rest = match cells {
+            [(_, value)] => node_cost(&self.points, *value) - reduced,
+            _ => 0.0,
+        };
+        rest >= 8.0 && self.constant_extent(lo, hi).is_some_and(|n| (8..=TILE).contains(&n))
+    }
+
+    /// First the reductions of a row of cells, then what is done with them, in vectors.
+    pub(crate) fn with_rows(
+        &mut self,
+        arr: Arr,
+        mut loops: Vec<Loop>,
+        cells: &[Cell],
+        inner: &[Node],
+    ) {
+        let kind = self.outer_kind(&loops, cells);
+        let Some(along) = loops.pop() else { return };
+        for (at, (ix, lo, hi)) in loops.iter().enumerate() {
+            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
+            self.open(*ix, lo, hi, if at == 0 { kind.clone() } else { ForKind::Serial });
+        }
+        let size = self.points.as_int(along.2).unwrap_or(0);
+        let place = self.points.index(along.0);
+        let mut rows = Vec::new();
+        for node in inner {
+            let ty = self.points.nodes[*node].ty;
+            let row = self.row(ty, size, AxisPlace::Strided(1));
+            let here = self.here();
+            self.floors.insert(row, here);
+            self.jammed(row, vec![along], &[(vec![place], *node)]);
+            rows.push((row, *node));
+        }
+        self.row_loop(along, |emit| {
+            for (row, node) in rows {
+                let ty = emit.points.nodes[node].ty;
+                let (addr, _) = emit.address(row, &[place]);
+                let value = emit.let_here(ty, Op::Load(addr));
+                emit.remember(node, value);
+            }
+            emit.body(arr, cells);
+        });
+        loops.iter().for_each(|_| self.close());
+    }
+
+    /// A local array of one axis.
+    pub(crate) fn row(&mut self, ty: ScalarType, size: i64, place: AxisPlace) -> Arr {
+        let source = Source::Defined(usize::MAX);
+        let arr = self.points.arrs.push(ArrInfo { name: None, ty, shape: vec![size], source });
+        let buf = self.buffer("row".into(), ty, size, BufferKind::Local, Use::Local);
+        self.places.insert(arr, Place::Buffer(buf, vec![place]));
+        arr
+    }
+
+    /// Whether the reductions run across contiguous memory: the loop to run in vectors.
+    pub(crate) fn across(&self, loops: &[Loop], inner: &[Node]) -> Option<usize> {
+        let first = match &self.points.nodes[inner[0]].kind {
+            Kind::Reduce(reduction) => reduction.clone(),
+            _ => return None,
+        };
+        let mut bodies = Vec::new();
+        for node in inner {
+            let Kind::Reduce(reduction) = &self.points.nodes[*node].kind else { return None };
+            let simple = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min)
+                && self.points.nodes[*node].ty.is_float()
+                && reduction.binders == first.binders
+                && !self.points.nodes[reduction.body].reduces;
+            if !simple {
+                return None;
+            }
+            bodies.push(reduction.body);
+        }
+        let last = loops.len() - 1;
+        let (ix, lo, hi) = loops[last];
+        let (extent, along) = (self.constant_extent(lo, hi)?, first.binders.last()?.0);
+        let independent = first
+            .binders
+            .iter()
+            .all(|(_, lo, hi)| !self.points.depends(*lo, ix) && !self.points.depends(*hi, ix));
+        let loads = self.points.loads(&bodies);
+        let stride = |(arr, at): &(Arr, Box<[Node]>), ix: Ix| self.stride(*arr, at, ix);
+        let rows =
+            loads.iter().any(|load| stride(load, ix) == Some(1) && stride(load, along) != Some(1));
+        let dots =
+            loads.iter().any(|load| stride(load, along) == Some(1) && stride(load, ix) != Some(0));
+        (extent >= 8 && independent && rows && !dots).then_some(last)
+    }
+
+    /// Short rows are handled several at a time.
+    pub(crate) fn several_rows(
+        &mut self,
+        mut loops: Vec<Loop>,
+        cells: Vec<Cell>,
+    ) -> (Vec<Loop>, Vec<Cell>) {
+        let count = loops.len();
+        if count < 2 || cells.len() > 1 {
+            return (loops, cells);
+        }
+        let (_, lo, hi) = loops[count - 1];
+        let (ix, first, end) = loops[count - 2];
+        let (Some(width), Some(extent)) =
+            (self.constant_extent(lo, hi), self.constant_extent(first, end))
+        else {
+            return (loops, cells);
+        };
+        if width > 64 || extent % ROWS != 0 {
+            return (loops, cells);
+        }
+        let (group, together) = self.jam(ix, first, extent, &cells, ROWS);
+        loops[count - 2] = group;
+        (loops, together)
+    }
+
+    /// Reductions with a row of accumulators.
+    pub(crate) fn rows(
+        &mut self,
+        arr: Arr,
+        mut loops: Vec<Loop>,
+        row: usize,
+        cells: &[Cell],
+        inner: &[Node],
+    ) {
+        let work = self.outer_kind(&loops, cells);
+        let along = loops.remove(row);
+        let size = self.points.trip_count(along.1, along.2).min(TILE as f64) as i64;
+        let (tile, rest) = self.tiles(along, size);
+        loops.push(tile);
+        for (at, (ix, lo, hi)) in loops.iter().enumerate() {
+            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
+            let kind = match &work {
+                ForKind::Parallel { .. } if at == 0 && loops.len() == 1 => {
+                    ForKind::Parallel { grain: 1 }
+                }
+                kind if at == 0 => kind.clone(),
+                _ => ForKind::Serial,
+            };
+            self.open(*ix, lo, hi, kind);
+        }
+        let origin = self.bound_value(rest.1);
+        let origin = match origin {
+            Operand::Reg(reg) => reg,
+            constant => {
+                let reg = self.reg(ScalarType::I64);
+                self.push(Stmt::Let(reg, Op::Copy(constant)));
+                reg
+            }
+        };
+        let place = self.points.index(rest.0);
+        let mut accs = Vec::new();
+        for node in inner {
+            accs.push(self.row_of(*node, size, origin));
+        }
+        self.row_loop(rest, |emit| {
+            for (acc, _, op) in &accs {
+                let ty = emit.points.arrs[*acc].ty;
+                emit.store(*acc, &[place], Operand::Const(neutral(*op, ty)));
+            }
+        });
+        let Kind::Reduce(first) = self.points.nodes[inner[0]].kind.clone() else { return };
+        self.fill_rows(&accs, &first.binders, rest, place);
+        self.row_loop(rest, |emit| {
+            for (acc, node, _) in &accs {
+                let (ty, wide) = (emit.points.nodes[*node].ty, emit.points.arrs[*acc].ty);
+                let (addr, _) = emit.address(*acc, &[place]);
+                let mut value = emit.let_here(wide, Op::Load(addr));
+                if ty != wide {
+                    value = emit.let_here(ty, Op::Cast(value));
+                }
+                emit.remember(*node, value);
+            }
+            emit.body(arr, cells);
+        });
+        loops.iter().for_each(|_| self.close());
+    }
+
+    fn row_loop(&mut self, (ix, lo, hi): Loop, body: impl FnOnce(&mut Emit)) {
+        let (lo, hi) = (self.bound_value(lo), self.bound_value(hi));
+        self.open(ix, lo, hi, ForKind::Vector { reductions: Vec::new() });
+        body(self);
+        self.close();
+    }
+
+    /// A local row of accumulators of a reduction.
+    fn row_of(
+        &mut self,
+        node: Node,
+        size: i64,
+        origin: ein_ir::loops::Reg,
+    ) -> (Arr, Node, BinaryOp) {
+        let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else {
+            unreachable!("only reductions have rows")
+        };
+        let (ty, op) = match reduction.op {
+            ReduceOp::Max => (self.points.nodes[node].ty, BinaryOp::Max),
+            ReduceOp::Min => (self.points.nodes[node].ty, BinaryOp::Min),
+            _ => {
+                let ty = self.points.nodes[node].ty;
+                let long = self.long_sum(&reduction, ty);
+                (if long { ScalarType::F64 } else { ty }, BinaryOp::Add)
+            }
+        };
+        (self.row(ty, size, AxisPlace::From(1, origin)), node, op)
+    }
+
+    /// Adds all terms to rows of accumulators, several at a time.
+    fn fill_rows(&mut self, accs: &[Row], binders: &[Loop], rest: Loop, place: Node) {
+        let Some(((ix, lo, hi), outer)) = binders.split_last() else { return };
+        for (ix, lo, hi) in outer {
+            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
+            self.open(*ix, lo, hi, ForKind::Serial);
+        }
+        let extent = self.constant_extent(*lo, *hi).unwrap_or(0);
+        let several = extent / TERMS;
+        if several > 0 {
+            let cells: Vec<Cell> = vec![(vec![self.points.index(*ix)], *lo)];
+            let (group, places) = self.jam(*ix, *lo, several * TERMS, &cells, TERMS);
+            let places: Vec<Node> = places.into_iter().map(|(at, _)| at[0]).collect();
+            let (from, to) = (self.bound_value(group.1), self.bound_value(group.2));
+            self.open(group.0, from, to, ForKind::Serial);
+            self.row_loop(rest, |emit| {
+                for row in accs {
+                    emit.accumulate_row(row, place, *ix, &places);
+                }
+            });
+            self.close();
+        }
+        if several == 0 || several * TERMS < extent {
+            let start = match several {
+                0 => *lo,
+                _ => {
+                    let start = self.points.as_int(*lo).unwrap_or(0) + several * TERMS;
+                    self.points.int(start)
+                }
+            };
+            let (from, to) = (self.bound_value(start), self.bound_value(*hi));
+            self.open(*ix, from, to, ForKind::Serial);
+            let here = self.points.index(*ix);
+            self.row_loop(rest, |emit| {
+                for row in accs {
+                    emit.accumulate_row(row, place, *ix, &[here]);
+                }
+            });
+            self.close();
+        }
+        outer.iter().for_each(|_| self.close());
+    }
+
+    /// Adds the terms for these values of an index to a row of accumulators.
+    fn accumulate_row(&mut self, row: &Row, place: Node, ix: Ix, terms: &[Node]) {
+        let (acc, node, op) = *row;
+        let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else { return };
+        let ty = self.points.arrs[acc].ty;
+        let (addr, _) = self.address(acc, &[place]);
+        let mut sum = self.let_here(ty, Op::Load(addr));
+        for term in terms {
+            let mut subst = Subst::one(ix, *term);
+            let body = subst.apply(&mut self.points, reduction.body);
+            let guard = reduction.guard.map(|guard| subst.apply(&mut self.points, guard));
+            sum = self.add_term(sum, body, guard, op, ty);
+        }
+        self.store(acc, &[place], sum);
+    }
+
+    fn add_term(
+        &mut self,
+        sum: Operand,
+        body: Node,
+        guard: Option<Node>,
+        op: BinaryOp,
+        ty: ScalarType,
+    ) -> Operand {
+        let body_ty = self.points.nodes[body].ty;
+        if let Kind::Binary(BinaryOp::Mul, a, b) = self.points.nodes[body].kind
+            && op == BinaryOp::Add
+            && ty == body_ty
+            && guard.is_none()
+        {
+            let (a, b) = (self.value(a), self.value(b));
+            return self.let_here(ty, Op::MulAdd(a, b, sum));
+        }
+        let mut value = self.value(body);
+        if ty != body_ty {
+            value = self.let_here(ty, Op::Cast(value));
+        }
+        if let Some(guard) = guard {
+            let guard = self.value(guard);
+            let neutral = Operand::Const(neutral(op, ty));
+            value = self.let_here(ty, Op::Select(guard, value, neutral));
+        }
+        self.let_here(ty, Op::Binary(op, sum, value))
+    }
+}

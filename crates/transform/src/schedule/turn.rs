@@ -1,0 +1,144 @@
+//! Turned copies: a small array that is read across memory again and again is copied once with its
+//! axes in another order, so that loops can read it in vectors.
+
+use super::def_cost;
+use super::emit::{Emit, Use};
+use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Source, Step, Subst};
+use ein_base::Symbol;
+use ein_ir::loops::BufferKind;
+
+/// Larger arrays are read as they are.
+const LARGEST: i64 = 1 << 18;
+
+/// A copy pays if every element is read at least so many times.
+const READS: f64 = 32.0;
+
+impl Emit {
+    /// A definition without recurrence that reads turned copies where that pays. `unfinished` are
+    /// not complete yet.
+    pub(crate) fn with_turned_reads(&mut self, def: &Def, unfinished: &[Arr]) -> Def {
+        let mut def = def.clone();
+        let work = def_cost(&self.points, &def);
+        let Body::Clauses(clauses, None) = &mut def.body else { return def };
+        for clause in clauses {
+            let mut vectors: Vec<Ix> =
+                clause.slots.last().map(|slot| slot.ix).into_iter().collect();
+            let nodes = self.points.below(&[clause.value]);
+            for node in &nodes {
+                if let Kind::Reduce(reduction) = &self.points.nodes[*node].kind {
+                    vectors.extend(reduction.binders.last().map(|binder| binder.0));
+                }
+            }
+            let mut turned = rustc_hash::FxHashMap::default();
+            for (of, at) in self.points.loads(&[clause.value]) {
+                let found = vectors.iter().find_map(|ix| self.across_memory(of, &at, *ix, work));
+                if let Some(axis) = found
+                    && !unfinished.contains(&of)
+                    && !turned.contains_key(&of)
+                {
+                    let cell = self.turn(of, axis);
+                    turned.insert(of, cell);
+                }
+            }
+            if !turned.is_empty() {
+                clause.value = Subst::cells(turned).apply(&mut self.points, clause.value);
+            }
+        }
+        def
+    }
+
+    /// The axis along which a read jumps over memory for each value of an index.
+    fn across_memory(&self, of: Arr, at: &[Node], ix: Ix, work: f64) -> Option<usize> {
+        let size: i64 = self.points.arrs[of].shape.iter().product();
+        let jumps = self.stride(of, at, ix).is_some_and(|stride| (2..=64).contains(&stride));
+        let pays = size <= LARGEST && work >= READS * size as f64;
+        let axis = at.iter().position(|node| self.points.nodes[*node].kind == Kind::Index(ix));
+        axis.filter(|_| jumps && pays && !self.floors.contains_key(&of))
+    }
+
+    /// A clause whose reductions run along memory that no step changes reads a turned copy of it,
+    /// so that neighbouring cells can be computed in vectors.
+    pub(crate) fn with_turned_arrays(
+        &mut self,
+        arr: Arr,
+        clause: &Clause,
+        steps: &[Step],
+    ) -> Clause {
+        let count: i64 = steps
+            .iter()
+            .map(|step| {
+                let (lo, hi) = self.points.ixs[clause.slots[step.axis].ix].range;
+                (hi - lo + 1) as i64
+            })
+            .product();
+        let is_step = |axis: usize| steps.iter().any(|step| step.axis == axis);
+        let last = (0..clause.slots.len()).rev().find(|axis| !is_step(*axis));
+        let Some(along) = last.map(|axis| clause.slots[axis].ix).filter(|_| count >= 16) else {
+            return clause.clone();
+        };
+        let mut turned = rustc_hash::FxHashMap::default();
+        for node in self.points.below(&[clause.value]) {
+            let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else { continue };
+            let Some((inner, ..)) = reduction.binders.last().copied() else { continue };
+            for (of, at) in self.points.loads(&[reduction.body]) {
+                let Some(axis) = self.turning(of, &at, along, inner) else { continue };
+                if of != arr && !turned.contains_key(&of) {
+                    let cell = self.turn(of, axis);
+                    turned.insert(of, cell);
+                }
+            }
+        }
+        let mut clause = clause.clone();
+        if !turned.is_empty() {
+            clause.value = Subst::cells(turned).apply(&mut self.points, clause.value);
+        }
+        clause
+    }
+
+    /// The axis that has to come last so that a read runs along memory for one index and not for
+    /// another, if it is the other way round and the array is small.
+    fn turning(&self, of: Arr, at: &[Node], along: Ix, inner: Ix) -> Option<usize> {
+        let plain = at.iter().all(|node| matches!(self.points.nodes[*node].kind, Kind::Index(_)));
+        let size: i64 = self.points.arrs[of].shape.iter().product();
+        let wrong = self.stride(of, at, inner) == Some(1)
+            && self.stride(of, at, along).is_some_and(|stride| stride > 1);
+        let axis = at.iter().position(|node| self.points.nodes[*node].kind == Kind::Index(along));
+        axis.filter(|_| plain && wrong && size <= LARGEST && !self.floors.contains_key(&of))
+    }
+
+    /// A copy of an array with one axis last: what its cells are.
+    fn turn(&mut self, of: Arr, axis: usize) -> (Vec<Ix>, Node) {
+        if let Some(cell) = self.turned.get(&(of, axis)) {
+            return cell.clone();
+        }
+        let info = self.points.arrs[of].clone();
+        let mut order: Vec<usize> = (0..info.shape.len()).collect();
+        order.retain(|other| *other != axis);
+        order.push(axis);
+        let shape: Vec<i64> = order.iter().map(|axis| info.shape[*axis]).collect();
+        let source = Source::Defined(usize::MAX);
+        let new = self.points.arrs.push(ArrInfo { name: info.name, ty: info.ty, shape, source });
+        self.whole(new, BufferKind::Scratch, Use::Scratch);
+        let here = self.here();
+        self.floors.insert(new, here);
+        let mut ixs = Vec::new();
+        for extent in &info.shape {
+            let range = (0, i128::from(extent - 1).max(0));
+            ixs.push(self.points.fresh(Symbol::intern("i"), range));
+        }
+        let from: Vec<Node> = ixs.iter().map(|ix| self.points.index(*ix)).collect();
+        let to: Vec<Node> = order.iter().map(|axis| from[*axis]).collect();
+        let value = self.points.load(of, &from);
+        let loops = order
+            .iter()
+            .map(|axis| (ixs[*axis], self.points.int(0), self.points.int(info.shape[*axis])))
+            .collect();
+        self.nest(new, loops, vec![(to.clone(), value)]);
+        let cell = (ixs, self.points.load(new, &to));
+        // Outside all loops the copy stays.
+        if here == 0 {
+            self.turned.insert((of, axis), cell.clone());
+        }
+        cell
+    }
+}
