@@ -174,6 +174,66 @@ impl Emit {
                 loops.push(moved);
             }
         }
+        let merged = self.merge_loops(arr, &mut loops, cells);
+        for (ix, lo) in &merged {
+            let lo = self.bound_value(*lo);
+            self.bind(*ix, lo);
+        }
+        self.plain_loops(arr, loops, cells);
+        merged.iter().for_each(|(ix, _)| self.unbind(*ix));
+    }
+
+    /// Merges the last loops as far as everything lies in memory as if they were one. The indices
+    /// that are no loops any more, with the value that they keep.
+    fn merge_loops(&mut self, arr: Arr, loops: &mut Vec<Loop>, cells: &[Cell]) -> Vec<(Ix, Node)> {
+        let mut merged = Vec::new();
+        let [(place, value)] = cells else { return merged };
+        while let [.., (outer, lo, end), (inner, first, hi)] = *loops.as_slice() {
+            let (Some(rows), Some(width)) =
+                (self.constant_extent(lo, end), self.constant_extent(first, hi))
+            else {
+                break;
+            };
+            let one = |arr: Arr, at: &[Node]| {
+                let (outer, inner) = (self.stride(arr, at, outer), self.stride(arr, at, inner));
+                outer.zip(inner).is_some_and(|(outer, inner)| outer == inner * width)
+            };
+            let loads = self.points.loads(&[*value]);
+            if !one(arr, place)
+                || !loads.iter().all(|(arr, at)| one(*arr, at))
+                || self.uses_index(*value, &[outer, inner])
+            {
+                break;
+            }
+            let start = self.points.as_int(first).unwrap_or(0);
+            let end = self.points.int(start + rows * width);
+            loops.truncate(loops.len() - 2);
+            loops.push((inner, first, end));
+            merged.push((outer, lo));
+        }
+        merged
+    }
+
+    /// Whether a value depends on indices other than through the places that it reads.
+    fn uses_index(&self, node: Node, ixs: &[Ix]) -> bool {
+        match &self.points.nodes[node].kind {
+            Kind::Index(ix) => ixs.contains(ix),
+            Kind::Load(_, at) => at.iter().any(|node| {
+                let terms = self.points.linear(*node).terms;
+                terms.iter().any(|(term, _)| {
+                    !matches!(self.points.nodes[*term].kind, Kind::Index(_))
+                        && ixs.iter().any(|ix| self.points.depends(*term, *ix))
+                })
+            }),
+            _ => {
+                let mut children = Vec::new();
+                self.points.each_child(node, &mut |child| children.push(child));
+                children.into_iter().any(|child| self.uses_index(child, ixs))
+            }
+        }
+    }
+
+    fn plain_loops(&mut self, arr: Arr, mut loops: Vec<Loop>, cells: &[Cell]) {
         let Some(inner) = loops.pop() else { return };
         if loops.is_empty() && self.is_rectangular(&[inner]) {
             if let ForKind::Parallel { grain } = self.outer_kind(&[inner], cells) {

@@ -7,7 +7,7 @@
 
 use super::emit::{Emit, Use};
 use super::{PARALLEL_WORK, node_cost};
-use crate::points::{Ix, Kind, Node, Range, Reduction};
+use crate::points::{Ix, Kind, Node, Range, Reduction, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{Addr, BufferKind, ForKind, Op, Operand, Reg, Stmt};
 use ein_ir::tensor::ReduceOp;
@@ -21,6 +21,9 @@ const LONG_DOT: i64 = 16384;
 
 /// Parts of a reduction that threads share.
 const PARTS: i64 = 64;
+
+/// Streams of a part.
+const STREAMS: i64 = 4;
 
 /// A reduction being computed.
 struct Acc {
@@ -393,8 +396,14 @@ impl Emit {
         let first = self.let_here(i64, Op::Binary(BinaryOp::Min, first, hi));
         let end = self.let_here(i64, Op::Binary(BinaryOp::Add, first, share));
         let end = self.let_here(i64, Op::Binary(BinaryOp::Min, end, hi));
-        let accs: Vec<Acc> = group.iter().map(|node| self.accumulator(*node)).collect();
-        self.part_loops(&accs, first, end);
+        let accs = match self.four_streams(group, part) {
+            Some(accs) => accs,
+            None => {
+                let accs: Vec<Acc> = group.iter().map(|node| self.accumulator(*node)).collect();
+                self.part_loops(&accs, first, end);
+                accs
+            }
+        };
         for (acc, partial) in accs.iter().zip(&partials) {
             let addr = Addr { buf: *partial, terms: vec![(at, 1)], offset: 0 };
             self.push(Stmt::Store(addr, Operand::Reg(acc.var)));
@@ -417,6 +426,52 @@ impl Emit {
         }
         self.close();
         accs.iter().map(|acc| self.finish_acc(acc)).collect()
+    }
+
+    /// A part as four streams with accumulators of their own, which hide each other's latency.
+    fn four_streams(&mut self, group: &[Node], part: Ix) -> Option<Vec<Acc>> {
+        let Kind::Reduce(reduction) = self.points.nodes[group[0]].kind.clone() else { return None };
+        let [(ix, lo, hi)] = *reduction.binders.as_slice() else { return None };
+        let (lo, hi) = (self.points.as_int(lo)?, self.points.as_int(hi)?);
+        let share = (hi - lo) / (PARTS * STREAMS);
+        if group.len() > 2 || share * PARTS * STREAMS != hi - lo {
+            return None;
+        }
+        let inside = self.points.fresh(Symbol::intern("i"), (0, i128::from(share - 1).max(0)));
+        let mut streams = Vec::new();
+        for stream in 0..STREAMS {
+            let size = self.points.int(share * STREAMS);
+            let place = self.points.index(part);
+            let place = self.points.binary(BinaryOp::Mul, place, size, None);
+            let skip = self.points.int(lo + stream * share);
+            let place = self.points.binary(BinaryOp::Add, place, skip, None);
+            let within = self.points.index(inside);
+            let place = self.points.binary(BinaryOp::Add, place, within, None);
+            for node in group {
+                let mut acc = self.accumulator(*node);
+                let mut subst = Subst::one(ix, place);
+                acc.reduction.body = subst.apply(&mut self.points, acc.reduction.body);
+                acc.reduction.guard =
+                    acc.reduction.guard.map(|guard| subst.apply(&mut self.points, guard));
+                streams.push(acc);
+            }
+        }
+        let int = |value: i64| Operand::Const(Scalar::I64(value));
+        self.innermost(&streams, inside, int(0), int(share));
+        let rest = streams.split_off(group.len());
+        for (at, other) in rest.iter().enumerate() {
+            let acc = &streams[at % group.len()];
+            let (var, op, ty) = (acc.var, acc.op(), self.kernel.regs[acc.var]);
+            let value = Operand::Reg(other.var);
+            if ty.is_int() && matches!(op, BinaryOp::Add | BinaryOp::Mul) {
+                let overflows = Op::Overflows(op, Operand::Reg(var), value);
+                let overflows = self.let_here(ScalarType::Bool, overflows);
+                self.push(Stmt::Trap(overflows));
+            }
+            let both = self.let_here(ty, Op::Binary(op, Operand::Reg(var), value));
+            self.push(Stmt::Set(var, both));
+        }
+        Some(streams)
     }
 
     fn part_loops(&mut self, accs: &[Acc], first: Operand, end: Operand) {
