@@ -16,8 +16,8 @@ use crate::markdown::{Block, blocks};
 use crate::{Case, repository};
 use ein_driver::render::Style;
 use ein_driver::{
-    Access, Diagnostic, FileSources, Formatted, Input, InputValue, Options, RunOptions, Session,
-    format_text,
+    Access, Diagnostic, Engine, FileSources, Formatted, Input, InputValue, Options, RunOptions,
+    Session, format_text,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -159,6 +159,13 @@ fn run(program: &Program) -> Result<(), String> {
     if !matches!(program.expected, Expected::Fails(_)) {
         formatted(&program.text)?;
     }
+    for engine in [Engine::Auto, Engine::Jit] {
+        run_on(engine, program).map_err(|why| format!("on `{}`: {why}", engine.as_str()))?;
+    }
+    Ok(())
+}
+
+fn run_on(engine: Engine, program: &Program) -> Result<(), String> {
     let mut sources = FileSources::in_memory();
     sources.insert(PROGRAM, program.text.as_str());
     for (path, text) in &program.files {
@@ -168,6 +175,7 @@ fn run(program: &Program) -> Result<(), String> {
     let mut session = Session::new(Options::default(), sources);
     let options = RunOptions {
         inputs: program.inputs.clone(),
+        engine,
         access: Access { sandbox: true, ..Access::default() },
         ..RunOptions::default()
     };

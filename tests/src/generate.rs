@@ -10,6 +10,7 @@ mod data;
 mod define;
 mod expr;
 mod index;
+mod large;
 mod recur;
 mod rng;
 
@@ -81,17 +82,13 @@ struct Gen {
     funcs: Vec<Func>,
     statements: Vec<String>,
     next: usize,
+    /// Whether extents are such that loops in vectors, tiles and threads have work.
+    large: bool,
 }
 
 /// The statements of the program with this number.
 pub fn program(seed: u64) -> Vec<String> {
-    let mut it = Gen {
-        rng: Rng::new(seed),
-        vars: Vec::new(),
-        funcs: Vec::new(),
-        statements: Vec::new(),
-        next: 0,
-    };
+    let mut it = Gen::new(seed, false);
     it.literal_tensor();
     it.literal_tensor();
     for _ in 0..3 + it.rng.below(8) {
@@ -100,7 +97,34 @@ pub fn program(seed: u64) -> Vec<String> {
     it.statements
 }
 
+/// The statements of a program that engines have work with: larger arrays, and constructs that
+/// brute force does not know. Some of them fail on purpose.
+pub fn kernels(seed: u64) -> Vec<String> {
+    let mut it = Gen::new(seed ^ 0x6b65_726e, true);
+    it.formula();
+    it.formula();
+    it.formula();
+    for _ in 0..3 + it.rng.below(7) {
+        match it.rng.below(2) {
+            0 => it.statement(),
+            _ => it.large_statement(),
+        }
+    }
+    it.statements
+}
+
 impl Gen {
+    fn new(seed: u64, large: bool) -> Gen {
+        Gen {
+            rng: Rng::new(seed),
+            vars: Vec::new(),
+            funcs: Vec::new(),
+            statements: Vec::new(),
+            next: 0,
+            large,
+        }
+    }
+
     fn fresh(&mut self, prefix: &str) -> String {
         self.next += 1;
         format!("{prefix}{}", self.next)

@@ -3,7 +3,7 @@
 use crate::section::{Expected, Section, expectations};
 use ein_driver::render::{Style, render};
 use ein_driver::{
-    CheckReport, Diagnostic, FileSources, Input, Options, RunOptions, Session, Severity,
+    CheckReport, Diagnostic, Engine, FileSources, Input, Options, RunOptions, Session, Severity,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub const ALL: &[Kind] = &[
     // The rendered diagnostics are those of the golden file `NAME.stderr` beside the suite file.
     Kind { name: "render", run: golden },
     // As `check`, with what stops the run among what is reported; and it prints exactly the lines
-    // of its `// prints:` comments.
+    // of its `// prints:` comments: by the evaluator, and compiled.
     Kind { name: "run", run: runs },
 ];
 
@@ -54,6 +54,7 @@ pub fn ran(
     name: &str,
     text: &str,
     files: &[(String, String)],
+    engine: Engine,
 ) -> Result<(Session, Vec<Diagnostic>, String), String> {
     let mut sources = FileSources::in_memory();
     sources.insert(name, text);
@@ -68,7 +69,8 @@ pub fn ran(
     };
     let interrupted = Arc::new(AtomicBool::new(false));
     let input = Input::File(name.into());
-    match session.run(&input, &RunOptions::default(), interrupted, &mut print) {
+    let options = RunOptions { engine, ..RunOptions::default() };
+    match session.run(&input, &options, interrupted, &mut print) {
         Ok(report) => {
             let mut diagnostics = report.checked.diagnostics;
             diagnostics.extend(report.failure);
@@ -88,8 +90,15 @@ fn check(_: &Path, section: &Section) -> Result<(), String> {
 }
 
 fn runs(_: &Path, section: &Section) -> Result<(), String> {
+    for engine in [Engine::Eval, Engine::Jit] {
+        runs_on(engine, section).map_err(|why| format!("on `{}`: {why}", engine.as_str()))?;
+    }
+    Ok(())
+}
+
+fn runs_on(engine: Engine, section: &Section) -> Result<(), String> {
     let (session, diagnostics, printed) =
-        ran(&program_name(section), &section.text, &section.files)?;
+        ran(&program_name(section), &section.text, &section.files, engine)?;
     reported(&session, section, diagnostics)?;
     let lines = section.text.lines().filter_map(|line| line.trim_start().strip_prefix(PRINTS));
     let expected: String = lines.map(|line| format!("{line}\n")).collect();

@@ -7,6 +7,7 @@
 pub mod book;
 pub mod brute;
 pub mod compare;
+pub mod engines;
 pub mod generate;
 pub mod kinds;
 pub mod markdown;

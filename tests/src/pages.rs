@@ -4,13 +4,15 @@
 //! An example is a block marked `einlang fails` or `einlang fixed`. A block `einlang file PATH`
 //! in front of one is a file beside both; in an example, `// file: PATH` starts another file.
 //! What is about real files and inputs runs in a folder of its own, and what it says is compared
-//! with `tests/suite/rendered/CODE.stderr`.
+//! with `tests/suite/rendered/CODE.stderr`. What depends on the environment runs in a process of
+//! its own, which is this one once more.
 
 use crate::markdown::{Block, blocks};
 use crate::{Case, kinds};
 use ein_driver::render::Style;
 use ein_driver::{
-    Access, Code, Diagnostic, FileSources, Input, InputValue, Options, RunOptions, Session, Stage,
+    Access, BuildOptions, Code, Diagnostic, Emit, Engine, FileSources, Input, InputValue, Options,
+    RunOptions, Session, Stage,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,17 +40,34 @@ struct World {
     inputs: &'static [(&'static str, &'static str)],
     /// Files that are not text.
     files: &'static [(&'static str, &'static [u8])],
+    /// What runs the failing example, and the fixed one.
+    engines: (Engine, Engine),
+    /// A variable of the environment, with its value.
+    variable: Option<(&'static str, &'static str)>,
+}
+
+impl World {
+    /// Nothing but the folder.
+    const fn of(code: Code) -> World {
+        let engines = (Engine::Auto, Engine::Auto);
+        World { code, inputs: &[], files: &[], engines, variable: None }
+    }
 }
 
 /// The text on a page that stands for bytes that are not text.
 const UNREADABLE: &str = "UNREADABLE";
 
 const WORLDS: &[World] = &[
-    World { code: Code::E0210, inputs: &[], files: &[] },
-    World { code: Code::E0903, inputs: &[], files: &[] },
-    World { code: Code::E0904, inputs: &[("n", "2.5")], files: &[] },
-    World { code: Code::E0905, inputs: &[("x", "x.npy")], files: &[("x.npy", FOUR_BY_TWO)] },
-    World { code: Code::E0907, inputs: &[], files: &[] },
+    World::of(Code::E0210),
+    World {
+        engines: (Engine::Native, Engine::Jit),
+        variable: Some(("CC", "no-such-compiler")),
+        ..World::of(Code::E0810)
+    },
+    World::of(Code::E0903),
+    World { inputs: &[("n", "2.5")], ..World::of(Code::E0904) },
+    World { inputs: &[("x", "x.npy")], files: &[("x.npy", FOUR_BY_TWO)], ..World::of(Code::E0905) },
+    World::of(Code::E0907),
 ];
 
 /// Eight numbers as a `.npy` file.
@@ -92,6 +111,31 @@ fn produced() -> Result<(), String> {
 }
 
 fn page(code: Code) -> Result<(), String> {
+    let variable = WORLDS.iter().find(|world| world.code == code).and_then(|world| world.variable);
+    match variable {
+        Some((name, value)) if std::env::var(name).as_deref() != Ok(value) => {
+            in_process(code, name, value)
+        }
+        _ => examples(code),
+    }
+}
+
+/// Runs the test of a page in another process, where a variable has a value.
+fn in_process(code: Code, name: &str, value: &str) -> Result<(), String> {
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let output = std::process::Command::new(this)
+        .args(["--exact", &format!("pages::{code}")])
+        .env(name, value)
+        .output()
+        .map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    match output.status.success() && said.contains("1 passed") {
+        true => Ok(()),
+        false => Err(format!("with {name}={value}:\n{said}")),
+    }
+}
+
+fn examples(code: Code) -> Result<(), String> {
     let blocks = blocks(code.page());
     let files: Vec<(String, String)> = blocks
         .iter()
@@ -103,7 +147,7 @@ fn page(code: Code) -> Result<(), String> {
         found.ok_or_else(|| format!("the page of {code} has no block marked `{mark}`"))
     };
 
-    let (session, found) = diagnostics(code, example("einlang fails")?, &files)?;
+    let (session, found) = diagnostics(code, example("einlang fails")?, &files, false)?;
     let codes: Vec<Code> = found.iter().map(|it| it.code).collect();
     if codes.is_empty() || codes.iter().any(|it| *it != code) {
         let shown = session.render(&found, Style::Plain);
@@ -119,7 +163,7 @@ fn page(code: Code) -> Result<(), String> {
         )?;
     }
 
-    let (session, found) = diagnostics(code, example("einlang fixed")?, &files)?;
+    let (session, found) = diagnostics(code, example("einlang fixed")?, &files, true)?;
     if found.is_empty() {
         return Ok(());
     }
@@ -132,6 +176,7 @@ fn diagnostics(
     code: Code,
     text: &str,
     files: &[(String, String)],
+    fixed: bool,
 ) -> Result<(Session, Vec<Diagnostic>), String> {
     let mut files = files.to_vec();
     let mut parts = text.split("// file: ");
@@ -141,11 +186,15 @@ fn diagnostics(
         Some((path.trim().to_owned(), text.to_owned()))
     }));
     if let Some(world) = WORLDS.iter().find(|world| world.code == code) {
-        return in_folder(world, text, &files);
+        let engine = if fixed { world.engines.1 } else { world.engines.0 };
+        return in_folder(world, text, &files, engine);
+    }
+    if code == Code::E0811 {
+        return built(text);
     }
     match code.stage() {
         Stage::RunTime | Stage::InputOutput => {
-            let (session, found, _) = kinds::ran("page.ein", text, &files)?;
+            let (session, found, _) = kinds::ran("page.ein", text, &files, Engine::Auto)?;
             Ok((session, found))
         }
         _ => {
@@ -153,6 +202,22 @@ fn diagnostics(
             Ok((session, report.diagnostics))
         }
     }
+}
+
+/// Builds an example.
+fn built(text: &str) -> Result<(Session, Vec<Diagnostic>), String> {
+    let mut sources = FileSources::in_memory();
+    sources.insert("page.ein", text);
+    let mut session = Session::new(Options::default(), sources);
+    let folder = folder(Code::E0811);
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let options = BuildOptions { emit: Emit::C, to: Some(folder.clone()), observe: None };
+    let report = session.build(&Input::File("page.ein".into()), &options);
+    std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
+    let report = report.map_err(|bug| format!("{bug}: {}", bug.detail))?;
+    let mut found = report.checked.diagnostics;
+    found.extend(report.failure);
+    Ok((session, found))
 }
 
 /// The folder of the examples of a page.
@@ -165,6 +230,7 @@ fn in_folder(
     world: &World,
     text: &str,
     files: &[(String, String)],
+    engine: Engine,
 ) -> Result<(Session, Vec<Diagnostic>), String> {
     let folder = folder(world.code);
     let ran = fill(&folder, world, text, files).map_err(|error| error.to_string()).and_then(|()| {
@@ -177,7 +243,8 @@ fn in_folder(
             ((*name).to_owned(), value)
         });
         let access = Access { write: vec![folder.clone()], ..Access::default() };
-        let options = RunOptions { inputs: inputs.collect(), access, ..RunOptions::default() };
+        let inputs = inputs.collect();
+        let options = RunOptions { inputs, engine, access, ..RunOptions::default() };
         let mut session = Session::new(Options::default(), FileSources::on_disk());
         let input = Input::File(folder.join("page.ein"));
         let report = session.run(&input, &options, Arc::default(), &mut |_| {});

@@ -1,10 +1,10 @@
-//! The programs of the repository: examples print what stands beside them, and all programs are
-//! formatted and check without a word.
+//! The programs of the repository: examples print what stands beside them, by the evaluator and
+//! compiled, and all programs are formatted and check without a word.
 
 use crate::{Case, repository};
 use ein_driver::render::Style;
 use ein_driver::{
-    FileSources, Formatted, Input, Options, RunOptions, Session, format_file, program_files,
+    Engine, FileSources, Formatted, Input, Options, RunOptions, Session, format_file, program_files,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,10 +30,10 @@ pub fn cases() -> Result<Vec<Case>, String> {
 
 fn program(path: &Path) -> Result<(), String> {
     formatted(path)?;
-    let input = Input::File(path.to_owned());
-    let mut session = Session::new(Options::default(), FileSources::on_disk());
     let expected = path.with_extension("out");
     if !expected.is_file() {
+        let input = Input::File(path.to_owned());
+        let mut session = Session::new(Options::default(), FileSources::on_disk());
         let report = session
             .check(std::slice::from_ref(&input))
             .map_err(|bug| format!("{bug}: {}", bug.detail))?;
@@ -42,21 +42,32 @@ fn program(path: &Path) -> Result<(), String> {
             false => Err(session.render(&report.diagnostics, Style::Plain)),
         };
     }
+    for engine in [Engine::Eval, Engine::Jit] {
+        let printed = run(path, engine)?;
+        same(&expected, &printed).map_err(|why| format!("on `{}`: {why}", engine.as_str()))?;
+    }
+    Ok(())
+}
+
+/// What a program prints.
+fn run(path: &Path, engine: Engine) -> Result<String, String> {
+    let mut session = Session::new(Options::default(), FileSources::on_disk());
     let mut printed = String::new();
     let mut print = |line: &str| {
         printed.push_str(line);
         printed.push('\n');
     };
     let interrupted = Arc::new(AtomicBool::new(false));
+    let options = RunOptions { engine, ..RunOptions::default() };
     let report = session
-        .run(&input, &RunOptions::default(), interrupted, &mut print)
+        .run(&Input::File(path.to_owned()), &options, interrupted, &mut print)
         .map_err(|bug| format!("{bug}: {}", bug.detail))?;
     let mut diagnostics = report.checked.diagnostics;
     diagnostics.extend(report.failure);
-    if !diagnostics.is_empty() {
-        return Err(session.render(&diagnostics, Style::Plain));
+    match diagnostics.is_empty() {
+        true => Ok(printed),
+        false => Err(session.render(&diagnostics, Style::Plain)),
     }
-    same(&expected, &printed)
 }
 
 /// Compares what was printed with a golden file, or makes it that.

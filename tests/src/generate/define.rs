@@ -3,7 +3,10 @@
 use super::{Ctx, E, Gen, Index, S, Var, limit};
 
 impl Gen {
-    fn shape(&mut self, most: usize) -> Vec<usize> {
+    pub(super) fn shape(&mut self, most: usize) -> Vec<usize> {
+        if self.large {
+            return self.large_shape(most);
+        }
         let rank = 1 + self.rng.below(most);
         (0..rank).map(|_| 1 + self.rng.below(if rank == 3 { 3 } else { 5 })).collect()
     }
@@ -15,6 +18,15 @@ impl Gen {
 
     /// `let a = [[…], […]];`
     pub(super) fn literal_tensor(&mut self) {
+        if self.large && !self.rng.one_in(4) {
+            return self.formula();
+        }
+        let small = std::mem::replace(&mut self.large, false);
+        self.small_literal_tensor();
+        self.large = small;
+    }
+
+    fn small_literal_tensor(&mut self) {
         let ty = self.element_type();
         let shape = self.shape(3);
         // Small numbers from zero up serve as indices.
