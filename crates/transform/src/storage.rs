@@ -135,10 +135,16 @@ impl Planner<'_> {
     fn is_fused(&self, var: VarId, tensor: &Tensor) -> bool {
         let [clause] = tensor.clauses.as_slice() else { return false };
         let plain = clause.items.is_empty() && tensor.inner_rank == 0;
-        let cheap = !any(&clause.value, &mut |e| match &*e.kind {
-            ExprKind::Reduce(_) | ExprKind::Tensor(_) | ExprKind::Call { .. } => true,
-            ExprKind::CallValue { .. } | ExprKind::Host(..) | ExprKind::Scatter(_) => true,
-            _ => false,
+        let cheap = !any(&clause.value, &mut |e| {
+            matches!(
+                &*e.kind,
+                ExprKind::Reduce(_)
+                    | ExprKind::Tensor(_)
+                    | ExprKind::Call { .. }
+                    | ExprKind::CallValue { .. }
+                    | ExprKind::Host(..)
+                    | ExprKind::Scatter(_)
+            )
         });
         plain && cheap && !self.program.outputs.contains(&var) && self.read_by_element(var)
     }

@@ -45,6 +45,9 @@ pub(crate) enum AxisPlace {
     Ring(i64, i64),
 }
 
+/// The terms and the offset of a position, and the number of steps kept.
+type RingKey = (Vec<(Node, i64)>, i64, i64);
+
 /// An open loop, or the kernel itself.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
@@ -53,7 +56,7 @@ pub(crate) struct Scope {
     values: FxHashMap<Node, Operand>,
     /// Integer nodes as `i64`.
     positions: FxHashMap<Node, Reg>,
-    rings: FxHashMap<(Vec<(Node, i64)>, i64, i64), Reg>,
+    rings: FxHashMap<RingKey, Reg>,
     head: Option<Head>,
 }
 

@@ -235,15 +235,16 @@ impl Emit {
 
     fn plain_loops(&mut self, arr: Arr, mut loops: Vec<Loop>, cells: &[Cell]) {
         let Some(inner) = loops.pop() else { return };
-        if loops.is_empty() && self.is_rectangular(&[inner]) {
-            if let ForKind::Parallel { grain } = self.outer_kind(&[inner], cells) {
-                let (tile, rest) = self.tiles(inner, grain.max(TILE));
-                let (lo, hi) = (self.bound_value(tile.1), self.bound_value(tile.2));
-                self.open(tile.0, lo, hi, ForKind::Parallel { grain: 1 });
-                self.vector(arr, rest, cells);
-                self.close();
-                return;
-            }
+        if loops.is_empty()
+            && self.is_rectangular(&[inner])
+            && let ForKind::Parallel { grain } = self.outer_kind(&[inner], cells)
+        {
+            let (tile, rest) = self.tiles(inner, grain.max(TILE));
+            let (lo, hi) = (self.bound_value(tile.1), self.bound_value(tile.2));
+            self.open(tile.0, lo, hi, ForKind::Parallel { grain: 1 });
+            self.vector(arr, rest, cells);
+            self.close();
+            return;
         }
         let mut all = loops.clone();
         all.push(inner);
