@@ -11,8 +11,8 @@ use crate::markdown::{Block, blocks};
 use crate::{Case, kinds};
 use ein_driver::render::Style;
 use ein_driver::{
-    Access, Code, Diagnostic, Engine, FileSources, Input, InputValue, Options, RunOptions, Session,
-    Stage,
+    Access, BuildOptions, Code, Diagnostic, Emit, Engine, FileSources, Input, InputValue, Options,
+    RunOptions, Session, Stage,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -189,6 +189,9 @@ fn diagnostics(
         let engine = if fixed { world.engines.1 } else { world.engines.0 };
         return in_folder(world, text, &files, engine);
     }
+    if code == Code::E0811 {
+        return built(text);
+    }
     match code.stage() {
         Stage::RunTime | Stage::InputOutput => {
             let (session, found, _) = kinds::ran("page.ein", text, &files, Engine::Auto)?;
@@ -199,6 +202,22 @@ fn diagnostics(
             Ok((session, report.diagnostics))
         }
     }
+}
+
+/// Builds an example.
+fn built(text: &str) -> Result<(Session, Vec<Diagnostic>), String> {
+    let mut sources = FileSources::in_memory();
+    sources.insert("page.ein", text);
+    let mut session = Session::new(Options::default(), sources);
+    let folder = folder(Code::E0811);
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let options = BuildOptions { emit: Emit::C, to: Some(folder.clone()), observe: None };
+    let report = session.build(&Input::File("page.ein".into()), &options);
+    std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
+    let report = report.map_err(|bug| format!("{bug}: {}", bug.detail))?;
+    let mut found = report.checked.diagnostics;
+    found.extend(report.failure);
+    Ok((session, found))
 }
 
 /// The folder of the examples of a page.

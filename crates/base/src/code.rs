@@ -171,6 +171,7 @@ codes! {
     E0808 "recursion too deep"
     E0809 "a value outside what the operation takes"
     E0810 "an engine that cannot work"
+    E0811 "a program that cannot be built ahead of time"
 
     E0901 "a missing input"
     E0902 "a file that cannot be read"

@@ -35,6 +35,13 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Compile a program once, run it many times, and report how long a run takes.
     Bench(Box<BenchArgs>),
+    /// Make C, an object file, a library or a command of a program, for use without Einlang.
+    ///
+    /// The program becomes one C function of its inputs, whose shapes it has to declare as numbers:
+    /// `let x: [f32; 4, 8] = input();`. Its other top-level bindings are the outputs. A header says
+    /// how the function is called. What is compiled here is compiled for this machine, by the
+    /// compiler that the variable CC names, or cc, gcc or clang.
+    Build(BuildArgs),
     /// Report everything that is wrong with programs, without running them.
     Check(CheckArgs),
     /// Run the `test "…" { … }` blocks of programs and the examples in their documentation.
@@ -73,6 +80,35 @@ pub struct BenchArgs {
     /// Print the figures as one line of JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `einlang build`
+#[derive(Args, Debug)]
+pub struct BuildArgs {
+    /// The program; `-` is standard input.
+    pub file: PathBuf,
+    /// What to make.
+    #[arg(long, value_name = "KIND")]
+    pub emit: EmitKind,
+    /// Where to write it: a file, or an existing directory. The header lies beside it.
+    #[arg(short, long = "output", value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// Regard only these bindings as outputs.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub observe: Option<Vec<String>>,
+}
+
+/// What a program is built into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EmitKind {
+    /// A C file that needs nothing else, and its header: NAME.c, NAME.h.
+    C,
+    /// An object file and its header: NAME.o, NAME.h.
+    Obj,
+    /// A static library and its header: libNAME.a, NAME.h.
+    Lib,
+    /// A command that reads inputs from .npy files and writes outputs to .npy files: NAME.
+    Exe,
 }
 
 /// `einlang check`

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod bench;
+mod build;
 mod check;
 mod dump;
 mod explain;
@@ -24,6 +25,7 @@ pub fn run(command: Command) -> Exit {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Build(args) => build::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Fmt(args) => fmt::run(&args),

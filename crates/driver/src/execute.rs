@@ -263,7 +263,7 @@ pub(crate) fn observe(program: &mut Program, options: &RunOptions) -> Result<(),
     Ok(())
 }
 
-fn root_file(program: &Program) -> ein_base::FileId {
+pub(crate) fn root_file(program: &Program) -> ein_base::FileId {
     program
         .top
         .first()

@@ -7,6 +7,7 @@
 //! Does not know: command-line arguments, protocols.
 
 pub mod bench;
+mod build;
 mod engine;
 mod examples;
 mod execute;
@@ -23,6 +24,7 @@ mod run;
 mod sources;
 
 pub use bench::BenchReport;
+pub use build::{BuildOptions, BuildReport, Emit};
 pub use ein_base::{Code, Diagnostic, Severity, SourceError, SourceMap, Stage};
 pub use engine::plan::Show;
 pub use execute::{RunReport, TestResult};

@@ -1,60 +1,320 @@
-//! Kernels as a C library: a source file and a header, for programs that do without us.
+//! A program ahead of time: one C function, with a header, and a command around it.
+//!
+//! Before:  a kernel, and what its buffers are to whoever calls it
+//! After:   a C file that needs nothing but a C library: the kernel, the functions that it calls,
+//!          and `int NAME(const T *input, …, T *output, …)`
+//!
+//! Parallel loops run on the calling thread unless the file is built with `EIN_THREADS` defined.
+
+mod command;
+mod names;
+
+pub use names::identifier;
 
 use std::fmt::Write as _;
 
-use ein_ir::loops::{BufferKind, Kernel};
+use ein_ir::loops::Kernel;
+use ein_scalar::{Scalar, ScalarType};
 
-use crate::{emit, op, prelude};
+use crate::emit::{self, Caller};
+use crate::{op, prelude};
 
-/// The two files of a library.
+/// A program that becomes a C function.
 #[derive(Clone, Debug)]
-pub struct Library {
-    /// The C file.
+pub struct Program<'a> {
+    /// The name of the function, an identifier of C.
+    pub name: &'a str,
+    /// What it was made from, for people.
+    pub made_from: &'a str,
+    /// The code.
+    pub kernel: &'a Kernel,
+    /// What each buffer of the kernel is.
+    pub buffers: &'a [Buffer],
+    /// The arrays that are passed in.
+    pub inputs: &'a [Array],
+    /// The arrays that are passed to be written.
+    pub outputs: &'a [Output],
+    /// Elements that stand in the program.
+    pub tables: &'a [Vec<Scalar>],
+}
+
+/// An array that is passed to the function; a number is one without axes.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// Its name in the program.
+    pub name: String,
+    /// The type of its elements.
+    pub ty: ScalarType,
+    /// Its extents; its elements lie in row-major order.
+    pub shape: Vec<i64>,
+}
+
+/// An array that the function writes.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The array.
+    pub array: Array,
+    /// Who writes it.
+    pub filled: Filled,
+}
+
+/// Who writes an output.
+#[derive(Clone, Copy, Debug)]
+pub enum Filled {
+    /// The kernel.
+    Kernel,
+    /// It has one element, which is known.
+    Constant(Scalar),
+    /// It is a copy of this input.
+    Input(usize),
+    /// It is a copy of this table.
+    Table(usize),
+    /// It is a copy of this output, which the kernel writes.
+    Output(usize),
+}
+
+/// What a buffer of the kernel is.
+#[derive(Clone, Copy, Debug)]
+pub enum Buffer {
+    /// This input.
+    Input(usize),
+    /// This output.
+    Output(usize),
+    /// Room that the function makes.
+    Scratch,
+    /// Made by the kernel.
+    Local,
+    /// This table.
+    Table(usize),
+}
+
+/// The C of a program.
+#[derive(Clone, Debug)]
+pub struct Files {
+    /// The function and all that it needs.
     pub source: String,
-    /// What its users include.
+    /// What its callers include.
     pub header: String,
+    /// A `main` that reads inputs from `.npy` files and writes outputs to such files. It stands
+    /// after the source, in the same file.
+    pub command: String,
 }
 
-/// Kernels with the names of their functions as a library. `header` is the name of the header.
-pub fn library(kernels: &[(&str, &Kernel)], header: &str) -> Library {
-    let functions: Vec<String> =
-        kernels.iter().map(|(name, kernel)| emit::functions(kernel, name)).collect();
-    let functions = functions.join("\n");
-    let mut source = format!(
-        "/* Build with -O3 -march=native -fopenmp-simd -fno-math-errno -fno-trapping-math; link \
-         with -lm. */\n#include \"{header}\"\n"
-    );
-    let names = prelude::names(&functions).filter(|name| *name != "ein_interface");
-    let names: Vec<&str> = names.filter(|name| *name != "ein_gemm").collect();
-    source.push_str(&prelude::select(names));
-    source.push('\n');
-    source.push_str(&functions);
-    Library { source, header: write_header(kernels, header) }
-}
-
-fn write_header(kernels: &[(&str, &Kernel)], header: &str) -> String {
-    let upper = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-    let guard: String = header.chars().map(upper).collect();
-    let mut text = format!("#ifndef {guard}\n#define {guard}\n");
-    text.push_str(&prelude::select(["ein_interface"]));
-    text.push_str(
-        "\n/* Each function gives zero unless something trapped. `rt` holds what it calls. */\n",
-    );
-    for (name, kernel) in kernels {
-        let _ = writeln!(text, "\n/* Buffers:");
-        for (buf, buffer) in kernel.bufs.iter_enumerated() {
-            let role = match buffer.kind {
-                BufferKind::Input => "read",
-                BufferKind::Output => "written, aligned to 64 bytes",
-                BufferKind::Scratch => "scratch, aligned to 64 bytes",
-                BufferKind::Local => "ignored",
-            };
-            let (name, element) = (buffer.name.replace("*/", "* /"), op::element_type(buffer.ty));
-            let _ = writeln!(text, "   {buf} {name}: {element}[{}], {role}", buffer.len);
-        }
-        let _ =
-            writeln!(text, "*/\nuint32_t {name}(uint8_t *const *bufs, const ein_interface *rt);");
+impl Array {
+    fn len(&self) -> i64 {
+        self.shape.iter().product()
     }
-    text.push_str("\n#endif\n");
+
+    fn bytes(&self) -> i64 {
+        self.len().saturating_mul(self.ty.size_bytes() as i64)
+    }
+
+    /// `float[4][8]`, `float`
+    fn described(&self) -> String {
+        let mut text = op::element_type(self.ty).to_string();
+        for extent in &self.shape {
+            let _ = write!(text, "[{extent}]");
+        }
+        match self.ty {
+            ScalarType::F16 | ScalarType::BF16 => {
+                let _ = write!(text, ", the bits of {}", self.ty);
+            }
+            _ if self.shape.is_empty() => text.push_str(", one number"),
+            _ => {}
+        }
+        text
+    }
+}
+
+/// Scratch buffers start at multiples of this many bytes.
+const ALIGNMENT: i64 = 64;
+
+/// Writes the C of a program.
+pub fn files(program: &Program<'_>) -> Files {
+    let parameters = names::Parameters::of(program);
+    Files {
+        source: source(program, &parameters),
+        header: header(program, &parameters),
+        command: command::command(program),
+    }
+}
+
+fn source(program: &Program<'_>, parameters: &names::Parameters) -> String {
+    let kernel = emit::functions(program.kernel, "ein_kernel", Caller::SameFile);
+    let mut text = format!(
+        "/* {}: made by einlang from {}.\n\
+         \x20*\n\
+         \x20* Build it with gcc or clang: -std=gnu11 -O3 -march=native -fopenmp-simd\n\
+         \x20* -fno-math-errno -fno-trapping-math. With -DEIN_THREADS=N -pthread, long loops run on\n\
+         \x20* N threads.\n\
+         \x20*/\n#include <stdlib.h>\n#include <string.h>\n",
+        program.name, program.made_from
+    );
+    let names = prelude::names(&kernel).filter(|name| *name != "ein_interface");
+    text.push_str(&prelude::select(std::iter::once("ein_interface").chain(names)));
+    text.push('\n');
+    text.push_str(PARALLEL);
+    let products = [("gemm_f32", "float", "f32"), ("gemm_f64", "double", "f64")];
+    let used: Vec<bool> = products.iter().map(|it| kernel.contains(it.0)).collect();
+    if used.contains(&true) {
+        text.push('\n');
+        text.push_str(VECTORS);
+    }
+    for ((_, real, suffix), _) in products.iter().zip(&used).filter(|(_, used)| **used) {
+        text.push('\n');
+        text.push_str(&PRODUCT.replace("REAL", real).replace("SUFFIX", suffix));
+    }
+    text.push('\n');
+    text.push_str(&kernel);
+    let product = |at: usize| match used[at] {
+        true => format!("ein_gemm_{}", products[at].2),
+        false => "0".into(),
+    };
+    let _ = writeln!(
+        text,
+        "\nstatic const ein_interface ein_runtime = {{ein_parallel, {}, {}, 0}};\n",
+        product(0),
+        product(1)
+    );
+    for (at, elements) in program.tables.iter().enumerate() {
+        text.push_str(&table(at, elements));
+    }
+    text.push_str(&function(program, parameters));
+    text
+}
+
+const PARALLEL: &str = include_str!("ahead/parallel.h");
+const VECTORS: &str = include_str!("ahead/vectors.h");
+const PRODUCT: &str = include_str!("ahead/product.h");
+
+/// Elements that stand in the program, as an array of C.
+fn table(at: usize, elements: &[Scalar]) -> String {
+    let ty = elements.first().map_or(ScalarType::U8, |first| first.ty());
+    let bits = matches!(ty, ScalarType::F16 | ScalarType::BF16);
+    let texts: Vec<String> = elements
+        .iter()
+        .map(|it| if bits { it.to_bits().to_string() } else { op::constant(*it) })
+        .collect();
+    let mut text = format!("static const {} ein_table{at}[] = {{\n", op::element_type(ty));
+    for row in texts.chunks(8) {
+        let _ = writeln!(text, "    {},", row.join(", "));
+    }
+    text.push_str("};\n\n");
+    text
+}
+
+/// The function itself.
+fn function(program: &Program<'_>, parameters: &names::Parameters) -> String {
+    let mut text = format!("{} {{\n", signature(program, parameters));
+    let mut total: i64 = 0;
+    let mut pointers = Vec::new();
+    for (buffer, stated) in program.buffers.iter().zip(program.kernel.bufs.iter()) {
+        pointers.push(match buffer {
+            Buffer::Input(input) => format!("(uint8_t *){}", parameters.inputs[*input]),
+            Buffer::Output(output) => format!("(uint8_t *){}", parameters.outputs[*output]),
+            Buffer::Local => "0".into(),
+            Buffer::Table(at) => format!("(uint8_t *)ein_table{at}"),
+            Buffer::Scratch => {
+                let start = total;
+                let bytes = stated.len.max(1).saturating_mul(stated.ty.size_bytes() as i64);
+                let whole = bytes.saturating_add(ALIGNMENT - 1) / ALIGNMENT;
+                total = total.saturating_add(whole.saturating_mul(ALIGNMENT));
+                format!("ein_scratch + {}", op::int64(start))
+            }
+        });
+    }
+    if total > 0 {
+        let _ = writeln!(
+            text,
+            "    uint8_t *const ein_scratch = aligned_alloc({ALIGNMENT}, {});",
+            op::int64(total)
+        );
+        text.push_str("    if (!ein_scratch) return 2;\n");
+    }
+    if pointers.is_empty() {
+        pointers.push("0".into());
+    }
+    let _ = writeln!(
+        text,
+        "    uint8_t *const ein_buffers[] = {{\n        {},\n    }};",
+        pointers.join(",\n        ")
+    );
+    text.push_str("    const uint32_t ein_trap = ein_kernel(ein_buffers, &ein_runtime);\n");
+    for (output, name) in program.outputs.iter().zip(&parameters.outputs) {
+        let from = match output.filled {
+            Filled::Kernel => continue,
+            Filled::Constant(value) => {
+                let bits = matches!(value, Scalar::F16(_) | Scalar::BF16(_));
+                let value = if bits { value.to_bits().to_string() } else { op::constant(value) };
+                let _ = writeln!(text, "    *{name} = {value};");
+                continue;
+            }
+            Filled::Input(input) => parameters.inputs[input].clone(),
+            Filled::Table(at) => format!("ein_table{at}"),
+            Filled::Output(other) => parameters.outputs[other].clone(),
+        };
+        let bytes = op::int64(output.array.bytes());
+        let _ = writeln!(text, "    memcpy({name}, {from}, {bytes});");
+    }
+    if total > 0 {
+        text.push_str("    free(ein_scratch);\n");
+    }
+    text.push_str("    return ein_trap != 0;\n}\n");
+    text
+}
+
+fn signature(program: &Program<'_>, parameters: &names::Parameters) -> String {
+    let inputs = program.inputs.iter().zip(&parameters.inputs);
+    let inputs = inputs.map(|(it, name)| format!("const {} *{name}", op::element_type(it.ty)));
+    let outputs = program.outputs.iter().zip(&parameters.outputs);
+    let outputs = outputs.map(|(it, name)| format!("{} *{name}", op::element_type(it.array.ty)));
+    let all: Vec<String> = inputs.chain(outputs).collect();
+    if all.is_empty() {
+        return format!("int {}(void)", program.name);
+    }
+    let head = format!("int {}(", program.name);
+    let line = format!("{head}{})", all.join(", "));
+    match line.len() <= 96 {
+        true => line,
+        false => format!("{head}{})", all.join(&format!(",\n{}", " ".repeat(head.len())))),
+    }
+}
+
+fn header(program: &Program<'_>, parameters: &names::Parameters) -> String {
+    let name = program.name;
+    let upper = name.to_ascii_uppercase();
+    let mut text = format!(
+        "/* {name}: made by einlang from {}.\n\
+         \x20*\n\
+         \x20* Arrays lie in row-major order without gaps. An output overlaps no other array. The\n\
+         \x20* function keeps nothing between calls, and several threads may call it at once.\n\
+         \x20*/\n\
+         #ifndef {upper}_H\n#define {upper}_H\n\n\
+         #include <stdbool.h>\n#include <stdint.h>\n\n\
+         #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n\
+         /* What the function gives besides 0. Then the contents of the outputs mean nothing. */\n\
+         enum {{\n\
+         \x20   /* A check failed: an index out of bounds, an overflow, a division by zero. */\n\
+         \x20   {upper}_FAILED = 1,\n\
+         \x20   /* There was no memory for intermediate results. */\n\
+         \x20   {upper}_NO_MEMORY = 2,\n\
+         }};\n\n",
+        program.made_from
+    );
+    let width = parameters.inputs.iter().chain(&parameters.outputs).map(String::len).max();
+    let width = width.unwrap_or(0);
+    text.push_str("/* Reads\n");
+    for (array, name) in program.inputs.iter().zip(&parameters.inputs) {
+        let _ = writeln!(text, " *   {name:width$}  {}", array.described());
+    }
+    text.push_str(" * and writes\n");
+    for (output, name) in program.outputs.iter().zip(&parameters.outputs) {
+        let _ = writeln!(text, " *   {name:width$}  {}", output.array.described());
+    }
+    let _ = writeln!(text, " */\n{};", signature(program, parameters));
+    text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    if program.inputs.is_empty() {
+        text = text.replace("/* Reads\n * and writes\n", "/* Writes\n");
+    }
     text
 }

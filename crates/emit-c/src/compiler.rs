@@ -19,7 +19,6 @@ const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O3",
     "-fPIC",
-    "-shared",
     "-fopenmp-simd",
     "-ffp-contract=fast",
     "-fno-math-errno",
@@ -134,7 +133,7 @@ impl Compiler {
         let functions: Vec<String> = kernels
             .iter()
             .enumerate()
-            .map(|(i, kernel)| emit::functions(kernel, &name(i)))
+            .map(|(i, kernel)| emit::functions(kernel, &name(i), emit::Caller::Loader))
             .collect();
         let source = with_prelude(&functions.join("\n"));
         let library = Arc::new(self.library(&source)?);
@@ -176,8 +175,38 @@ impl Compiler {
     }
 
     fn build(&self, source: &str, to: &Path) -> Result<(), BuildError> {
+        self.translate(source, &["-shared"], to)
+    }
+
+    /// Builds a C file into an object file.
+    pub fn object(&self, source: &str, to: &Path) -> Result<(), BuildError> {
+        self.translate(source, &["-c"], to)
+    }
+
+    /// Builds a C file with a `main` into a program.
+    pub fn program(&self, source: &str, to: &Path) -> Result<(), BuildError> {
+        self.translate(source, &[], to)
+    }
+
+    /// Puts an object file into a new archive, with the archiver that `AR` names, or `ar`.
+    pub fn archive(&self, object: &Path, to: &Path) -> Result<(), BuildError> {
+        let named = std::env::var("AR").ok().filter(|it| !it.trim().is_empty());
+        let program = named.unwrap_or_else(|| "ar".into());
+        let mut command = Command::new(&program);
+        command.arg("rcs").arg(to).arg(object).env("LC_ALL", "C").stdin(Stdio::null());
+        match command.output() {
+            Ok(output) if output.status.success() => Ok(()),
+            Ok(output) => {
+                let log = String::from_utf8_lossy(&output.stderr);
+                Err(fault(&format!("`{program}` made no archive"), &log))
+            }
+            Err(error) => Err(fault(&format!("`{program}` could not be run"), &error.to_string())),
+        }
+    }
+
+    fn translate(&self, source: &str, mode: &[&str], to: &Path) -> Result<(), BuildError> {
         let mut command = self.command();
-        command.args(["-x", "c", "-", "-o"]).arg(to).arg("-lm");
+        command.args(mode).args(["-x", "c", "-", "-o"]).arg(to).arg("-lm");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let failed = |error: std::io::Error| {
             fault(&format!("`{}` could not be run", self.program), &error.to_string())

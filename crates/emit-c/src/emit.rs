@@ -11,14 +11,24 @@ use ein_scalar::ScalarType;
 use crate::op::{self, Arg};
 use crate::vector;
 
+/// Who calls a kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// Whoever loads what was built; outputs are aligned as [`BufferKind::Output`] says.
+    Loader,
+    /// A function in the same file, with outputs that are aligned as their elements need.
+    SameFile,
+}
+
 /// The functions of a kernel, those that are called first.
-pub(crate) fn functions(kernel: &Kernel, name: &str) -> String {
+pub(crate) fn functions(kernel: &Kernel, name: &str, caller: Caller) -> String {
     let mut places = BTreeMap::new();
     count_places(kernel, &kernel.body, &mut places);
     let inside = places.iter().filter(|(_, it)| ***it == [Place::Parallel]).map(|(buf, _)| *buf);
     let mut body = Function {
         kernel,
         name,
+        caller,
         inside: &inside.collect(),
         before: Vec::new(),
         text: String::new(),
@@ -39,7 +49,9 @@ pub(crate) fn functions(kernel: &Kernel, name: &str) -> String {
     let Function { before, text, .. } = body;
     let title = kernel.name.replace("*/", "* /").replace('\n', " ");
     let comment = if title.is_empty() { String::new() } else { format!("/* {title} */\n") };
-    let signature = format!("uint32_t {name}(uint8_t *const *bufs, const ein_interface *rt)");
+    let linkage = if caller == Caller::SameFile { "static " } else { "" };
+    let signature =
+        format!("{linkage}uint32_t {name}(uint8_t *const *bufs, const ein_interface *rt)");
     before.concat() + &format!("{comment}{signature} {{\n{text}}}\n")
 }
 
@@ -85,6 +97,7 @@ fn count_places(kernel: &Kernel, block: &[Stmt], places: &mut BTreeMap<Buf, Vec<
 pub(crate) struct Function<'a> {
     kernel: &'a Kernel,
     name: &'a str,
+    caller: Caller,
     /// The local buffers that bodies of parallel loops make.
     inside: &'a BTreeSet<Buf>,
     /// The functions that it calls.
@@ -122,6 +135,9 @@ impl Function<'_> {
                 format!(
                     "const {element} *restrict const {buf} = (const {element} *){given};{comment}"
                 )
+            }
+            BufferKind::Output if self.caller == Caller::SameFile => {
+                format!("{element} *restrict const {buf} = ({element} *){given};{comment}")
             }
             BufferKind::Output | BufferKind::Scratch | BufferKind::Local => {
                 let aligned = format!("__builtin_assume_aligned({given}, 64)");
@@ -264,6 +280,7 @@ impl Function<'_> {
         let mut body = Function {
             kernel: self.kernel,
             name: self.name,
+            caller: self.caller,
             inside: self.inside,
             before: Vec::new(),
             text: String::new(),

@@ -3,11 +3,11 @@
 //! * [`source`]: a kernel as a C file of its own.
 //! * [`Compiler`]: finds the system's compiler, builds kernels, loads them. [`Compiled`] is one
 //!   that can run.
-//! * [`library`]: kernels as a C file and a header, for use without us.
+//! * [`ahead`]: a whole program as a C function with a header, for use without us.
 //!
 //! Does not know: tensor IR, decisions about fusion or storage, the driver.
 
-mod ahead;
+pub mod ahead;
 mod cache;
 mod compiler;
 mod emit;
@@ -15,7 +15,6 @@ mod op;
 mod prelude;
 mod vector;
 
-pub use ahead::{Library, library};
 pub use compiler::{BuildError, Compiled, Compiler, Unavailable};
 
 use ein_ir::loops::Kernel;
@@ -24,7 +23,7 @@ use ein_ir::loops::Kernel;
 /// `uint32_t NAME(uint8_t *const *bufs, const ein_interface *rt)`, which is what
 /// [`KernelFn`](ein_runtime::kernel::KernelFn) says, after all that it needs.
 pub fn source(kernel: &Kernel, name: &str) -> String {
-    with_prelude(&emit::functions(kernel, name))
+    with_prelude(&emit::functions(kernel, name, emit::Caller::Loader))
 }
 
 fn with_prelude(functions: &str) -> String {

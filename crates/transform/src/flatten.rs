@@ -54,6 +54,12 @@ pub enum Given {
 pub trait World {
     /// The value of a variable that is bound outside.
     fn given(&self, var: VarId) -> Given;
+
+    /// Whether the value of a scalar may be taken as a constant. What depends on one that may not
+    /// in its shape is refused.
+    fn may_assume(&self, _var: VarId) -> bool {
+        true
+    }
 }
 
 /// Why the host has to evaluate something itself.
@@ -305,6 +311,7 @@ impl<'p> Flatten<'p> {
         }
         if let Kind::Load(arr, _) = self.points.nodes[node].kind
             && let Source::Input(var, _) = self.points.arrs[arr].source
+            && self.world.may_assume(var)
             && let Given::Scalar(value) = self.world.given(var)
             && let Some(known) = value.as_i64()
         {

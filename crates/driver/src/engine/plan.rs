@@ -19,7 +19,7 @@ pub enum Show {
 }
 
 /// Values as far as their types tell: arrays of known shape in row-major order, scalars as zero.
-struct Declared<'a>(&'a Program);
+pub(crate) struct Declared<'a>(pub(crate) &'a Program);
 
 impl World for Declared<'_> {
     fn given(&self, var: VarId) -> Given {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ein_emit_c::ahead::{Array, Buffer, Filled, Output, Program};
 use ein_ir::loops::{BufferKind, ForKind, Gemm, Matrix, Op, Operand, Stmt};
 use ein_scalar::{BinaryOp, Overflow, Scalar, ScalarType, UnaryOp, apply_binary};
 
@@ -342,7 +343,7 @@ fn a_changed_entry_of_the_cache_is_built_again() {
 }
 
 #[test]
-fn a_library_is_c_with_a_header() {
+fn a_program_is_c_with_a_header() {
     let mut b = Builder::new();
     let (input, out) = (b.input(F32, 8), b.output(F32, 8));
     b.for_(int(0), int(8), vector(&[]), |b, i| {
@@ -351,14 +352,22 @@ fn a_library_is_c_with_a_header() {
         b.store(out, &[(i, 1)], 0, y);
     });
     let kernel = b.finish();
-    let library = ein_emit_c::library(&[("squash", &kernel)], "squash.h");
-    assert!(
-        library.header.contains("uint32_t squash(uint8_t *const *bufs, const ein_interface *rt);")
-    );
+    let array = |name: &str| Array { name: name.into(), ty: F32, shape: vec![2, 4] };
+    let output = Output { array: array("int"), filled: Filled::Kernel };
+    let files = ein_emit_c::ahead::files(&Program {
+        name: "squash",
+        made_from: "squash.ein",
+        kernel: &kernel,
+        buffers: &[Buffer::Input(0), Buffer::Output(0)],
+        inputs: &[array("x")],
+        outputs: &[output],
+        tables: &[],
+    });
+    assert!(files.header.contains("int squash(const float *x, float *int_);"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ahead");
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("squash.h"), library.header).unwrap();
-    std::fs::write(folder.join("squash.c"), library.source).unwrap();
+    std::fs::write(folder.join("squash.h"), files.header).unwrap();
+    std::fs::write(folder.join("squash.c"), files.source).unwrap();
     let built = std::process::Command::new("cc")
         .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-c", "squash.c"])
         .args(["-Wno-unknown-pragmas", "-Wno-unused-parameter"])

@@ -242,7 +242,7 @@ impl<'p> Flatten<'p> {
             let value = match self.points.nodes[node].kind.clone() {
                 Kind::Load(arr, _) => match self.points.arrs[arr].source {
                     Source::Input(var, _) => match self.world.given(var) {
-                        super::Given::Scalar(value) => {
+                        super::Given::Scalar(value) if self.world.may_assume(var) => {
                             self.assume(var, value);
                             self.points.constant(value)
                         }
