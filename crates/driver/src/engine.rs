@@ -62,7 +62,7 @@ struct Compiled {
 }
 
 enum Code {
-    Jit(ein_jit::Compiled),
+    Jit(Box<ein_jit::Compiled>),
     Native(ein_emit_c::Compiled),
     /// Too little work.
     None,
@@ -182,7 +182,7 @@ impl<'p> Kernels<'p> {
             };
         }
         match ein_jit::compile(&lowered.kernel) {
-            Ok(code) => Some(Code::Jit(code)),
+            Ok(code) => Some(Code::Jit(Box::new(code))),
             // What this engine cannot do the evaluator does.
             Err(_) => None,
         }

@@ -134,13 +134,10 @@ pub(super) fn lower(
     let flat = flat.map_err(|(at, declined)| {
         let refused = refused(declined.span, &declined.why);
         let effect = matches!(parts.rest.get(at).map(|it| &it.kind), Some(StmtKind::Expr(_)));
-        let help = match effect {
-            true => "leave effects to the program that calls the function",
-            false => {
-                "outputs are numbers and arrays of known shape; `--observe` names those wanted"
-            }
-        };
-        Box::new(refused.help(help))
+        match effect {
+            true => Box::new(refused.help("leave effects to the program that calls the function")),
+            false => refused,
+        }
     })?;
     let lowered = schedule::lower(flat);
     debug_assert_eq!(ein_ir::loops::verify::verify(&lowered.kernel), Vec::<String>::new());

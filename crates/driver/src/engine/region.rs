@@ -31,17 +31,16 @@ pub(super) fn has_work(program: &Program, stmts: &[Stmt]) -> bool {
 }
 
 fn loops_in(program: &Program, e: &Expr, seen: &mut FxHashSet<FuncId>) -> bool {
-    match &*e.kind {
-        ExprKind::Tensor(_) | ExprKind::Reduce(_) | ExprKind::Scatter(_) => return true,
-        ExprKind::Call { func, .. } => {
-            if seen.insert(*func) && loops_in(program, &program.funcs[*func].body, seen) {
-                return true;
-            }
+    let mut found = match &*e.kind {
+        ExprKind::Tensor(_) | ExprKind::Reduce(_) | ExprKind::Scatter(_) => true,
+        ExprKind::Call { func, .. } if seen.insert(*func) => {
+            loops_in(program, &program.funcs[*func].body, seen)
         }
-        _ => {}
+        _ => false,
+    };
+    if !found {
+        each_child(e, &mut |child| found = found || loops_in(program, child, seen));
     }
-    let mut found = false;
-    each_child(e, &mut |child| found = found || loops_in(program, child, seen));
     found
 }
 

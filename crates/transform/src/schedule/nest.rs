@@ -42,8 +42,20 @@ impl Emit {
         }
         let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
         let inner: Vec<Node> = self.reductions_over(&values, &loops);
+        let over = |(ix, ..): &Loop| inner.iter().any(|node| self.points.depends(*node, *ix));
+        let reduced = loops.iter().rposition(over).map_or(loops.len(), |last| last + 1);
         if loops.is_empty() {
             self.body(arr, &cells);
+        } else if reduced < loops.len() {
+            // The reductions are the same for all values of the last indices.
+            let kind = self.outer_kind(&loops, &cells);
+            let rest = loops.split_off(reduced);
+            for (at, (ix, lo, hi)) in loops.iter().enumerate() {
+                let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
+                self.open(*ix, lo, hi, if at == 0 { kind.clone() } else { ForKind::Serial });
+            }
+            self.nest(arr, rest, cells);
+            loops.iter().for_each(|_| self.close());
         } else if inner.is_empty() {
             self.plain(arr, loops, &cells);
         } else if let Some(row) = self.across(&loops, &inner) {

@@ -1,0 +1,162 @@
+//! What programs become: fusion, contractions, windows of storage and hoisting, by their plans.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ein_driver::{FileSources, Input, Options, Session, Show};
+
+/// The plan of a program of which these bindings are observed.
+fn plan(source: &str, observe: &[&str]) -> String {
+    let input = Input::Text { name: "program.ein".into(), text: source.into() };
+    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let observe: Vec<String> = observe.iter().map(|name| (*name).to_owned()).collect();
+    let (text, report) = session.dump_plan(&input, Some(&observe), Show::Plan).unwrap();
+    assert!(!report.has_errors(), "{:?}", report.diagnostics);
+    text
+}
+
+/// Lines of a plan that begin with a word.
+fn lines<'a>(plan: &'a str, word: &str) -> Vec<&'a str> {
+    plan.lines().filter(|line| line.trim_start().starts_with(word)).collect()
+}
+
+#[test]
+fn softmax_keeps_one_row() {
+    let plan = plan(
+        "use std::math::exp;
+         let X: [f32; row: 64, class: 32] = input();
+         let top[row] = max[class](X[row, class]);
+         let e[row, class] = exp(X[row, class] - top[row]);
+         let total[row] = sum[class](e[row, class]);
+         let Y[row, class] = e[row, class] / total[row];",
+        &["Y"],
+    );
+    let fused = "# fused over [64]: top (loops), e (loops), total (loops), Y (loops)";
+    assert!(plan.contains(fused), "{plan}");
+    assert_eq!(lines(&plan, "local "), ["local e_2: f32[32]"], "{plan}");
+    assert!(lines(&plan, "scratch ").is_empty(), "{plan}");
+}
+
+#[test]
+fn a_chain_of_cheap_definitions_is_one_loop() {
+    let plan = plan(
+        "let x: [f64; 100] = input();
+         let a[i] = 2.0 * x[i] + 1.0;
+         let b[i] = a[i] * a[i];
+         let s = sum[i](b[i] - a[i]);",
+        &["s"],
+    );
+    assert_eq!(plan.matches(" for ").count(), 1, "{plan}");
+    assert!(!plan.contains("scratch ") && !plan.contains("local "), "{plan}");
+}
+
+#[test]
+fn contractions_are_found_in_every_order() {
+    let products = [
+        "let C[i, j] = sum[k](A[i, k] * B[k, j]);",
+        "let C[j, i] = sum[k](A[i, k] * B[k, j]);",
+        "let C[i, j] = sum[k](B[k, j] * A[i, k]);",
+        "let C[i, j] = sum[k](A[k, i] * B[j, k]);",
+        "fn dot(a: [f32; ?n], b: [f32; ?n]) -> f32 { sum[i](a[i] * b[i]) }
+         let C[i, j] = dot(A[i], B[j]);",
+        "let C[i, j] = 0.5 * sum[k](A[i, k] * B[k, j]) + 1.0;",
+    ];
+    for product in products {
+        let source = format!(
+            "let A: [f32; 32, 32] = input();
+             let B: [f32; 32, 32] = input();
+             {product}"
+        );
+        let plan = plan(&source, &["C"]);
+        assert_eq!(plan.matches("gemm(32, 32, 32)").count(), 1, "{product}\n{plan}");
+    }
+}
+
+#[test]
+fn batches_and_convolutions_are_matrix_products() {
+    let batched = plan(
+        "let A: [f32; 8, 32, 16] = input();
+         let B: [f32; 8, 16, 24] = input();
+         let C[b, i, j] = sum[k](A[b, i, k] * B[b, k, j]);",
+        &["C"],
+    );
+    assert!(batched.contains("gemm(32, 24, 16)"), "{batched}");
+    let convolution = plan(
+        "let X: [f32; 2, 8, 20, 20] = input();
+         let W: [f32; 16, 8, 3, 3] = input();
+         let Y[b, oc, oh, ow] = sum[ic, kh, kw](X[b, ic, oh + kh, ow + kw] * W[oc, ic, kh, kw]);",
+        &["Y"],
+    );
+    assert!(convolution.contains("scratch matrix"), "{convolution}");
+    assert_eq!(convolution.matches("gemm(").count(), 1, "{convolution}");
+}
+
+#[test]
+fn a_recurrence_keeps_what_is_looked_at() {
+    let two = plan(
+        "let x: [f32; 500, 8] = input();
+         let h[0, j] = x[0, j];
+         let h[t in 1..500, j] = 0.5 * h[t - 1, j] + x[t, 7 - j];
+         let last = h[499];",
+        &["last"],
+    );
+    // Every cell depends on its own past only, so one tile of cells runs through all steps.
+    assert_eq!(lines(&two, "local "), ["local h_2: f32[128]"], "{two}");
+    let mixed = plan(
+        "let h0: [f32; 50] = input();
+         let h[0, j] = h0[j];
+         let h[1, j] = h0[j];
+         let h[t in 2..400, j in 1..49] = h[t - 1, j - 1] + h[t - 2, j + 1];
+         let last = h[399];",
+        &["last"],
+    );
+    assert_eq!(lines(&mixed, "scratch "), ["scratch h_2: f32[150]"], "{mixed}");
+    let all = plan(
+        "let h[0] = 1.0;
+         let h[t in 1..100] = 0.5 * h[t - 1];",
+        &["h"],
+    );
+    assert_eq!(lines(&all, "output "), ["output h_0: f32[100]"], "{all}");
+}
+
+#[test]
+fn a_reduction_that_depends_on_rows_is_computed_once_per_row() {
+    let plan = plan(
+        "let X: [f32; 64, 32] = input();
+         let Y[i, j] = X[i, j] - mean[k](X[i, k]);",
+        &["Y"],
+    );
+    let inner: Vec<&str> = plan.lines().filter(|line| line.contains("vector(")).collect();
+    assert_eq!(inner.len(), 2, "{plan}");
+    // Both vector loops lie in the loop over rows, neither in the other.
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    assert_eq!(depth(inner[0]), depth(inner[1]), "{plan}");
+}
+
+#[test]
+fn equal_work_is_shared_between_neighbours() {
+    let plan = plan(
+        "let x: [f32; 64, 3] = input();
+         let r2[i, j] = sum[e]((x[j, e] - x[i, e]) ** 2.0) + 0.01;
+         let force[i, d] = sum[j]((x[j, d] - x[i, d]) / r2[i, j] ** 1.5);",
+        &["force"],
+    );
+    assert_eq!(plan.matches("pow ").count(), 1, "{plan}");
+}
+
+#[test]
+fn gradients_share_one_sweep() {
+    let plan = plan(
+        "let X: [f32; n: 32, in: 24] = input();
+         let W1: [f32; in: 24, h: 40] = input();
+         let W2: [f32; h: 40, c: 16] = input();
+         let z[n, h] = sum[in](X[n, in] * W1[in, h]);
+         let a[n, h] = if z[n, h] > 0.0 { z[n, h] } else { 0.0 };
+         let y[n, c] = sum[h](a[n, h] * W2[h, c]);
+         let loss = sum[n, c](y[n, c] * y[n, c]);
+         let g1 = @loss / @W1;
+         let g2 = @loss / @W2;",
+        &["g1", "g2"],
+    );
+    // Two products forward, and one for each of `a`, `W1` and `W2` backward.
+    assert_eq!(plan.matches("gemm(").count(), 5, "{plan}");
+}
