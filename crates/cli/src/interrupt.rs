@@ -1,14 +1,9 @@
 //! Ctrl-C. While a program runs, the first one asks it to stop, so that its outputs so far are
-//! kept; any other ends the process. A program that does not listen, because it is inside a long
-//! kernel, is ended after a while.
+//! kept; any other ends the process.
 
 use crate::exit::Exit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-
-/// How long a program may take to notice.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What the program that runs looks at.
 static RUNNING: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
@@ -20,11 +15,6 @@ pub fn listen() {
         let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let already = running.is_none_or(|flag| flag.swap(true, Ordering::Relaxed));
         if already {
-            std::process::exit(Exit::Interrupted.code());
-        }
-        std::thread::sleep(PATIENCE);
-        let asked = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if asked.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             std::process::exit(Exit::Interrupted.code());
         }
     });

@@ -19,6 +19,8 @@ use ein_transform::flatten::{self, Given, World};
 use ein_transform::points::Arithmetic;
 use ein_transform::schedule::{self, Lowered, Result as Computed, Use};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 /// A definition is compiled for at most so many shapes; further ones are evaluated.
@@ -26,6 +28,12 @@ const MAX_SHAPES: usize = 4;
 
 /// Less work than this (in operations) is evaluated, unless an engine was asked for.
 const WORTH_A_KERNEL: f64 = 20_000.0;
+
+/// More work than this may take so long that the user wants to interrupt it.
+const LONG: f64 = 1e9;
+
+/// The stack of a thread that runs a kernel: local buffers live there.
+const KERNEL_STACK: usize = 64 << 20;
 
 /// More work than this is worth the system's compiler.
 const WORTH_A_COMPILER: f64 = 3e8;
@@ -35,7 +43,7 @@ pub(crate) struct Kernels<'p> {
     program: &'p Program,
     engine: Engine,
     arithmetic: Arithmetic,
-    pool: Pool,
+    pool: Arc<Pool>,
     /// The system's compiler, once it was looked for.
     compiler: Option<Result<Compiler, String>>,
     /// What was compiled, by the address of the code it stands for.
@@ -61,9 +69,10 @@ struct Compiled {
     code: Code,
 }
 
+#[derive(Clone)]
 enum Code {
-    Jit(Box<ein_jit::Compiled>),
-    Native(ein_emit_c::Compiled),
+    Jit(Arc<ein_jit::Compiled>),
+    Native(Arc<ein_emit_c::Compiled>),
     /// Too little work.
     None,
 }
@@ -97,7 +106,7 @@ impl<'p> Kernels<'p> {
             // The same bits on every engine: the one whose scalar code is that of the oracle.
             engine: if options.deterministic { Engine::Jit } else { options.engine },
             arithmetic: Arithmetic { wrapping: options.wrapping, exact: options.deterministic },
-            pool: Pool::new(options.threads.unwrap_or(available)),
+            pool: Arc::new(Pool::new(options.threads.unwrap_or(available))),
             compiler: None,
             compiled: FxHashMap::default(),
             declined: FxHashMap::default(),
@@ -174,7 +183,7 @@ impl<'p> Kernels<'p> {
                 Err(error) => Err(error.clone()),
             };
             return match built {
-                Ok(code) => Some(Code::Native(code)),
+                Ok(code) => Some(Code::Native(Arc::new(code))),
                 Err(error) => {
                     self.failure = Some(error);
                     None
@@ -182,7 +191,7 @@ impl<'p> Kernels<'p> {
             };
         }
         match ein_jit::compile(&lowered.kernel) {
-            Ok(code) => Some(Code::Jit(Box::new(code))),
+            Ok(code) => Some(Code::Jit(Arc::new(code))),
             // What this engine cannot do the evaluator does.
             Err(_) => None,
         }
@@ -201,18 +210,8 @@ impl<'p> Kernels<'p> {
             .zip(lowered.kernel.bufs.iter())
             .map(|(used, buffer)| hold(used, buffer, env))
             .collect::<Option<_>>()?;
-        let mut held = held;
-        let pointers: Vec<*mut u8> = held.iter_mut().map(Held::pointer).collect();
-        let interface: Interface = self.pool.interface();
-        // SAFETY: each pointer is that of a buffer of the type and length that the kernel states,
-        // outputs and scratch are held by nobody else, and all live until the call returns.
-        let trapped = unsafe {
-            match &compiled.code {
-                Code::Jit(code) => code.run(&pointers, &interface),
-                Code::Native(code) => code.run(&pointers, &interface),
-                Code::None => return None,
-            }
-        };
+        let call = Call { held, code: compiled.code.clone(), pool: Arc::clone(&self.pool) };
+        let (held, trapped) = if lowered.work < LONG { call.run() } else { call.run_aside(env)? };
         if trapped != 0 {
             return None;
         }
@@ -237,6 +236,51 @@ impl<'p> Kernels<'p> {
     fn is_declined(&self, key: usize) -> bool {
         let shapes = self.compiled.get(&key).map_or(0, Vec::len);
         self.declined.get(&key).is_some_and(|times| *times >= 2) || shapes >= MAX_SHAPES
+    }
+}
+
+/// A run of a kernel, with all that has to live as long.
+struct Call {
+    held: Vec<Held>,
+    code: Code,
+    pool: Arc<Pool>,
+}
+
+impl Call {
+    /// The buffers after the run, and whether something trapped.
+    fn run(mut self) -> (Vec<Held>, u32) {
+        let pointers: Vec<*mut u8> = self.held.iter_mut().map(Held::pointer).collect();
+        let interface: Interface = self.pool.interface();
+        // SAFETY: each pointer is that of a buffer of the type and length that the kernel states,
+        // outputs and scratch are held by nobody else, and all live until the call returns.
+        let trapped = unsafe {
+            match &self.code {
+                Code::Jit(code) => code.run(&pointers, &interface),
+                Code::Native(code) => code.run(&pointers, &interface),
+                // Nothing was computed, which is what a trap says.
+                Code::None => 1,
+            }
+        };
+        (self.held, trapped)
+    }
+
+    /// The same on a thread of its own, so that the user can stop waiting for it: then it is left
+    /// to itself, with its buffers, until the process ends.
+    fn run_aside(self, env: &dyn Environment) -> Option<(Vec<Held>, u32)> {
+        let (send, receive) = std::sync::mpsc::channel();
+        let work = move || {
+            // Nobody listens any more if the user gave up.
+            let _ = send.send(self.run());
+        };
+        std::thread::Builder::new().stack_size(KERNEL_STACK).spawn(work).ok()?;
+        loop {
+            match receive.recv_timeout(Duration::from_millis(20)) {
+                Ok(result) => return Some(result),
+                Err(RecvTimeoutError::Timeout) if env.interrupted() => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 //! whether it can. What that does is judged elsewhere; whatever it declines, or fails at, is
 //! evaluated here, and so every message about a failure comes from one place.
 
+use std::sync::atomic::Ordering;
+
 use ein_ir::tensor::{Expr, Stmt, VarId};
 use ein_runtime::Memory;
 
@@ -31,6 +33,9 @@ pub trait Environment {
 
     /// Where arrays are allocated.
     fn memory(&self) -> &Memory;
+
+    /// Whether the user wants it to end.
+    fn interrupted(&self) -> bool;
 }
 
 impl Environment for Machine<'_> {
@@ -44,6 +49,10 @@ impl Environment for Machine<'_> {
 
     fn memory(&self) -> &Memory {
         &self.options.memory
+    }
+
+    fn interrupted(&self) -> bool {
+        self.options.interrupted.load(Ordering::Relaxed)
     }
 }
 
