@@ -329,7 +329,12 @@ impl Gen {
                 let name = self.fresh("k");
                 let outer = self.rng.pick(&ctx.indices).cloned();
                 let (text, hi) = match outer {
-                    Some(index) if self.rng.one_in(3) && index.lo >= 0 && !index.inferred => {
+                    Some(index)
+                        if self.rng.one_in(3)
+                            && index.lo >= 0
+                            && index.hi <= 64
+                            && !index.inferred =>
+                    {
                         (format!("{name} in 0..{} + 1", index.name), index.hi)
                     }
                     _ => {
