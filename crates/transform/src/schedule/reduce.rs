@@ -80,8 +80,11 @@ impl Emit {
         let mut group = vec![node];
         for other in &self.wanted {
             let Kind::Reduce(candidate) = &self.points.nodes[*other].kind else { continue };
+            // One inside a loop that is not open yet has to wait for it.
+            let free = &self.points.nodes[*other].free;
             let fits = !group.contains(other)
                 && candidate.binders == reduction.binders
+                && free.iter().all(|ix| self.is_bound(*ix))
                 && self.level(*other) == level
                 && !self.scopes.iter().any(|scope| scope.knows(*other));
             let contains = |a: Node, b: Node| self.points.below(&[a]).contains(&b);

@@ -50,6 +50,10 @@ impl Emit {
         for node in inner {
             let ty = self.points.nodes[*node].ty;
             let row = self.row(ty, size, AxisPlace::Strided(1));
+            if !self.in_parallel {
+                // Threads may share the reductions.
+                self.share_row(row);
+            }
             let here = self.here();
             self.floors.insert(row, here);
             self.jammed(row, vec![along], &[(vec![place], *node)]);
@@ -74,6 +78,14 @@ impl Emit {
         let buf = self.buffer("row".into(), ty, size, BufferKind::Local, Use::Local);
         self.places.insert(arr, Place::Buffer(buf, vec![place]));
         arr
+    }
+
+    /// Makes a row one that all threads see.
+    fn share_row(&mut self, row: Arr) {
+        if let Some(Place::Buffer(buf, _)) = self.places.get(&row) {
+            self.kernel.bufs[*buf].kind = BufferKind::Scratch;
+            self.uses[ein_base::Idx::index(*buf)] = Use::Scratch;
+        }
     }
 
     /// Whether the reductions run across contiguous memory: the loop to run in vectors.
