@@ -7,14 +7,9 @@
 
 use ein_driver::Engine;
 use ein_tests::engines::{Agreement, Setting, compare, shrink};
-use ein_tests::generate;
+use ein_tests::{generate, seeds};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
 
 /// What was found so far.
 #[derive(Default)]
@@ -59,43 +54,26 @@ fn to_the_bit(engine: Engine, _: u64, _: &[String]) -> Vec<Setting> {
 
 /// Compares programs on an engine with the evaluator.
 fn differential(engine: Engine, generate: fn(u64) -> Vec<String>, settings: Settings, count: u64) {
-    let first = number("EINLANG_SEED", 0);
-    let next = AtomicU64::new(first);
     let tally = Mutex::new(Tally::default());
-    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + count {
-                return;
-            }
-            let statements = generate(seed);
-            if count == 1 {
-                println!("{}", statements.join("\n"));
-            }
-            let agreement = compare(&statements.join("\n"), &settings(engine, seed, &statements));
-            let mut tally = tally.lock().expect("no worker panics with the lock");
-            match agreement {
-                Agreement::Same(compiled) => {
-                    tally.same += 1;
-                    tally.compiled += u64::from(compiled);
-                }
-                Agreement::BothFail => tally.both_fail += 1,
-                Agreement::Rejected(why) => {
-                    let mut lines = why.lines().filter(|line| line.starts_with("error"));
-                    let why = lines.next().unwrap_or(&why).to_owned();
-                    tally.rejected.entry(why).or_default().push(seed);
-                }
-                Agreement::Differs(why) => tally.different.push((seed, why)),
-            }
+    seeds::run(count, |seed| {
+        let statements = generate(seed);
+        if count == 1 {
+            println!("{}", statements.join("\n"));
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            std::thread::Builder::new()
-                .stack_size(64 << 20)
-                .spawn_scoped(scope, work)
-                .expect("a test may start threads");
+        let agreement = compare(&statements.join("\n"), &settings(engine, seed, &statements));
+        let mut tally = tally.lock().expect("no worker panics with the lock");
+        match agreement {
+            Agreement::Same(compiled) => {
+                tally.same += 1;
+                tally.compiled += u64::from(compiled);
+            }
+            Agreement::BothFail => tally.both_fail += 1,
+            Agreement::Rejected(why) => {
+                let mut lines = why.lines().filter(|line| line.starts_with("error"));
+                let why = lines.next().unwrap_or(&why).to_owned();
+                tally.rejected.entry(why).or_default().push(seed);
+            }
+            Agreement::Differs(why) => tally.different.push((seed, why)),
         }
     });
     let mut tally = tally.into_inner().expect("no worker panics with the lock");
@@ -112,7 +90,7 @@ fn differential(engine: Engine, generate: fn(u64) -> Vec<String>, settings: Sett
     for (why, seeds) in &tally.rejected {
         println!("  rejected {} times (as {}): {why}", seeds.len(), seeds[0]);
     }
-    let most = number("EINLANG_SHOWN", 3) as usize;
+    let most = seeds::setting("EINLANG_SHOWN", 3) as usize;
     for (seed, _) in tally.different.iter().take(most) {
         let statements = generate(*seed);
         let (statements, why) = shrink(&statements, &settings(engine, *seed, &statements));
@@ -126,20 +104,40 @@ fn differential(engine: Engine, generate: fn(u64) -> Vec<String>, settings: Sett
 
 #[test]
 fn small_programs_agree_on_jit() {
-    differential(Engine::Jit, generate::program, all_and_some, number("EINLANG_PROGRAMS", 300));
+    differential(
+        Engine::Jit,
+        generate::program,
+        all_and_some,
+        seeds::setting("EINLANG_PROGRAMS", 300),
+    );
 }
 
 #[test]
 fn kernels_agree_on_jit() {
-    differential(Engine::Jit, generate::kernels, all_and_some, number("EINLANG_PROGRAMS", 400));
+    differential(
+        Engine::Jit,
+        generate::kernels,
+        all_and_some,
+        seeds::setting("EINLANG_PROGRAMS", 400),
+    );
 }
 
 #[test]
 fn kernels_agree_on_native() {
-    differential(Engine::Native, generate::kernels, all_and_some, number("EINLANG_NATIVE", 12));
+    differential(
+        Engine::Native,
+        generate::kernels,
+        all_and_some,
+        seeds::setting("EINLANG_NATIVE", 12),
+    );
 }
 
 #[test]
 fn deterministic_kernels_are_equal_to_the_bit() {
-    differential(Engine::Jit, generate::kernels, to_the_bit, number("EINLANG_PROGRAMS", 100));
+    differential(
+        Engine::Jit,
+        generate::kernels,
+        to_the_bit,
+        seeds::setting("EINLANG_PROGRAMS", 100),
+    );
 }

@@ -16,6 +16,7 @@ pub mod notations;
 pub mod pages;
 pub mod programs;
 pub mod section;
+pub mod seeds;
 
 use section::Section;
 use std::io;

@@ -7,17 +7,13 @@
 
 use ein_driver::render::Style;
 use ein_driver::{Engine, FileSources, Input, Options, RunOptions, Session};
+use ein_tests::seeds;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 #[path = "autodiff/generate.rs"]
 mod derivatives;
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
 
 /// The outputs of a program, as flat lists of numbers.
 fn outputs(text: &str) -> Result<BTreeMap<String, Vec<f64>>, String> {
@@ -123,29 +119,13 @@ fn judge(program: &derivatives::Program, second: bool) -> Result<(), String> {
 
 #[test]
 fn generated_programs_have_the_right_derivatives() {
-    let (first, count) = (number("EINLANG_SEED", 0), number("EINLANG_PROGRAMS", 2400));
-    let most = number("EINLANG_SHOWN", 3) as usize;
-    let next = AtomicU64::new(first);
+    let count = seeds::setting("EINLANG_PROGRAMS", 2400);
+    let most = seeds::setting("EINLANG_SHOWN", 3) as usize;
     let wrong = Mutex::new(Vec::new());
-    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            let work = || {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= first + count {
-                        return;
-                    }
-                    let second = seed.is_multiple_of(8);
-                    if let Err(why) = judge(&derivatives::program(seed, second), second) {
-                        wrong.lock().expect("no worker panics with the lock").push((seed, why));
-                    }
-                }
-            };
-            std::thread::Builder::new()
-                .stack_size(64 << 20)
-                .spawn_scoped(scope, work)
-                .expect("a test may start threads");
+    seeds::run(count, |seed| {
+        let second = seed.is_multiple_of(8);
+        if let Err(why) = judge(&derivatives::program(seed, second), second) {
+            wrong.lock().expect("no worker panics with the lock").push((seed, why));
         }
     });
     let mut wrong = wrong.into_inner().expect("no worker panics with the lock");

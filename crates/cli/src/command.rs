@@ -15,7 +15,7 @@ use crate::args::{Cli, Command};
 use crate::exit::Exit;
 use crate::output;
 use clap::CommandFactory as _;
-use ein_driver::{Diagnostic, Input, Session};
+use ein_driver::{Diagnostic, Evaluated, Input, Session};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,6 +54,13 @@ fn standard_input() -> Result<Arc<str>, Exit> {
         output::message("error", &format!("standard input cannot be read: {error}"));
         Exit::Rejected
     })
+}
+
+/// Says on standard error what was left to the evaluator, and why.
+fn show_evaluated(session: &Session, evaluated: &[Evaluated]) {
+    for one in evaluated {
+        output::err(&format!("evaluated {}\n", session.describe_evaluated(one)));
+    }
 }
 
 /// Shows diagnostics to a person, with a line that counts them.

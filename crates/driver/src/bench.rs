@@ -1,6 +1,6 @@
 //! Timing a program: compiled once, run many times.
 
-use crate::engine::Kernels;
+use crate::engine::{Evaluated, Kernels};
 use crate::execute::{Outside, execute, memory, observe};
 use crate::run::{Engine, RunOptions};
 use crate::{CheckReport, InternalError, Session, guarded};
@@ -26,6 +26,8 @@ pub struct BenchReport {
     pub runs: Vec<Duration>,
     /// The most bytes that arrays took at one time.
     pub peak_bytes: u64,
+    /// What an engine left to the evaluator although there is work in it.
+    pub evaluated: Vec<Evaluated>,
     /// How many threads kernels used.
     pub threads: usize,
     /// What executed the program.
@@ -89,7 +91,10 @@ impl Session {
                 }
             }
             report.runs.remove(0);
-            report.compile += kernels.map_or(Duration::ZERO, |kernels| kernels.compile_time);
+            if let Some(kernels) = kernels {
+                report.compile += kernels.compile_time;
+                report.evaluated = kernels.evaluated;
+            }
             Ok(report)
         })
         .flatten()

@@ -2,25 +2,28 @@
 //!
 //! The evaluator runs the program and offers its statements and definitions; what can be lowered
 //! becomes a kernel for exactly these shapes, compiled once and kept. Everything else, and whatever
-//! traps, is left to the evaluator.
+//! traps, is left to the evaluator, and listed with its reason ([`Evaluated`]) for `--time` and
+//! `bench`. A compiler that is missing or fails ends the run (E0810), unless the engine was ours to
+//! choose: then the JIT takes its place.
 
+mod call;
 pub(crate) mod plan;
 mod region;
 
 use crate::run::{Engine, RunOptions};
+use call::{Call, hold};
+use ein_base::{Diagnostic, Span};
 use ein_emit_c::Compiler;
 use ein_interp::{Accelerator, Environment, Value};
-use ein_ir::loops::{BufferKind, verify};
+use ein_ir::loops::verify;
 use ein_ir::tensor::{Expr, Program, Stmt, VarId};
-use ein_runtime::kernel::Interface;
-use ein_runtime::{Memory, Pool, Tensor};
+use ein_runtime::Pool;
 use ein_scalar::Scalar;
 use ein_transform::flatten::{self, Given, World};
 use ein_transform::points::Arithmetic;
 use ein_transform::schedule::{self, Lowered, Result as Computed, Use};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 /// A definition is compiled for at most so many shapes; further ones are evaluated.
@@ -29,11 +32,11 @@ const MAX_SHAPES: usize = 4;
 /// Less work than this (in operations) is evaluated, unless an engine was asked for.
 const WORTH_A_KERNEL: f64 = 20_000.0;
 
+/// Why a kernel that ran gave no result.
+const TRAPPED: &str = "a check failed in the kernel, or there was no memory for it";
+
 /// More work than this may take so long that the user wants to interrupt it.
 const LONG: f64 = 1e9;
-
-/// The stack of a thread that runs a kernel: local buffers live there.
-const KERNEL_STACK: usize = 64 << 20;
 
 /// More work than this is worth the system's compiler.
 const WORTH_A_COMPILER: f64 = 3e8;
@@ -54,8 +57,25 @@ pub(crate) struct Kernels<'p> {
     evaluating_until: usize,
     /// How long compiling took.
     pub(crate) compile_time: Duration,
-    /// A failure of the engine itself: a compiler that does not compile.
-    pub(crate) failure: Option<String>,
+    /// What was left to the evaluator although there is work in it.
+    pub(crate) evaluated: Vec<Evaluated>,
+}
+
+/// Code with work in it that was evaluated, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evaluated {
+    /// Where it stands.
+    pub span: Span,
+    /// The reason.
+    pub why: String,
+}
+
+/// Why there is no code.
+enum NoCode {
+    /// The evaluator does it.
+    Evaluate(String),
+    /// The engine that was asked for cannot work.
+    Fail(String),
 }
 
 /// A kernel for one set of shapes.
@@ -112,7 +132,7 @@ impl<'p> Kernels<'p> {
             declined: FxHashMap::default(),
             evaluating_until: 0,
             compile_time: Duration::ZERO,
-            failure: None,
+            evaluated: Vec::new(),
         })
     }
 
@@ -142,14 +162,14 @@ impl<'p> Kernels<'p> {
         })
     }
 
-    /// Lowers and compiles.
+    /// Lowers and compiles; the number of the kernel, none if the evaluator has to do it.
     fn add(
         &mut self,
         key: usize,
-        count: usize,
+        (count, span): (usize, Span),
         flat: flatten::Flattened,
         env: &dyn Environment,
-    ) -> Option<usize> {
+    ) -> Result<Option<usize>, Box<Diagnostic>> {
         let assumed = flat.assumed.clone();
         let known = Known(env);
         let lowered = schedule::lower(flat);
@@ -162,18 +182,25 @@ impl<'p> Kernels<'p> {
                 Use::Output(_) | Use::Scratch | Use::Local => None,
             })
             .collect();
-        let code = self.compile(&lowered)?;
+        let code = match self.compile(&lowered) {
+            Ok(code) => code,
+            Err(NoCode::Evaluate(why)) => {
+                self.decline(key, span, why);
+                return Ok(None);
+            }
+            Err(NoCode::Fail(message)) => return Err(self.failure(span, &message)),
+        };
         let list = self.compiled.entry(key).or_default();
         list.push(Compiled { inputs, assumed, count, lowered, code });
-        Some(list.len() - 1)
+        Ok(Some(list.len() - 1))
     }
 
-    fn compile(&mut self, lowered: &Lowered) -> Option<Code> {
+    fn compile(&mut self, lowered: &Lowered) -> Result<Code, NoCode> {
         let native = match self.engine {
             Engine::Native => true,
             Engine::Jit | Engine::Eval => false,
-            Engine::Auto if lowered.work < WORTH_A_KERNEL => return Some(Code::None),
-            Engine::Auto => lowered.work > WORTH_A_COMPILER && self.compiler().is_ok(),
+            Engine::Auto if lowered.work < WORTH_A_KERNEL => return Ok(Code::None),
+            Engine::Auto => lowered.work > WORTH_A_COMPILER,
         };
         if native {
             let built = match self.compiler() {
@@ -182,19 +209,25 @@ impl<'p> Kernels<'p> {
                 }
                 Err(error) => Err(error.clone()),
             };
-            return match built {
-                Ok(code) => Some(Code::Native(Arc::new(code))),
-                Err(error) => {
-                    self.failure = Some(error);
-                    None
-                }
-            };
+            match built {
+                Ok(code) => return Ok(Code::Native(Arc::new(code))),
+                Err(error) if self.engine == Engine::Native => return Err(NoCode::Fail(error)),
+                // The choice was ours, and the other engine needs no compiler.
+                Err(_) => {}
+            }
         }
         match ein_jit::compile(&lowered.kernel) {
-            Ok(code) => Some(Code::Jit(Arc::new(code))),
-            // What this engine cannot do the evaluator does.
-            Err(_) => None,
+            Ok(code) => Ok(Code::Jit(Arc::new(code))),
+            Err(error) => Err(NoCode::Evaluate(error.to_string())),
         }
+    }
+
+    /// An engine that was asked for and cannot work.
+    fn failure(&self, span: Span, message: &str) -> Box<Diagnostic> {
+        let engine = self.engine.as_str();
+        let text = format!("the engine `{engine}` cannot compile this: {message}");
+        let help = "use `--engine jit`, which needs no compiler, or `--engine eval`";
+        Box::new(Diagnostic::new(ein_base::Code::E0810, span, text).help(help))
     }
 
     fn compiler(&mut self) -> &Result<Compiler, String> {
@@ -204,7 +237,7 @@ impl<'p> Kernels<'p> {
     /// Runs a kernel; the values of its outputs, unless it trapped or there is no memory.
     fn execute(&self, compiled: &Compiled, env: &dyn Environment) -> Option<Vec<(VarId, Value)>> {
         let lowered = &compiled.lowered;
-        let held: Vec<Held> = lowered
+        let held: Vec<_> = lowered
             .uses
             .iter()
             .zip(lowered.kernel.bufs.iter())
@@ -229,58 +262,26 @@ impl<'p> Kernels<'p> {
     }
 
     /// Notes that code at this address was declined.
-    fn decline(&mut self, key: usize) {
+    fn decline(&mut self, key: usize, span: Span, why: String) {
         *self.declined.entry(key).or_default() += 1;
+        self.note(span, why);
     }
 
-    fn is_declined(&self, key: usize) -> bool {
-        let shapes = self.compiled.get(&key).map_or(0, Vec::len);
-        self.declined.get(&key).is_some_and(|times| *times >= 2) || shapes >= MAX_SHAPES
-    }
-}
-
-/// A run of a kernel, with all that has to live as long.
-struct Call {
-    held: Vec<Held>,
-    code: Code,
-    pool: Arc<Pool>,
-}
-
-impl Call {
-    /// The buffers after the run, and whether something trapped.
-    fn run(mut self) -> (Vec<Held>, u32) {
-        let pointers: Vec<*mut u8> = self.held.iter_mut().map(Held::pointer).collect();
-        let interface: Interface = self.pool.interface();
-        // SAFETY: each pointer is that of a buffer of the type and length that the kernel states,
-        // outputs and scratch are held by nobody else, and all live until the call returns.
-        let trapped = unsafe {
-            match &self.code {
-                Code::Jit(code) => code.run(&pointers, &interface),
-                Code::Native(code) => code.run(&pointers, &interface),
-                // Nothing was computed, which is what a trap says.
-                Code::None => 1,
-            }
-        };
-        (self.held, trapped)
-    }
-
-    /// The same on a thread of its own, so that the user can stop waiting for it: then it is left
-    /// to itself, with its buffers, until the process ends.
-    fn run_aside(self, env: &dyn Environment) -> Option<(Vec<Held>, u32)> {
-        let (send, receive) = std::sync::mpsc::channel();
-        let work = move || {
-            // Nobody listens any more if the user gave up.
-            let _ = send.send(self.run());
-        };
-        std::thread::Builder::new().stack_size(KERNEL_STACK).spawn(work).ok()?;
-        loop {
-            match receive.recv_timeout(Duration::from_millis(20)) {
-                Ok(result) => return Some(result),
-                Err(RecvTimeoutError::Timeout) if env.interrupted() => return None,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return None,
-            }
+    fn note(&mut self, span: Span, why: String) {
+        let evaluated = Evaluated { span, why };
+        if !self.evaluated.contains(&evaluated) {
+            self.evaluated.push(evaluated);
         }
+    }
+
+    /// Whether code at this address is not worth another attempt.
+    fn is_declined(&mut self, key: usize, span: Span) -> bool {
+        let shapes = self.compiled.get(&key).map_or(0, Vec::len);
+        if shapes >= MAX_SHAPES {
+            self.note(span, format!("it has been compiled for {MAX_SHAPES} shapes already"));
+            return true;
+        }
+        self.declined.get(&key).is_some_and(|times| *times >= 2)
     }
 }
 
@@ -288,111 +289,61 @@ fn index(buf: ein_ir::loops::Buf) -> usize {
     ein_base::Idx::index(buf)
 }
 
-/// The elements behind a buffer.
-enum Held {
-    Shared(Value, Box<u64>),
-    Own(Tensor),
-    Nothing,
-}
-
-impl Held {
-    fn pointer(&mut self) -> *mut u8 {
-        match self {
-            Held::Shared(Value::Tensor(tensor), _) => tensor.as_ptr().cast_mut(),
-            Held::Shared(_, bits) => std::ptr::from_mut(&mut **bits).cast(),
-            // Made a moment ago and not shared, so this copies nothing.
-            Held::Own(tensor) => tensor.as_mut_ptr().unwrap_or(std::ptr::null_mut()),
-            Held::Nothing => std::ptr::null_mut(),
-        }
-    }
-
-    fn tensor(&self) -> Option<&Tensor> {
-        match self {
-            Held::Own(tensor) => Some(tensor),
-            Held::Shared(..) | Held::Nothing => None,
-        }
-    }
-}
-
-fn hold(used: &Use, buffer: &ein_ir::loops::Buffer, env: &dyn Environment) -> Option<Held> {
-    let memory: &Memory = env.memory();
-    match used {
-        Use::Input(var) => {
-            let value = env.get(*var);
-            let bits = match &value {
-                Value::Scalar(scalar) => scalar.to_bits(),
-                _ => 0,
-            };
-            Some(Held::Shared(value, Box::new(bits)))
-        }
-        Use::Output(shape) => {
-            let shape: Vec<usize> = shape.iter().map(|extent| *extent as usize).collect();
-            memory.room(buffer.ty, &shape).ok().map(Held::Own)
-        }
-        Use::Scratch => {
-            debug_assert_eq!(buffer.kind, BufferKind::Scratch, "what it was lowered to");
-            memory.room(buffer.ty, &[buffer.len.max(1) as usize]).ok().map(Held::Own)
-        }
-        Use::Local => Some(Held::Nothing),
-    }
-}
-
 impl Accelerator for Kernels<'_> {
-    fn statements(&mut self, stmts: &[Stmt], env: &mut dyn Environment) -> usize {
+    fn statements(
+        &mut self,
+        stmts: &[Stmt],
+        env: &mut dyn Environment,
+    ) -> Result<usize, Box<Diagnostic>> {
         let key = stmts.as_ptr() as usize;
-        if key < self.evaluating_until || self.failure.is_some() {
-            return 0;
+        if key < self.evaluating_until {
+            return Ok(0);
         }
         let count = region::eligible(self.program, stmts);
-        if count == 0 || self.is_declined(key) {
-            return 0;
+        if count == 0 {
+            return Ok(0);
         }
+        let span = stmts[0].span;
         let at = match self.find(key, env) {
             Some(at) => Some(at),
-            None => {
-                let started = Instant::now();
-                let at = self.lower_statements(key, &stmts[..count], env);
-                self.compile_time += started.elapsed();
-                at
-            }
+            None if self.is_declined(key, span) => None,
+            None => self.lower_statements(key, &stmts[..count], env)?,
         };
-        let Some(at) = at else { return 0 };
+        let Some(at) = at else { return Ok(0) };
         let compiled = &self.compiled[&key][at];
         let count = compiled.count;
-        if matches!(compiled.code, Code::None) {
-            self.evaluating_until = (&raw const stmts[count - 1]) as usize + 1;
-            return 0;
-        }
-        match self.execute(compiled, env) {
-            Some(values) => {
+        if !matches!(compiled.code, Code::None) {
+            if let Some(values) = self.execute(compiled, env) {
                 values.into_iter().for_each(|(var, value)| env.set(var, value));
-                count
+                return Ok(count);
             }
-            None => {
-                self.evaluating_until = (&raw const stmts[count - 1]) as usize + 1;
-                0
-            }
+            self.note(span, TRAPPED.to_owned());
         }
+        self.evaluating_until = (&raw const stmts[count - 1]) as usize + 1;
+        Ok(0)
     }
 
-    fn expression(&mut self, e: &Expr, env: &mut dyn Environment) -> Option<Value> {
+    fn expression(
+        &mut self,
+        e: &Expr,
+        env: &mut dyn Environment,
+    ) -> Result<Option<Value>, Box<Diagnostic>> {
         let key = (&raw const *e) as usize;
-        if self.failure.is_some() {
-            return None;
-        }
         let at = match self.find(key, env) {
             Some(at) => Some(at),
-            None if self.is_declined(key) => None,
-            None => {
-                let started = Instant::now();
-                let at = self.lower_expression(key, e, env);
-                self.compile_time += started.elapsed();
-                at
-            }
-        }?;
+            None if self.is_declined(key, e.span) => None,
+            None => self.lower_expression(key, e, env)?,
+        };
+        let Some(at) = at else { return Ok(None) };
         let compiled = &self.compiled[&key][at];
-        let values = self.execute(compiled, env)?;
-        values.into_iter().next().map(|(_, value)| value)
+        if matches!(compiled.code, Code::None) {
+            return Ok(None);
+        }
+        let values = self.execute(compiled, env);
+        if values.is_none() {
+            self.note(e.span, TRAPPED.to_owned());
+        }
+        Ok(values.and_then(|values| values.into_iter().next()).map(|(_, value)| value))
     }
 }
 
@@ -402,37 +353,48 @@ impl Kernels<'_> {
         key: usize,
         stmts: &[Stmt],
         env: &dyn Environment,
-    ) -> Option<usize> {
+    ) -> Result<Option<usize>, Box<Diagnostic>> {
+        let started = Instant::now();
         let program = self.program;
         let mut count = stmts.len();
-        loop {
+        let result = loop {
             let wanted = region::needed_after(program, &stmts[..count]);
             let known = Known(env);
             let run = &stmts[..count];
             let wants = |var| wanted.contains(&var);
             match flatten::statements(program, run, &known, &wants, self.arithmetic) {
-                Ok(flat) => return self.add(key, count, flat, env),
-                Err((at, _)) => {
+                Ok(flat) => break self.add(key, (count, stmts[0].span), flat, env),
+                Err((at, declined)) => {
                     if at == 0 || !region::has_work(program, &stmts[..at]) {
-                        self.decline(key);
-                        return None;
+                        self.decline(key, declined.span, declined.why);
+                        break Ok(None);
                     }
                     count = at;
                 }
             }
-        }
+        };
+        self.compile_time += started.elapsed();
+        result
     }
 
-    fn lower_expression(&mut self, key: usize, e: &Expr, env: &dyn Environment) -> Option<usize> {
+    fn lower_expression(
+        &mut self,
+        key: usize,
+        e: &Expr,
+        env: &dyn Environment,
+    ) -> Result<Option<usize>, Box<Diagnostic>> {
         // Any variable will do as the name of the result: nothing is bound to it.
-        let var = region::any_var(self.program)?;
+        let Some(var) = region::any_var(self.program) else { return Ok(None) };
+        let started = Instant::now();
         let flat = flatten::expression(self.program, e, var, &Known(env), self.arithmetic);
-        match flat {
-            Ok(flat) => self.add(key, 1, flat, env),
-            Err(_) => {
-                self.decline(key);
-                None
+        let result = match flat {
+            Ok(flat) => self.add(key, (1, e.span), flat, env),
+            Err(declined) => {
+                self.decline(key, declined.span, declined.why);
+                Ok(None)
             }
-        }
+        };
+        self.compile_time += started.elapsed();
+        result
     }
 }

@@ -1,8 +1,8 @@
 //! Running a checked program: inputs in, printed lines and outputs out.
 
-use crate::engine::Kernels;
+use crate::engine::{Evaluated, Kernels};
 use crate::guard::STACK_BYTES;
-use crate::run::{Engine, InputValue, RunOptions};
+use crate::run::{InputValue, RunOptions};
 use crate::{CheckReport, Compiled, InternalError, Session, examples, guarded, json, library};
 use ein_base::{Code, Diagnostic, Symbol};
 use ein_interp::{Host, InputError, Outcome, Value};
@@ -30,6 +30,8 @@ pub struct RunReport {
     pub outputs: Vec<(String, String)>,
     /// How each binding is stored, as JSON: name and description, in source order.
     pub storage: Vec<(String, String)>,
+    /// What an engine left to the evaluator although there is work in it.
+    pub evaluated: Vec<Evaluated>,
     /// How long each phase took.
     pub phases: Vec<(&'static str, Duration)>,
 }
@@ -84,9 +86,7 @@ impl Session {
             }
             report.phases.push(("run", started.elapsed().saturating_sub(compiling)));
             self.finish(&compiled.program, options, outcome, &mut report);
-            if let Some(failure) = kernels.and_then(|kernels| kernels.failure) {
-                report.failure = Some(engine_failure(&compiled.program, options.engine, &failure));
-            }
+            report.evaluated = kernels.map_or_else(Vec::new, |kernels| kernels.evaluated);
             Ok(report)
         })
         .flatten()
@@ -207,14 +207,6 @@ pub(crate) fn execute(
         Some(kernels) => ein_interp::run_with(program, settings, host, kernels),
         None => ein_interp::run(program, settings, host),
     }
-}
-
-/// An engine that cannot work: a compiler that is missing or fails.
-fn engine_failure(program: &Program, engine: Engine, message: &str) -> Diagnostic {
-    let span = ein_base::Span::new(root_file(program), 0, 0);
-    let text = format!("the engine `{}` cannot compile this program: {message}", engine.as_str());
-    Diagnostic::new(Code::E0810, span, text)
-        .help("use `--engine jit`, which needs no compiler, or `--engine eval`")
 }
 
 /// The storage plan as JSON.

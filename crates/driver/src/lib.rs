@@ -26,6 +26,7 @@ mod sources;
 pub use bench::BenchReport;
 pub use build::{BuildOptions, BuildReport, Emit};
 pub use ein_base::{Code, Diagnostic, Severity, SourceError, SourceMap, Stage};
+pub use engine::Evaluated;
 pub use engine::plan::Show;
 pub use execute::{RunReport, TestResult};
 pub use facts::FileFacts;
@@ -254,6 +255,13 @@ impl Session {
             Ok((text, report))
         })
         .flatten()
+    }
+
+    /// A line for people about something that was evaluated.
+    pub fn describe_evaluated(&self, evaluated: &Evaluated) -> String {
+        let (line, _) = self.files.position(evaluated.span);
+        let name = &self.files.file(evaluated.span.file).name;
+        format!("{name}:{line}: {}", evaluated.why)
     }
 
     /// Renders diagnostics of this session.

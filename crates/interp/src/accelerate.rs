@@ -1,11 +1,13 @@
 //! The door to faster engines.
 //!
 //! Before the evaluator computes statements or a definition itself, it asks an [`Accelerator`]
-//! whether it can. What that does is judged elsewhere; whatever it declines, or fails at, is
-//! evaluated here, and so every message about a failure comes from one place.
+//! whether it can. What that does is judged elsewhere. What it declines is evaluated here, also
+//! where the program itself fails, so every message about a program comes from one place. An
+//! accelerator that cannot work at all ends the run.
 
 use std::sync::atomic::Ordering;
 
+use ein_base::Diagnostic;
 use ein_ir::tensor::{Expr, Stmt, VarId};
 use ein_runtime::Memory;
 
@@ -17,10 +19,18 @@ use crate::value::Value;
 pub trait Accelerator {
     /// Runs as many of these statements as it can, from the first one on, and binds what they
     /// bind; how many that were. Of those it gives up on nothing may be bound.
-    fn statements(&mut self, stmts: &[Stmt], env: &mut dyn Environment) -> usize;
+    fn statements(
+        &mut self,
+        stmts: &[Stmt],
+        env: &mut dyn Environment,
+    ) -> Result<usize, Box<Diagnostic>>;
 
     /// The value of an indexed definition, a reduction or an accumulation.
-    fn expression(&mut self, e: &Expr, env: &mut dyn Environment) -> Option<Value>;
+    fn expression(
+        &mut self,
+        e: &Expr,
+        env: &mut dyn Environment,
+    ) -> Result<Option<Value>, Box<Diagnostic>>;
 }
 
 /// The variables of an evaluation under way.
@@ -58,11 +68,11 @@ impl Environment for Machine<'_> {
 
 impl<'p> Machine<'p> {
     /// Statements that the accelerator has run.
-    pub(crate) fn accelerate_statements(&mut self, stmts: &'p [Stmt]) -> usize {
-        let Some(accelerator) = self.accelerator.take() else { return 0 };
+    pub(crate) fn accelerate_statements(&mut self, stmts: &'p [Stmt]) -> Result<usize, Stop> {
+        let Some(accelerator) = self.accelerator.take() else { return Ok(0) };
         let done = accelerator.statements(stmts, self);
         self.accelerator = Some(accelerator);
-        done
+        done.map_err(Stop::Error)
     }
 
     /// The value of an expression if the accelerator has it. Inside a loop of the evaluator it is
@@ -78,6 +88,6 @@ impl<'p> Machine<'p> {
         let Some(accelerator) = self.accelerator.take() else { return Ok(None) };
         let value = accelerator.expression(e, self);
         self.accelerator = Some(accelerator);
-        Ok(value)
+        value.map_err(Stop::Error)
     }
 }

@@ -30,6 +30,7 @@ pub fn run(args: &BenchArgs) -> Exit {
     if report.interrupted {
         return Exit::Interrupted;
     }
+    super::show_evaluated(&session, &report.evaluated);
     output::out(&if args.json { json(&report) } else { text(&report) })
 }
 

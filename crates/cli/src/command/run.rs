@@ -52,6 +52,7 @@ fn finish(session: &Session, args: &RunArgs, report: RunReport) -> Exit {
         for (phase, time) in &report.phases {
             output::err(&format!("{phase:>8} {:9.3} ms\n", time.as_secs_f64() * 1e3));
         }
+        super::show_evaluated(session, &report.evaluated);
     }
     if args.explain_storage.is_some() {
         output::err(&json_line("storage", &report.storage));

@@ -27,7 +27,7 @@
 mod define;
 mod expr;
 
-pub(super) use expr::infix;
+pub use expr::infix;
 
 use super::names::{id_text, readable, write_name, write_string};
 use super::{AtomDef, DataVariant, FnType, Func, FuncId, Pattern, Place, Program, Require, Type};

@@ -7,6 +7,7 @@
 use super::reverse::{constant, replace_vars};
 use super::{Pass, named};
 use ein_base::Span;
+use ein_ir::tensor::print::infix;
 use ein_ir::tensor::walk::each_child_mut;
 use ein_ir::tensor::{
     AtomDef, Binder, ClauseSlot, Derivative, Expr, ExprKind, Item, Stmt, StmtKind, Tensor, Type,
@@ -375,31 +376,6 @@ impl Text<'_, '_> {
         let before = std::mem::take(&mut self.out);
         self.expr(e, 0);
         std::mem::replace(&mut self.out, before)
-    }
-}
-
-/// The sign and the strength of an operation between its operands.
-fn infix(op: BinaryOp) -> Option<(&'static str, u8)> {
-    match op {
-        BinaryOp::Eq => Some(("==", 3)),
-        BinaryOp::Ne => Some(("!=", 3)),
-        BinaryOp::Lt => Some(("<", 3)),
-        BinaryOp::Le => Some(("<=", 3)),
-        BinaryOp::Gt => Some((">", 3)),
-        BinaryOp::Ge => Some((">=", 3)),
-        BinaryOp::Add => Some(("+", 4)),
-        BinaryOp::Sub => Some(("-", 4)),
-        BinaryOp::Mul => Some(("*", 5)),
-        BinaryOp::Div => Some(("/", 5)),
-        BinaryOp::Rem => Some(("%", 5)),
-        BinaryOp::Pow => Some(("**", 8)),
-        BinaryOp::Min
-        | BinaryOp::Max
-        | BinaryOp::Atan2
-        | BinaryOp::And
-        | BinaryOp::Or
-        | BinaryOp::FloorDiv
-        | BinaryOp::FloorMod => None,
     }
 }
 

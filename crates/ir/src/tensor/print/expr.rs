@@ -13,7 +13,7 @@ use std::fmt::Write;
 const PRIMARY: u8 = 9;
 
 /// The sign and the strength of an operation that stands between its operands.
-pub(crate) fn infix(op: BinaryOp) -> Option<(&'static str, u8)> {
+pub fn infix(op: BinaryOp) -> Option<(&'static str, u8)> {
     match op {
         BinaryOp::Eq => Some(("==", 3)),
         BinaryOp::Ne => Some(("!=", 3)),

@@ -1,0 +1,110 @@
+//! One run of a kernel: its buffers, and the thread it runs on.
+
+use super::Code;
+use ein_interp::{Environment, Value};
+use ein_ir::loops::{Buffer, BufferKind};
+use ein_runtime::kernel::Interface;
+use ein_runtime::{Memory, Pool, Tensor};
+use ein_transform::schedule::Use;
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+/// The stack of a thread that runs a kernel: local buffers live there.
+const KERNEL_STACK: usize = 64 << 20;
+
+/// A run of a kernel, with all that has to live as long.
+pub(super) struct Call {
+    pub(super) held: Vec<Held>,
+    pub(super) code: Code,
+    pub(super) pool: Arc<Pool>,
+}
+
+impl Call {
+    /// The buffers after the run, and whether something trapped.
+    pub(super) fn run(mut self) -> (Vec<Held>, u32) {
+        let pointers: Vec<*mut u8> = self.held.iter_mut().map(Held::pointer).collect();
+        let interface: Interface = self.pool.interface();
+        // SAFETY: each pointer is that of a buffer of the type and length that the kernel states,
+        // outputs and scratch are held by nobody else, and all live until the call returns.
+        let trapped = unsafe {
+            match &self.code {
+                Code::Jit(code) => code.run(&pointers, &interface),
+                Code::Native(code) => code.run(&pointers, &interface),
+                // Nothing was computed, which is what a trap says.
+                Code::None => 1,
+            }
+        };
+        (self.held, trapped)
+    }
+
+    /// The same on a thread of its own, so that the user can stop waiting for it: then it is left
+    /// to itself, with its buffers, until the process ends.
+    pub(super) fn run_aside(self, env: &dyn Environment) -> Option<(Vec<Held>, u32)> {
+        let (send, receive) = std::sync::mpsc::channel();
+        let work = move || {
+            // Nobody listens any more if the user gave up.
+            let _ = send.send(self.run());
+        };
+        std::thread::Builder::new().stack_size(KERNEL_STACK).spawn(work).ok()?;
+        loop {
+            match receive.recv_timeout(Duration::from_millis(20)) {
+                Ok(result) => return Some(result),
+                Err(RecvTimeoutError::Timeout) if env.interrupted() => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+}
+
+/// The elements behind a buffer.
+pub(super) enum Held {
+    Shared(Value, Box<u64>),
+    Own(Tensor),
+    Nothing,
+}
+
+impl Held {
+    fn pointer(&mut self) -> *mut u8 {
+        match self {
+            Held::Shared(Value::Tensor(tensor), _) => tensor.as_ptr().cast_mut(),
+            Held::Shared(_, bits) => std::ptr::from_mut(&mut **bits).cast(),
+            // Made a moment ago and not shared, so this copies nothing.
+            Held::Own(tensor) => tensor.as_mut_ptr().unwrap_or(std::ptr::null_mut()),
+            Held::Nothing => std::ptr::null_mut(),
+        }
+    }
+
+    /// The array of an output.
+    pub(super) fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Held::Own(tensor) => Some(tensor),
+            Held::Shared(..) | Held::Nothing => None,
+        }
+    }
+}
+
+/// What is behind a buffer now; nothing if there is no memory for it.
+pub(super) fn hold(used: &Use, buffer: &Buffer, env: &dyn Environment) -> Option<Held> {
+    let memory: &Memory = env.memory();
+    match used {
+        Use::Input(var) => {
+            let value = env.get(*var);
+            let bits = match &value {
+                Value::Scalar(scalar) => scalar.to_bits(),
+                _ => 0,
+            };
+            Some(Held::Shared(value, Box::new(bits)))
+        }
+        Use::Output(shape) => {
+            let shape: Vec<usize> = shape.iter().map(|extent| *extent as usize).collect();
+            memory.room(buffer.ty, &shape).ok().map(Held::Own)
+        }
+        Use::Scratch => {
+            debug_assert_eq!(buffer.kind, BufferKind::Scratch, "what it was lowered to");
+            memory.room(buffer.ty, &[buffer.len.max(1) as usize]).ok().map(Held::Own)
+        }
+        Use::Local => Some(Held::Nothing),
+    }
+}
