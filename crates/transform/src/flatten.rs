@@ -17,7 +17,9 @@
 mod array;
 mod call;
 mod define;
+mod descent;
 mod expr;
+mod extent;
 mod oblige;
 mod pattern;
 
@@ -25,6 +27,8 @@ use crate::points::{
     Arithmetic, Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Step,
 };
 use array::{Array, ArrayKind};
+use descent::Descent;
+use extent::{Extent, fixed_shape};
 use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::{AtomDef, Expr, FuncId, Program, Stmt, StmtKind, Type, VarId};
@@ -134,6 +138,8 @@ pub(crate) struct Flatten<'p> {
     pub(crate) pending: FxHashSet<Arr>,
     /// What may fail in the loop being entered, whether or not its value is used.
     pub(crate) obliged: Vec<Node>,
+    /// The recursion whose body is being evaluated for all depths at once.
+    pub(crate) descent: Option<Descent>,
 }
 
 /// Evaluates statements; `wanted` says which variables matter afterwards.
@@ -187,6 +193,7 @@ impl<'p> Flatten<'p> {
             when: None,
             pending: FxHashSet::default(),
             obliged: Vec::new(),
+            descent: None,
         }
     }
 
@@ -296,7 +303,7 @@ impl<'p> Flatten<'p> {
                 let info = ArrInfo { name, ty, shape: shape.clone(), source };
                 let arr = self.points.arrs.push(info);
                 let kind = ArrayKind::Stored(arr, Vec::new());
-                Val::Array(Rc::new(Array { ty, shape, kind }))
+                Val::Array(Rc::new(Array { ty, shape: fixed_shape(&shape), kind }))
             }
             Given::Other => return Err(declined("a value that is not a number or array", span)),
         };
@@ -331,20 +338,6 @@ impl<'p> Flatten<'p> {
 
     // ---------------------------------------------------------------- sizes
 
-    /// The number that a size is.
-    pub(crate) fn extent(&mut self, size: &size::Expr, span: Span) -> Flat<i64> {
-        if let Some(value) = size.as_constant() {
-            return Ok(value);
-        }
-        let mut values = FxHashMap::default();
-        for atom in size.atoms() {
-            let node = self.atom(atom, span)?;
-            values.insert(atom, self.constant_int(node, span)?);
-        }
-        size.eval(&|atom| values.get(&atom).copied())
-            .ok_or_else(|| declined("a size without a value", span))
-    }
-
     /// A size as a node, perhaps over index variables.
     pub(crate) fn size(&mut self, size: &size::Expr, span: Span) -> Flat<Node> {
         if let Some(value) = size.as_constant() {
@@ -374,7 +367,7 @@ impl<'p> Flatten<'p> {
         Ok(self.points.binary(ein_scalar::BinaryOp::Add, product, rest, None))
     }
 
-    fn atom(&mut self, atom: Atom, span: Span) -> Flat<Node> {
+    pub(crate) fn atom(&mut self, atom: Atom, span: Span) -> Flat<Node> {
         match self.program.atoms[atom].def {
             AtomDef::Var(var) => match self.var(var, span)? {
                 Val::Scalar(node) => Ok(node),
@@ -382,7 +375,7 @@ impl<'p> Flatten<'p> {
             },
             AtomDef::Extent(var, axis) => match self.var(var, span)? {
                 Val::Array(array) if axis < array.shape.len() => {
-                    Ok(self.points.int(array.shape[axis]))
+                    Ok(self.extent_node(array.shape[axis]))
                 }
                 _ => Err(declined("the extent of a value that is not an array", span)),
             },
@@ -418,7 +411,9 @@ impl<'p> Flatten<'p> {
     /// Gives an array cells of its own.
     pub(crate) fn store(&mut self, array: &Array, name: Option<Symbol>, span: Span) -> Arr {
         let body = Body::Clauses(vec![self.cells(array)], None);
-        self.define(name, array.ty, array.shape.clone(), span, body)
+        // Outside of recursion every shape is fixed.
+        let shape = array.shape.iter().map(|extent| extent.first).collect();
+        self.define(name, array.ty, shape, span, body)
     }
 
     /// All cells of an array as a clause.
@@ -431,10 +426,12 @@ impl<'p> Flatten<'p> {
     }
 
     /// A slot for all of an axis.
-    pub(crate) fn whole_axis(&mut self, extent: i64, name: &str) -> Slot {
-        let range = (0, i128::from(extent - 1).max(0));
-        let ix = self.points.fresh(Symbol::intern(name), range);
-        Slot { ix, lo: self.points.int(0), hi: self.points.int(extent) }
+    pub(crate) fn whole_axis(&mut self, extent: Extent, name: &str) -> Slot {
+        let most = self.span_of(extent).1;
+        let range = (0, i128::from(most - 1).max(0));
+        let (lo, hi) = (self.points.int(0), self.extent_node(extent));
+        let ix = self.points.fresh_between(Symbol::intern(name), range, lo, hi);
+        Slot { ix, lo, hi }
     }
 
     /// Refuses regions that grow out of hand.

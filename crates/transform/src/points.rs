@@ -123,6 +123,8 @@ pub struct IxInfo {
     pub name: Symbol,
     /// The values it can have.
     pub range: Range,
+    /// Its bounds, the second one excluded, if they depend on other index variables.
+    pub bounds: Option<(Node, Node)>,
 }
 
 /// An array.
@@ -165,6 +167,49 @@ pub enum Body {
     Clauses(Vec<Clause>, Option<Vec<Step>>),
     /// By adding to cells that start at zero, in the order of the points.
     Scatter(Scatter),
+    /// By writing cells in an order, some of them more than once.
+    InPlace(InPlace),
+}
+
+/// Writes in order. A value is computed from what the arrays hold when its phase, or the step of
+/// its phase, begins; the writes are ordered so that none destroys what a later one needs.
+#[derive(Clone, Debug)]
+pub struct InPlace {
+    /// Arrays that are filled on the way, besides the one that is defined.
+    pub others: Vec<Arr>,
+    /// What happens, one after another.
+    pub phases: Vec<Phase>,
+}
+
+/// Writes that happen once, or once in every step.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// The steps, if there are several.
+    pub steps: Option<Steps>,
+    /// The writes of a step.
+    pub writes: Vec<Write>,
+}
+
+/// Steps one after another.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    /// The number of the step; its range is that of the steps.
+    pub ix: Ix,
+    /// Whether they run downward.
+    pub backward: bool,
+}
+
+/// Writes one value into each of many cells.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// The array.
+    pub arr: Arr,
+    /// The points, outermost first, with their bounds; different points are different cells.
+    pub loops: Vec<(Ix, Node, Node)>,
+    /// The cell.
+    pub at: Vec<Node>,
+    /// The value.
+    pub value: Node,
 }
 
 /// One recurrence axis.
@@ -258,7 +303,19 @@ impl Points {
 
     /// A new index variable.
     pub fn fresh(&mut self, name: Symbol, range: Range) -> Ix {
-        self.ixs.push(IxInfo { name, range })
+        self.ixs.push(IxInfo { name, range, bounds: None })
+    }
+
+    /// A new index variable with bounds that may depend on others.
+    pub fn fresh_between(&mut self, name: Symbol, range: Range, lo: Node, hi: Node) -> Ix {
+        let bounds = self.dependent(lo, hi);
+        self.ixs.push(IxInfo { name, range, bounds })
+    }
+
+    /// Bounds that are worth remembering: those that are not constants.
+    fn dependent(&self, lo: Node, hi: Node) -> Option<(Node, Node)> {
+        let fixed = |node: Node| self.nodes[node].free.is_empty();
+        (!fixed(lo) || !fixed(hi)).then_some((lo, hi))
     }
 
     /// The constant integer that a node is.
@@ -294,6 +351,14 @@ impl Points {
         order.push(node);
     }
 
+    /// The arrays that a definition fills.
+    pub fn filled(def: &Def) -> Vec<Arr> {
+        match &def.body {
+            Body::InPlace(body) => [def.arr].into_iter().chain(body.others.clone()).collect(),
+            Body::Clauses(..) | Body::Scatter(_) => vec![def.arr],
+        }
+    }
+
     /// The nodes that a definition is made of.
     pub fn roots(&self, def: &Def) -> Vec<Node> {
         let mut roots = Vec::new();
@@ -311,6 +376,13 @@ impl Points {
                 roots.extend(scatter.guard);
                 roots.extend(&scatter.at);
                 roots.push(scatter.value);
+            }
+            Body::InPlace(body) => {
+                for write in body.phases.iter().flat_map(|phase| &phase.writes) {
+                    roots.extend(write.loops.iter().flat_map(|(_, lo, hi)| [*lo, *hi]));
+                    roots.extend(&write.at);
+                    roots.push(write.value);
+                }
             }
         }
         roots

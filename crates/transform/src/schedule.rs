@@ -7,7 +7,7 @@
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
 //! * [`nest`](mod@nest), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
-//!   [`recur`](mod@recur): the loops of one definition.
+//!   [`recur`](mod@recur), [`in_place`](mod@in_place): the loops of one definition.
 //!
 //! Needs: positions inside their arrays, definitions after what they read.
 //! Refuses: nothing; what cannot be fused is computed whole.
@@ -16,6 +16,7 @@ mod contract;
 mod emit;
 mod gemm;
 mod group;
+mod in_place;
 mod nest;
 mod recur;
 mod reduce;
@@ -126,6 +127,7 @@ pub(crate) fn def_cost(points: &Points, def: &Def) -> f64 {
             let cells: f64 = binders.map(|(_, lo, hi)| points.trip_count(*lo, *hi)).product();
             cells * (node_cost(points, scatter.value) + 4.0)
         }
+        Body::InPlace(body) => in_place::cost(points, body),
     }
 }
 
@@ -185,6 +187,7 @@ impl Emit {
     fn alone(&mut self, def: &Def) {
         match &def.body {
             Body::Scatter(scatter) => self.scatter(def.arr, scatter),
+            Body::InPlace(body) => self.in_place(def.arr, body),
             Body::Clauses(clauses, Some(steps)) => {
                 self.recurrence(def.arr, clauses, steps, &[]);
             }

@@ -36,6 +36,8 @@ fn loops_in(program: &Program, e: &Expr, seen: &mut FxHashSet<FuncId>) -> bool {
         ExprKind::Call { func, .. } if seen.insert(*func) => {
             loops_in(program, &program.funcs[*func].body, seen)
         }
+        // Recursion on arrays is a loop over its depth.
+        ExprKind::Call { args, .. } => args.iter().any(|arg| arg.ty.is_array()),
         _ => false,
     };
     if !found {

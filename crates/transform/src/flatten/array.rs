@@ -1,6 +1,7 @@
 //! Arrays under symbolic evaluation: what their elements are.
 
 use super::Flatten;
+use super::extent::Extent;
 use crate::points::{Arr, Clause, Node, Subst};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use std::rc::Rc;
@@ -9,7 +10,7 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
     pub(crate) ty: ScalarType,
-    pub(crate) shape: Vec<i64>,
+    pub(crate) shape: Vec<Extent>,
     pub(crate) kind: ArrayKind,
 }
 
@@ -56,14 +57,18 @@ impl Flatten<'_> {
     pub(crate) fn element(&mut self, array: &Array, at: &[Node]) -> Node {
         match &array.kind {
             ArrayKind::Stored(arr, leading) => {
-                let at: Vec<Node> = leading.iter().chain(at).copied().collect();
+                let mut at: Vec<Node> = leading.iter().chain(at).copied().collect();
+                let shape = self.points.arrs[*arr].shape.clone();
+                for (at, extent) in at.iter_mut().zip(shape) {
+                    *at = self.points.position(*at, extent, false, None);
+                }
                 self.points.load(*arr, &at)
             }
             ArrayKind::Clauses(clauses) => self.clause_element(clauses, array.ty, at),
             ArrayKind::Slice(base, axis, lo) => {
                 let mut at = at.to_vec();
                 let position = self.points.binary(BinaryOp::Add, at[*axis], *lo, None);
-                at[*axis] = self.points.position(position, base.shape[*axis], false, None);
+                at[*axis] = self.inside(position, base.shape[*axis]);
                 self.element(base, &at)
             }
             ArrayKind::Permute(base, order) => {
@@ -80,7 +85,9 @@ impl Flatten<'_> {
             ArrayKind::Gather(base, axis, positions) => {
                 let mut at = at.to_vec();
                 let place = self.element(positions, &[at[*axis]]);
-                at[*axis] = self.points.position(place, base.shape[*axis], true, self.when);
+                // Only arrays of fixed shape are gathered from.
+                let extent = base.shape[*axis].first;
+                at[*axis] = self.points.position(place, extent, true, self.when);
                 self.element(base, &at)
             }
             ArrayKind::Select(cond, a, b) => {
@@ -139,21 +146,22 @@ impl Flatten<'_> {
         at: &[Node],
     ) -> Node {
         let whole = array.shape.len();
-        let split = if left.shape.len() == whole { left.shape[axis] } else { 1 };
-        let split_node = self.points.int(split);
+        let one = Extent::fixed(1);
+        let split = if left.shape.len() == whole { left.shape[axis] } else { one };
+        let split_node = self.extent_node(split);
         let in_left = self.points.binary(BinaryOp::Lt, at[axis], split_node, None);
         let behind = self.points.binary(BinaryOp::Sub, at[axis], split_node, None);
         let part = |this: &mut Self, from: &Rc<Array>, place: Node| {
             let mut at = at.to_vec();
             if from.shape.len() == whole {
-                at[axis] = this.points.position(place, from.shape[axis], false, None);
+                at[axis] = this.inside(place, from.shape[axis]);
             } else {
                 at.remove(axis);
             }
             this.element(from, &at)
         };
         // An empty side has no elements to choose.
-        if split == 0 {
+        if split == Extent::fixed(0) {
             return part(self, right, behind);
         }
         if split == array.shape[axis] {
@@ -184,17 +192,27 @@ impl Flatten<'_> {
         result
     }
 
-    /// The positions in `to` of the element at positions `at` in `from`, counted in order.
-    fn unfold(&mut self, from: &[i64], to: &[i64], at: &[Node]) -> Vec<Node> {
+    /// A position that was proved to be inside an axis, as one that is.
+    fn inside(&mut self, at: Node, extent: Extent) -> Node {
+        match extent.constant() {
+            Some(extent) => self.points.position(at, extent, false, None),
+            // Looked at again where the array is read.
+            None => at,
+        }
+    }
+
+    /// The positions in `to` of the element at positions `at` in `from`, counted in order. Only
+    /// arrays of fixed shape are reshaped.
+    fn unfold(&mut self, from: &[Extent], to: &[Extent], at: &[Node]) -> Vec<Node> {
         let mut place = self.points.int(0);
         for (extent, at) in from.iter().zip(at) {
-            let extent = self.points.int(*extent);
+            let extent = self.points.int(extent.first);
             place = self.points.binary(BinaryOp::Mul, place, extent, None);
             place = self.points.binary(BinaryOp::Add, place, *at, None);
         }
         let mut result = vec![place; to.len()];
         for (axis, extent) in to.iter().enumerate().rev() {
-            let extent = self.points.int((*extent).max(1));
+            let extent = self.points.int(extent.first.max(1));
             result[axis] = if axis == 0 {
                 place
             } else {

@@ -1,4 +1,4 @@
-//! Calls: functions are entered.
+//! Calls: functions are entered; recursion on shrinking arrays becomes a loop.
 
 use super::{Flat, Flatten, MAX_DEPTH, Val, declined};
 use ein_base::Span;
@@ -62,6 +62,17 @@ impl<'p> Flatten<'p> {
             && info.params.len() == args.len();
         if !fits {
             return Err(declined("a call of another shape", span));
+        }
+        if let Some(inner) = self.inner_call(func, &args, span) {
+            return inner;
+        }
+        if let Some(result) = self.descend(func, &sizes, &captures, &args, span) {
+            match result {
+                Ok(value) => return Ok(value),
+                // A few calls can be written out.
+                Err(why) if self.frames.len() > MAX_DEPTH / 2 => return Err(why),
+                Err(_) => {}
+            }
         }
         if self.frames.len() > MAX_DEPTH {
             return Err(declined("recursion", span));

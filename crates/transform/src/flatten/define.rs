@@ -1,6 +1,7 @@
 //! Indexed definitions, reductions and accumulations.
 
 use super::array::{Array, ArrayKind};
+use super::extent::{Extent, fixed_shape};
 use super::{Flat, Flatten, Val, declined, element_type, steps};
 use crate::points::{Body, Clause, Ix, Kind, Node, Reduction, Slot, Subst};
 use ein_base::{Span, Symbol};
@@ -12,6 +13,9 @@ use std::rc::Rc;
 
 /// A reduction of at most so many terms is written out.
 const FEW: i64 = 4;
+
+/// A stated extent, and how far the clauses reach.
+type Stated = (Option<Extent>, i64);
 
 /// What has to be put back when a loop is left.
 struct Scope {
@@ -55,14 +59,15 @@ impl<'p> Flatten<'p> {
         &mut self,
         name: Option<Symbol>,
         ty: ScalarType,
-        shape: Vec<i64>,
+        shape: Vec<Extent>,
         clauses: Vec<Clause>,
         span: Span,
     ) -> Flat<Val> {
         let rank = shape.len();
         if self.loops.is_empty() {
             let body = Body::Clauses(clauses, None);
-            let arr = self.define(name, ty, shape.clone(), span, body);
+            let extents = self.constants(&shape, span)?;
+            let arr = self.define(name, ty, extents, span, body);
             let kind = ArrayKind::Stored(arr, Vec::new());
             return Ok(Val::Array(Rc::new(Array { ty, shape, kind })));
         }
@@ -73,7 +78,7 @@ impl<'p> Flatten<'p> {
         let traps = nodes.any(|node| self.points.nodes[node].traps);
         let whole: i64 =
             around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64).product();
-        let cells = shape.iter().product::<i64>();
+        let cells = shape.iter().map(|extent| extent.first).product::<i64>();
         let small = whole.saturating_mul(cells) <= 1 << 24;
         if (reduces || traps) && rank > 0 && small && !self.reads_pending(&clauses) {
             return Ok(self.lift(name, ty, shape, clauses, &around, span));
@@ -113,7 +118,7 @@ impl<'p> Flatten<'p> {
         &mut self,
         name: Option<Symbol>,
         ty: ScalarType,
-        shape: Vec<i64>,
+        shape: Vec<Extent>,
         mut clauses: Vec<Clause>,
         around: &[Ix],
         span: Span,
@@ -123,7 +128,7 @@ impl<'p> Flatten<'p> {
             clause.slots.splice(0..0, leading.iter().copied());
         }
         let ranges = around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64);
-        let whole: Vec<i64> = ranges.chain(shape.iter().copied()).collect();
+        let whole: Vec<i64> = ranges.chain(shape.iter().map(|extent| extent.first)).collect();
         let body = Body::Clauses(clauses, None);
         let arr = self.define(name, ty, whole, span, body);
         let at: Vec<Node> = around.iter().map(|ix| self.points.index(*ix)).collect();
@@ -137,7 +142,7 @@ impl<'p> Flatten<'p> {
     }
 
     /// The extents that are stated; `None` where the clauses tell.
-    fn stated_shape(&mut self, tensor: &Tensor, span: Span) -> Flat<Vec<(Option<i64>, i64)>> {
+    fn stated_shape(&mut self, tensor: &Tensor, span: Span) -> Flat<Vec<Stated>> {
         let mut shape = Vec::new();
         for size in &tensor.shape {
             shape.push(match size {
@@ -151,12 +156,14 @@ impl<'p> Flatten<'p> {
     fn whole_shape(
         &mut self,
         tensor: &Tensor,
-        outer: Vec<(Option<i64>, i64)>,
-        inner: Option<Vec<i64>>,
+        outer: Vec<Stated>,
+        inner: Option<Vec<Extent>>,
         e: &Expr,
-    ) -> Flat<Vec<i64>> {
-        let mut shape: Vec<i64> =
-            outer.into_iter().map(|(stated, seen)| stated.unwrap_or(seen)).collect();
+    ) -> Flat<Vec<Extent>> {
+        let mut shape: Vec<Extent> = outer
+            .into_iter()
+            .map(|(stated, seen)| stated.unwrap_or(Extent::fixed(seen)))
+            .collect();
         if tensor.inner_rank > 0 {
             match inner {
                 Some(inner) if inner.len() == tensor.inner_rank => shape.extend(inner),
@@ -179,6 +186,7 @@ impl<'p> Flatten<'p> {
         for axis in axes {
             shape.push(self.extent(&axis.size, e.span)?);
         }
+        let shape = self.constants(&shape, e.span)?;
         if shape.len() != tensor.shape.len() + tensor.inner_rank {
             return Err(declined("a recurrence of unknown shape", e.span));
         }
@@ -186,11 +194,12 @@ impl<'p> Flatten<'p> {
         let body = Body::Clauses(Vec::new(), None);
         let arr = self.define(tensor.name, ty, shape.clone(), e.span, body);
         let kind = ArrayKind::Stored(arr, Vec::new());
-        let array = Val::Array(Rc::new(Array { ty, shape: shape.clone(), kind }));
+        let array = Val::Array(Rc::new(Array { ty, shape: fixed_shape(&shape), kind }));
         self.bind(var, array.clone());
         self.pending.insert(arr);
         let at = self.points.defs.len();
-        let mut outer: Vec<_> =
+        let shape = fixed_shape(&shape);
+        let mut outer: Vec<Stated> =
             shape[..tensor.shape.len()].iter().map(|extent| (Some(*extent), 0)).collect();
         let mut inner = (tensor.inner_rank > 0).then(|| shape[tensor.shape.len()..].to_vec());
         let mut clauses = Vec::new();
@@ -240,11 +249,13 @@ impl<'p> Flatten<'p> {
     }
 
     /// Moves a definition behind all others.
-    fn move_last(&mut self, def: usize) {
+    pub(crate) fn move_last(&mut self, def: usize) {
         let moved = self.points.defs.remove(def);
         self.points.defs.push(moved);
         for (at, def) in self.points.defs.iter().enumerate() {
-            self.points.arrs[def.arr].source = crate::points::Source::Defined(at);
+            for arr in crate::points::Points::filled(def) {
+                self.points.arrs[arr].source = crate::points::Source::Defined(at);
+            }
         }
     }
 
@@ -252,8 +263,8 @@ impl<'p> Flatten<'p> {
     fn clause(
         &mut self,
         clause: &'p IrClause,
-        shape: &mut [(Option<i64>, i64)],
-        inner: &mut Option<Vec<i64>>,
+        shape: &mut [Stated],
+        inner: &mut Option<Vec<Extent>>,
     ) -> Flat<Option<Clause>> {
         let scope = self.enter();
         let span = clause.span;
@@ -270,8 +281,8 @@ impl<'p> Flatten<'p> {
     fn clause_in_scope(
         &mut self,
         clause: &'p IrClause,
-        shape: &mut [(Option<i64>, i64)],
-        inner: &mut Option<Vec<i64>>,
+        shape: &mut [Stated],
+        inner: &mut Option<Vec<Extent>>,
     ) -> Flat<Option<Clause>> {
         let mut slots = Vec::new();
         for (slot, (stated, seen)) in clause.slots.iter().zip(shape) {
@@ -284,8 +295,7 @@ impl<'p> Flatten<'p> {
             };
             let (first, last) = self.points.ixs[slot.ix].range;
             *seen = (*seen).max(last as i64 + 1);
-            let outside = stated.is_some_and(|extent| last >= i128::from(extent));
-            if first < 0 || outside {
+            if first < 0 || self.reaches_beyond(slot, last, *stated, clause.span)? {
                 return Err(declined("a clause outside its definition", clause.span));
             }
             slots.push(slot);
@@ -329,6 +339,30 @@ impl<'p> Flatten<'p> {
         Ok(Some(Clause { slots, guard, value, otherwise }))
     }
 
+    /// Whether a clause may cover positions outside of a stated extent.
+    fn reaches_beyond(
+        &mut self,
+        slot: Slot,
+        last: i128,
+        stated: Option<Extent>,
+        span: Span,
+    ) -> Flat<bool> {
+        let Some(stated) = stated else {
+            // What the clause covers is the extent, so it may not change.
+            return Ok(!self.loops.is_empty() && self.shrinks(slot.hi));
+        };
+        if let Some(extent) = stated.constant() {
+            return Ok(last >= i128::from(extent));
+        }
+        let end = self.as_extent(slot.hi, span)?;
+        Ok(self.span_of(stated.minus(end)).0 < 0)
+    }
+
+    /// Whether a node depends on the depth of a recursion.
+    fn shrinks(&self, node: Node) -> bool {
+        self.descent.as_ref().is_some_and(|descent| self.points.depends(node, descent.step))
+    }
+
     /// The slot of a literal point.
     fn point(&mut self, at: i64) -> Slot {
         let range = (i128::from(at), i128::from(at));
@@ -353,7 +387,7 @@ impl<'p> Flatten<'p> {
             return Err(declined("a domain of unknown size", binder.lo.span));
         }
         let name = self.program.vars[binder.var].name;
-        let ix = self.points.fresh(name, (first, end - 1));
+        let ix = self.points.fresh_between(name, (first, end - 1), lo, hi);
         let node = self.points.index(ix);
         self.bind(binder.var, Val::Scalar(node));
         self.loops.push(ix);
@@ -492,6 +526,7 @@ impl<'p> Flatten<'p> {
         for size in &scatter.shape {
             shape.push(self.extent(size, e.span)?);
         }
+        let extents = self.constants(&shape, e.span)?;
         let scope = self.enter();
         let mut binders = Vec::new();
         for binder in &scatter.binders {
@@ -513,7 +548,7 @@ impl<'p> Flatten<'p> {
         self.discharge(scope.obliged, &roots.collect::<Vec<_>>(), e.span)?;
         self.leave(&scope);
         let body = Body::Scatter(crate::points::Scatter { binders, guard, at, value });
-        let arr = self.define(None, ty, shape.clone(), e.span, body);
+        let arr = self.define(None, ty, extents, e.span, body);
         let kind = ArrayKind::Stored(arr, Vec::new());
         Ok(Val::Array(Rc::new(Array { ty, shape, kind })))
     }
@@ -522,7 +557,7 @@ impl<'p> Flatten<'p> {
     pub(crate) fn positions(
         &mut self,
         indices: &'p [ein_ir::tensor::IndexArg],
-        shape: &[i64],
+        shape: &[Extent],
     ) -> Flat<Vec<Node>> {
         let mut at = Vec::with_capacity(indices.len());
         for (index, extent) in indices.iter().zip(shape) {
@@ -530,14 +565,21 @@ impl<'p> Flatten<'p> {
             // A negative literal counts from the end.
             let literal = matches!(&*index.value.kind, ein_ir::tensor::ExprKind::Const(_));
             if literal && self.points.as_int(place).is_some_and(|place| place < 0) {
-                let extent = self.points.int(*extent);
+                let extent = self.extent_node(*extent);
                 place = self.points.binary(BinaryOp::Add, place, extent, None);
             }
-            if *extent == 0 {
+            if extent.constant() == Some(0) {
                 return Err(declined("a read of an empty array", index.value.span));
             }
             let proved = index.bounds == ein_ir::tensor::Bounds::Proved && !self.points.wrapping;
-            at.push(self.points.position(place, *extent, !proved, self.when));
+            at.push(match extent.constant() {
+                Some(extent) => self.points.position(place, extent, !proved, self.when),
+                None if proved => place,
+                None => {
+                    let why = "a position that is checked in a shrinking array";
+                    return Err(declined(why, index.value.span));
+                }
+            });
         }
         Ok(at)
     }

@@ -1,6 +1,7 @@
 //! Expressions.
 
 use super::array::{Array, ArrayKind, Row};
+use super::extent::{Extent, fixed_shape};
 use super::{Flat, Flatten, Val, declined, element_type};
 use crate::points::{Kind, Node, Source};
 use ein_base::Span;
@@ -62,7 +63,8 @@ impl<'p> Flatten<'p> {
                 if *axis >= base.shape.len() || positions.shape.len() != 1 {
                     return Err(declined("a gather of unknown shape", e.span));
                 }
-                if base.shape[*axis] == 0 {
+                self.constants(&base.shape, e.span)?;
+                if base.shape[*axis].first == 0 {
                     return Err(declined("a read of an empty array", e.span));
                 }
                 let mut shape = base.shape.clone();
@@ -211,6 +213,9 @@ impl<'p> Flatten<'p> {
             Some(false) => return self.expr(other),
             None => {}
         }
+        if let Some(side) = self.side_that_goes_on(cond, then, other) {
+            return self.expr(side);
+        }
         let before = self.when;
         self.when = self.points.both(before, Some(cond));
         let a = self.expr(then)?;
@@ -320,22 +325,27 @@ impl<'p> Flatten<'p> {
         let Some(extent) = base.shape.get(axis).copied() else {
             return Err(declined("an axis that is not there", span));
         };
-        let mut bound = |bound: Option<&'p Expr>, absent: i64| match bound {
+        let mut bound = |bound: Option<&'p Expr>, absent: Extent| match bound {
             None => Ok(absent),
             Some(e) => {
                 let node = self.scalar(e)?;
-                let at = self.constant_int(node, e.span)?;
+                let at = self.as_extent(node, e.span)?;
                 let literal = matches!(&*e.kind, ExprKind::Const(_));
-                Ok(if literal && at < 0 { at + extent } else { at })
+                Ok(if literal && at.first < 0 { at.plus(extent) } else { at })
             }
         };
-        let (lo, hi) = (bound(lo, 0)?, bound(hi, extent)?);
-        if lo < 0 || hi < 0 || lo > extent || hi > extent {
+        let (lo, hi) = (bound(lo, Extent::fixed(0))?, bound(hi, extent)?);
+        let negative = |extent: Extent| self.span_of(extent).0 < 0;
+        if [lo, hi, extent.minus(lo), extent.minus(hi)].into_iter().any(negative) {
             return Err(declined("a slice that is out of bounds", span));
         }
         let mut shape = base.shape.clone();
-        shape[axis] = (hi - lo).max(0);
-        let lo = self.points.int(lo);
+        shape[axis] = match hi.minus(lo) {
+            length if !negative(length) => length,
+            length if length.fall == 0 => Extent::fixed(0),
+            _ => return Err(declined("a slice whose end is before its start", span)),
+        };
+        let lo = self.extent_node(lo);
         Ok(array(base.ty, shape, ArrayKind::Slice(base, axis, lo)))
     }
 
@@ -345,7 +355,7 @@ impl<'p> Flatten<'p> {
         let wide = |array: &Array| {
             let mut shape = array.shape.clone();
             if shape.len() + 1 == rank && axis <= shape.len() {
-                shape.insert(axis, 1);
+                shape.insert(axis, Extent::fixed(1));
             }
             shape
         };
@@ -358,7 +368,7 @@ impl<'p> Flatten<'p> {
         if !fits {
             return Err(declined("a join of arrays that do not fit", e.span));
         }
-        shape[axis] += other[axis];
+        shape[axis] = shape[axis].plus(other[axis]);
         Ok(array(a.ty, shape, ArrayKind::Join(axis, a, b)))
     }
 
@@ -368,7 +378,7 @@ impl<'p> Flatten<'p> {
             return Err(declined("an array literal", e.span));
         }
         let mut rows = Vec::new();
-        let mut inner: Option<Vec<i64>> = None;
+        let mut inner: Option<Vec<Extent>> = None;
         for item in items {
             let value = self.expr(item)?;
             self.oblige(&value, item.span)?;
@@ -387,7 +397,7 @@ impl<'p> Flatten<'p> {
             inner = Some(shape);
             rows.push(row);
         }
-        let mut shape = vec![rows.len() as i64];
+        let mut shape = vec![Extent::fixed(rows.len() as i64)];
         shape.extend(inner.unwrap_or_default());
         Ok(array(ty, shape, ArrayKind::Rows(rows.into())))
     }
@@ -396,7 +406,7 @@ impl<'p> Flatten<'p> {
         match op {
             HostOp::Len => match self.strict(&args[0])? {
                 Val::Array(array) if !array.shape.is_empty() => {
-                    Ok(Val::Scalar(self.points.int(array.shape[0])))
+                    Ok(Val::Scalar(self.extent_node(array.shape[0])))
                 }
                 Val::Tuple(items) => Ok(Val::Scalar(self.points.int(items.len() as i64))),
                 _ => Err(declined("the length of a value", e.span)),
@@ -408,23 +418,26 @@ impl<'p> Flatten<'p> {
             HostOp::Iota => {
                 let n = self.scalar(&args[0])?;
                 let n = self.constant_int(n, e.span)?.max(0);
-                Ok(array(element_type(&e.ty, e.span)?, vec![n], ArrayKind::Iota))
+                let shape = vec![Extent::fixed(n)];
+                Ok(array(element_type(&e.ty, e.span)?, shape, ArrayKind::Iota))
             }
             HostOp::Reshape => {
                 let base = self.array_expr(&args[0])?;
                 let wanted = self.array_expr(&args[1])?;
+                let count = self.constants(&wanted.shape, e.span)?;
+                let old = self.constants(&base.shape, e.span)?;
                 let mut shape = Vec::new();
-                for at in 0..wanted.shape.first().copied().unwrap_or(0) {
+                for at in 0..count.first().copied().unwrap_or(0) {
                     let place = self.points.int(at);
                     let extent = self.element(&wanted, &[place]);
                     shape.push(self.constant_int(extent, e.span)?);
                 }
-                if shape.iter().product::<i64>() != base.shape.iter().product::<i64>()
+                if shape.iter().product::<i64>() != old.iter().product::<i64>()
                     || shape.iter().any(|extent| *extent < 0)
                 {
                     return Err(declined("a shape with another number of elements", e.span));
                 }
-                Ok(array(base.ty, shape, ArrayKind::Reshape(base)))
+                Ok(array(base.ty, fixed_shape(&shape), ArrayKind::Reshape(base)))
             }
             HostOp::Convert => {
                 let ty = element_type(&e.ty, e.span)?;
@@ -467,6 +480,6 @@ impl<'p> Flatten<'p> {
     }
 }
 
-fn array(ty: ein_scalar::ScalarType, shape: Vec<i64>, kind: ArrayKind) -> Val {
+fn array(ty: ein_scalar::ScalarType, shape: Vec<Extent>, kind: ArrayKind) -> Val {
     Val::Array(Rc::new(Array { ty, shape, kind }))
 }

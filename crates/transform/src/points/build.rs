@@ -138,8 +138,12 @@ impl Points {
     /// A position that is inside `0..extent`, or made so.
     pub fn position(&mut self, at: Node, extent: i64, traps: bool, when: Option<Node>) -> Node {
         let range = self.nodes[at].range;
-        if range.is_some_and(|(lo, hi)| lo >= 0 && hi < i128::from(extent)) {
+        let fits = |(lo, hi): Range| lo >= 0 && hi < i128::from(extent);
+        if range.is_some_and(fits) {
             return at;
+        }
+        if self.reach(&self.linear(at)).is_some_and(fits) {
+            return self.sum_node(&self.linear(at));
         }
         let ty = self.nodes[at].ty;
         let most = i128::from(extent - 1).max(0);
@@ -194,8 +198,12 @@ impl Points {
         };
         if op.is_comparison() {
             let traps = self.nodes[a].traps || self.nodes[b].traps;
-            return match exact {
-                Some((lo, hi)) if lo == hi && !traps => self.truth(lo == 1),
+            let known = match exact {
+                Some((lo, hi)) if lo == hi => Some(lo == 1),
+                _ => self.compare(op, a, b),
+            };
+            return match known {
+                Some(known) if !traps => self.truth(known),
                 _ => self.intern(Kind::Binary(op, a, b), ty, None),
             };
         }
@@ -310,7 +318,8 @@ impl Points {
             let canonical = match self.canonical.get(&(depth, lo, hi)) {
                 Some(ix) => *ix,
                 None => {
-                    let info = self.ixs[ix].clone();
+                    let mut info = self.ixs[ix].clone();
+                    info.bounds = self.dependent(lo, hi);
                     let fresh = self.ixs.push(info);
                     self.canonical.insert((depth, lo, hi), fresh);
                     fresh

@@ -1,6 +1,6 @@
 //! Integer nodes as sums of multiples of others.
 
-use super::{Ix, Kind, Node, Points};
+use super::{Ix, Kind, Node, Points, Range};
 use ein_scalar::{BinaryOp, UnaryOp};
 
 /// `offset + Σ factor × node`.
@@ -19,6 +19,13 @@ impl Linear {
             self.add_term(*node, times * factor);
         }
         self.offset += other.offset * factor;
+    }
+
+    /// What is left after another sum is taken away.
+    pub fn minus(&self, other: &Linear) -> Linear {
+        let mut difference = self.clone();
+        difference.add(other, -1);
+        difference
     }
 
     fn add_term(&mut self, node: Node, factor: i64) {
@@ -75,6 +82,95 @@ impl Points {
             (Some((lo, hi)), Some((least, most))) => least <= lo && hi <= most,
             _ => false,
         }
+    }
+
+    /// The values that a sum can have, with what the bounds of its index variables say.
+    pub fn reach(&self, sum: &Linear) -> Option<Range> {
+        let end = |upper: bool| {
+            let end = self.end(sum, upper, None)?;
+            end.terms.is_empty().then_some(i128::from(end.offset))
+        };
+        Some((end(false)?, end(true)?))
+    }
+
+    /// The least or greatest value of a sum for all index variables but one, which stays.
+    pub fn end(&self, sum: &Linear, upper: bool, keep: Option<Ix>) -> Option<Linear> {
+        let mut sum = sum.clone();
+        let index = |node: Node| match self.nodes[node].kind {
+            Kind::Index(ix) if Some(ix) != keep => Some(ix),
+            _ => None,
+        };
+        // Variables whose bounds mention others go first: they are younger than these.
+        while let Some((ix, (lo, hi), node)) = sum
+            .terms
+            .iter()
+            .filter_map(|(node, _)| {
+                let ix = index(*node)?;
+                Some((ix, self.ixs[ix].bounds?, *node))
+            })
+            .max_by_key(|(ix, ..)| *ix)
+        {
+            let factor = sum.terms.iter().find(|(term, _)| *term == node)?.1;
+            sum.add_term(node, -factor);
+            let mut bound = self.linear(if (factor > 0) == upper { hi } else { lo });
+            bound.offset -= i64::from((factor > 0) == upper);
+            if bound.terms.iter().any(|(term, _)| index(*term).is_some_and(|other| other >= ix)) {
+                return None;
+            }
+            sum.add(&bound, factor);
+        }
+        let mut end = Linear { terms: Vec::new(), offset: sum.offset };
+        for (node, factor) in sum.terms {
+            if keep.is_some_and(|ix| self.nodes[node].kind == Kind::Index(ix)) {
+                end.add_term(node, factor);
+                continue;
+            }
+            let (lo, hi) = self.nodes[node].range?;
+            let most = if (factor > 0) == upper { hi } else { lo };
+            let total = i128::from(end.offset).checked_add(most.checked_mul(factor.into())?)?;
+            end.offset = i64::try_from(total).ok()?;
+        }
+        Some(end)
+    }
+
+    /// What a comparison of integers says, if the bounds of index variables tell.
+    pub(super) fn compare(&self, op: BinaryOp, a: Node, b: Node) -> Option<bool> {
+        let (lo, hi) = self.reach(&self.linear(a).minus(&self.linear(b)))?;
+        match op {
+            BinaryOp::Lt if hi < 0 => Some(true),
+            BinaryOp::Lt if lo >= 0 => Some(false),
+            BinaryOp::Le if hi <= 0 => Some(true),
+            BinaryOp::Le if lo > 0 => Some(false),
+            BinaryOp::Gt if lo > 0 => Some(true),
+            BinaryOp::Gt if hi <= 0 => Some(false),
+            BinaryOp::Ge if lo >= 0 => Some(true),
+            BinaryOp::Ge if hi < 0 => Some(false),
+            BinaryOp::Eq if lo == 0 && hi == 0 => Some(true),
+            BinaryOp::Eq if lo > 0 || hi < 0 => Some(false),
+            BinaryOp::Ne if lo > 0 || hi < 0 => Some(true),
+            BinaryOp::Ne if lo == 0 && hi == 0 => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A sum as a node.
+    pub fn sum_node(&mut self, sum: &Linear) -> Node {
+        let mut total = None;
+        for (node, factor) in &sum.terms {
+            let term = match factor {
+                1 => *node,
+                _ => {
+                    let factor = self.int(*factor);
+                    self.binary(BinaryOp::Mul, *node, factor, None)
+                }
+            };
+            total = Some(match total {
+                None => term,
+                Some(total) => self.binary(BinaryOp::Add, total, term, None),
+            });
+        }
+        let offset = self.int(sum.offset);
+        total.map_or(offset, |total| self.binary(BinaryOp::Add, total, offset, None))
     }
 
     /// The factor of an index variable in an integer node that depends on it only through a

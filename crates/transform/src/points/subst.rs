@@ -9,6 +9,8 @@ pub struct Subst {
     map: FxHashMap<Ix, Node>,
     /// What a cell of an array is, over these indices.
     cells: FxHashMap<Arr, (Vec<Ix>, Node)>,
+    /// What stands for nodes.
+    nodes: FxHashMap<Node, Node>,
     done: FxHashMap<Node, Node>,
 }
 
@@ -28,11 +30,19 @@ impl Subst {
         Subst { cells, ..Subst::default() }
     }
 
+    /// Replaces nodes by others.
+    pub fn nodes(nodes: FxHashMap<Node, Node>) -> Subst {
+        Subst { nodes, ..Subst::default() }
+    }
+
     /// The node with the variables replaced.
     pub fn apply(&mut self, points: &mut Points, node: Node) -> Node {
         let touched = points.nodes[node].free.iter().any(|ix| self.map.contains_key(ix));
-        if !touched && self.cells.is_empty() {
+        if !touched && self.cells.is_empty() && self.nodes.is_empty() {
             return node;
+        }
+        if let Some(other) = self.nodes.get(&node) {
+            return *other;
         }
         if let Some(done) = self.done.get(&node) {
             return *done;
@@ -110,8 +120,7 @@ impl Subst {
         reduction: Reduction,
         ty: ein_scalar::ScalarType,
     ) -> Node {
-        let (map, cells) = (self.map.clone(), self.cells.clone());
-        let mut inner = Subst { map, cells, done: FxHashMap::default() };
+        let mut inner = Subst { done: FxHashMap::default(), ..self.clone() };
         let mut binders = Vec::with_capacity(reduction.binders.len());
         for (ix, lo, hi) in reduction.binders {
             let (lo, hi) = (inner.apply(points, lo), inner.apply(points, hi));
@@ -120,6 +129,7 @@ impl Subst {
             {
                 info.range = (lo, (hi - 1).max(lo));
             }
+            info.bounds = points.dependent(lo, hi);
             let fresh = points.ixs.push(info);
             let node = points.index(fresh);
             inner.map.insert(ix, node);

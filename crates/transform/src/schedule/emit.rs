@@ -570,6 +570,19 @@ impl Emit {
         self.push(Stmt::Store(addr, value));
     }
 
+    /// Forgets values that were read from arrays which have changed since.
+    pub(crate) fn forget(&mut self, arrs: &[Arr]) {
+        let points = &self.points;
+        for scope in &mut self.scopes {
+            scope.values.retain(|node, _| {
+                !points.loads(&[*node]).iter().any(|(arr, _)| arrs.contains(arr))
+            });
+            scope.positions.retain(|node, _| {
+                !points.loads(&[*node]).iter().any(|(arr, _)| arrs.contains(arr))
+            });
+        }
+    }
+
     /// Remembers a value for the innermost scope.
     pub(crate) fn remember(&mut self, node: Node, value: Operand) {
         let here = self.here();

@@ -217,6 +217,7 @@ impl Group {
                 MemberKind::Plain => "loops",
                 MemberKind::Contraction => "contraction",
                 MemberKind::Recurrence => "ordered",
+                MemberKind::Other if is_in_place(&points.defs[member.def]) => "in place",
                 MemberKind::Other => "loops",
             };
             let name = points.arrs[arr].name.map_or("_".to_owned(), |name| name.to_string());
@@ -253,11 +254,15 @@ fn tile_of(kind: MemberKind) -> i64 {
     }
 }
 
+fn is_in_place(def: &Def) -> bool {
+    matches!(def.body, Body::InPlace(_))
+}
+
 /// The slots of the first clause.
 fn slots_of(def: &Def) -> &[Slot] {
     match &def.body {
         Body::Clauses(clauses, _) => clauses.first().map_or(&[], |clause| &clause.slots),
-        Body::Scatter(_) => &[],
+        Body::Scatter(_) | Body::InPlace(_) => &[],
     }
 }
 
@@ -430,7 +435,7 @@ impl Emit {
                     self.nest(def.arr, loops, vec![cell]);
                 }
             }
-            Body::Scatter(_) => self.alone(def),
+            Body::Scatter(_) | Body::InPlace(_) => self.alone(def),
         }
     }
 

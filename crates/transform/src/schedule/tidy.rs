@@ -103,7 +103,9 @@ fn replace(points: &mut Points, root: Node, from: Node, to: Node) -> Node {
 
 fn renumber(points: &mut Points) {
     for (at, def) in points.defs.iter().enumerate() {
-        points.arrs[def.arr].source = Source::Defined(at);
+        for arr in Points::filled(def) {
+            points.arrs[arr].source = Source::Defined(at);
+        }
     }
 }
 
@@ -205,6 +207,16 @@ fn rewrite(points: &mut Points, reader: usize, cell: &(Arr, (Vec<crate::points::
             scatter.guard.iter_mut().for_each(&mut apply);
             scatter.at.iter_mut().for_each(&mut apply);
             apply(&mut scatter.value);
+        }
+        Body::InPlace(body) => {
+            for write in body.phases.iter_mut().flat_map(|phase| &mut phase.writes) {
+                for (_, lo, hi) in &mut write.loops {
+                    apply(lo);
+                    apply(hi);
+                }
+                write.at.iter_mut().for_each(&mut apply);
+                apply(&mut write.value);
+            }
         }
     }
     points.defs[reader].body = body;
