@@ -16,6 +16,7 @@
 
 mod build;
 mod linear;
+mod place;
 mod subst;
 
 use ein_base::{IndexVec, Span, Symbol, id};
@@ -24,6 +25,7 @@ use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
 
 pub use linear::Linear;
+pub use place::Region;
 pub use subst::Subst;
 
 id!(
@@ -181,20 +183,33 @@ pub struct InPlace {
     pub phases: Vec<Phase>,
 }
 
-/// Writes that happen once, or once in every step.
+/// What happens once, or once in every step.
 #[derive(Clone, Debug)]
 pub struct Phase {
     /// The steps, if there are several.
     pub steps: Option<Steps>,
-    /// The writes of a step.
-    pub writes: Vec<Write>,
+    /// What happens in a step.
+    pub acts: Vec<Act>,
+}
+
+/// A part of a step.
+#[derive(Clone, Debug)]
+pub enum Act {
+    /// Cells are written.
+    Write(Write),
+    /// There are smaller steps.
+    Phase(Phase),
 }
 
 /// Steps one after another.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
-    /// The number of the step; its range is that of the steps.
+    /// The number of the step.
     pub ix: Ix,
+    /// The first one.
+    pub lo: Node,
+    /// One past the last.
+    pub hi: Node,
     /// Whether they run downward.
     pub backward: bool,
 }
@@ -256,6 +271,43 @@ pub struct Scatter {
     pub at: Vec<Node>,
     /// What is added.
     pub value: Node,
+}
+
+fn phase_roots(phase: &Phase, roots: &mut Vec<Node>) {
+    roots.extend(phase.steps.iter().flat_map(|steps| [steps.lo, steps.hi]));
+    for act in &phase.acts {
+        match act {
+            Act::Phase(inner) => phase_roots(inner, roots),
+            Act::Write(write) => {
+                roots.extend(write.loops.iter().flat_map(|(_, lo, hi)| [*lo, *hi]));
+                roots.extend(&write.at);
+                roots.push(write.value);
+            }
+        }
+    }
+}
+
+impl Phase {
+    /// Calls `f` with every node, to be replaced.
+    pub fn each_node(&mut self, f: &mut dyn FnMut(&mut Node)) {
+        if let Some(steps) = &mut self.steps {
+            f(&mut steps.lo);
+            f(&mut steps.hi);
+        }
+        for act in &mut self.acts {
+            match act {
+                Act::Phase(inner) => inner.each_node(f),
+                Act::Write(write) => {
+                    for (_, lo, hi) in &mut write.loops {
+                        f(lo);
+                        f(hi);
+                    }
+                    write.at.iter_mut().for_each(&mut *f);
+                    f(&mut write.value);
+                }
+            }
+        }
+    }
 }
 
 /// How numbers are computed.
@@ -378,11 +430,7 @@ impl Points {
                 roots.push(scatter.value);
             }
             Body::InPlace(body) => {
-                for write in body.phases.iter().flat_map(|phase| &phase.writes) {
-                    roots.extend(write.loops.iter().flat_map(|(_, lo, hi)| [*lo, *hi]));
-                    roots.extend(&write.at);
-                    roots.push(write.value);
-                }
+                body.phases.iter().for_each(|phase| phase_roots(phase, &mut roots));
             }
         }
         roots

@@ -4,6 +4,7 @@
 //! After:   one [`Kernel`] with loops, buffers and matrix products
 //!
 //! * [`tidy`](mod@tidy): contractions apart, cheap definitions inlined, unread ones dropped.
+//! * [`delay`](mod@delay): updates in place of several steps in one pass.
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
 //! * [`nest`](mod@nest), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
@@ -13,6 +14,7 @@
 //! Refuses: nothing; what cannot be fused is computed whole.
 
 mod contract;
+mod delay;
 mod emit;
 mod gemm;
 mod group;

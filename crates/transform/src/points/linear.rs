@@ -28,7 +28,8 @@ impl Linear {
         difference
     }
 
-    fn add_term(&mut self, node: Node, factor: i64) {
+    /// Adds a multiple of a node that is no sum itself.
+    pub fn add_term(&mut self, node: Node, factor: i64) {
         match self.terms.iter().position(|(other, _)| *other == node) {
             Some(at) => {
                 self.terms[at].1 += factor;

@@ -2,25 +2,26 @@
 
 use super::emit::{Emit, Use};
 use super::node_cost;
-use crate::points::{Arr, InPlace, Phase, Points, Write};
-use ein_ir::loops::{BufferKind, ForKind, Operand};
-use ein_scalar::Scalar;
+use crate::points::{Act, Arr, InPlace, Phase, Points, Write};
+use ein_ir::loops::{BufferKind, ForKind};
 
 /// About how many operations the phases take.
 pub(crate) fn cost(points: &Points, body: &InPlace) -> f64 {
+    body.phases.iter().map(|phase| phase_cost(points, phase)).sum()
+}
+
+fn phase_cost(points: &Points, phase: &Phase) -> f64 {
     let of_write = |write: &Write| {
         let loops = write.loops.iter();
         let cells: f64 = loops.map(|(_, lo, hi)| points.trip_count(*lo, *hi)).product();
         cells * (node_cost(points, write.value) + 1.0)
     };
-    let of_phase = |phase: &Phase| {
-        let steps = phase.steps.map_or(1.0, |steps| {
-            let (lo, hi) = points.ixs[steps.ix].range;
-            (hi - lo + 1) as f64
-        });
-        steps * phase.writes.iter().map(of_write).sum::<f64>()
-    };
-    body.phases.iter().map(of_phase).sum()
+    let acts = phase.acts.iter().map(|act| match act {
+        Act::Write(write) => of_write(write),
+        Act::Phase(inner) => phase_cost(points, inner),
+    });
+    let steps = phase.steps.map_or(1.0, |steps| points.trip_count(steps.lo, steps.hi));
+    steps * acts.sum::<f64>()
 }
 
 impl Emit {
@@ -31,34 +32,52 @@ impl Emit {
         }
         let filled: Vec<Arr> = body.others.iter().copied().chain([arr]).collect();
         for phase in &body.phases {
-            if let Some(steps) = phase.steps {
-                let int = |value: i128| Operand::Const(Scalar::I64(value as i64));
-                let (lo, hi) = self.points.ixs[steps.ix].range;
-                let kind = if steps.backward { ForKind::Backward } else { ForKind::Serial };
-                self.open(steps.ix, int(lo), int(hi + 1), kind);
-            }
-            // What is read inside is read again in every step.
-            let here = self.here();
-            filled.iter().for_each(|arr| {
-                self.floors.insert(*arr, here);
-            });
-            for write in &phase.writes {
-                let empty = |(_, lo, hi): &(_, _, _)| {
-                    self.constant_extent(*lo, *hi).is_some_and(|extent| extent <= 0)
-                };
-                if write.loops.iter().any(empty) {
-                    continue;
+            self.phase(phase, &filled);
+        }
+        filled.iter().for_each(|arr| {
+            self.floors.remove(arr);
+        });
+    }
+
+    fn phase(&mut self, phase: &Phase, filled: &[Arr]) {
+        if let Some(steps) = phase.steps {
+            let (lo, hi) = (self.bound_value(steps.lo), self.bound_value(steps.hi));
+            let kind = if steps.backward { ForKind::Backward } else { ForKind::Serial };
+            self.open(steps.ix, lo, hi, kind);
+        }
+        for act in &phase.acts {
+            match act {
+                Act::Write(write) => {
+                    self.not_before_here(filled);
+                    self.write(write);
                 }
-                let cell = (write.at.clone(), write.value);
-                self.nest(write.arr, write.loops.clone(), vec![cell]);
+                Act::Phase(inner) => {
+                    // The smaller steps change what was read before them.
+                    self.phase(inner, filled);
+                }
             }
-            if phase.steps.is_some() {
-                self.close();
-            }
-            filled.iter().for_each(|arr| {
-                self.floors.remove(arr);
-            });
-            self.forget(&filled);
+        }
+        if phase.steps.is_some() {
+            self.close();
+        }
+        self.forget(filled);
+    }
+
+    /// What is read from these arrays is read inside the innermost loop, in each of its steps.
+    fn not_before_here(&mut self, filled: &[Arr]) {
+        let here = self.here();
+        filled.iter().for_each(|arr| {
+            self.floors.insert(*arr, here);
+        });
+    }
+
+    fn write(&mut self, write: &Write) {
+        let empty = |(_, lo, hi): &(_, _, _)| {
+            self.constant_extent(*lo, *hi).is_some_and(|extent| extent <= 0)
+        };
+        if !write.loops.iter().any(empty) {
+            let cell = (write.at.clone(), write.value);
+            self.nest(write.arr, write.loops.clone(), vec![cell]);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! After:   `s.sum[i, j] = sum(k) q[i, k] * k[j, k]`, and each reader multiplies
 
 use super::contract::{self, Contraction};
+use super::delay;
 use crate::points::{Arr, ArrInfo, Body, Clause, Def, Kind, Node, Points, Slot, Source, Subst};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,6 +17,7 @@ pub fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
     split_contractions(points);
     inline(points, wanted);
     drop_unread(points, wanted);
+    delay::run(points);
 }
 
 /// Gives every contraction inside a larger expression a definition of its own.
@@ -209,14 +211,7 @@ fn rewrite(points: &mut Points, reader: usize, cell: &(Arr, (Vec<crate::points::
             apply(&mut scatter.value);
         }
         Body::InPlace(body) => {
-            for write in body.phases.iter_mut().flat_map(|phase| &mut phase.writes) {
-                for (_, lo, hi) in &mut write.loops {
-                    apply(lo);
-                    apply(hi);
-                }
-                write.at.iter_mut().for_each(&mut apply);
-                apply(&mut write.value);
-            }
+            body.phases.iter_mut().for_each(|phase| phase.each_node(&mut apply));
         }
     }
     points.defs[reader].body = body;

@@ -10,7 +10,7 @@ use super::super::{Flat, Flatten, Val, declined};
 use super::plan::{Fate, Piece, Plan, Unknown, pieces};
 use super::{Call, stored};
 use crate::points::{
-    Arr, ArrInfo, Body, InPlace, Ix, Kind, Linear, Node, Phase, Source, Steps, Subst, Write,
+    Act, Arr, ArrInfo, Body, InPlace, Ix, Kind, Node, Phase, Source, Steps, Subst, Write,
 };
 use ein_base::Span;
 use rustc_hash::FxHashMap;
@@ -109,7 +109,8 @@ impl Flatten<'_> {
         let up = self.on_the_way_up(up, &mut down, unknown, plan, depth, arrays, span)?;
         let bottom = self.bottom(call, unknown, plan, depth, arrays)?;
         let step = self.step(span)?;
-        let steps = |backward| Some(Steps { ix: step, backward });
+        let (lo, hi) = (self.points.int(0), self.points.int(depth));
+        let steps = |backward| Some(Steps { ix: step, lo, hi, backward });
         let phases = [
             (None, begin),
             (steps(false), down),
@@ -121,7 +122,7 @@ impl Flatten<'_> {
             if !writes.is_empty() {
                 let keep = steps.map(|steps| steps.ix);
                 let writes = self.in_order(writes, keep, arrays);
-                ordered.push(Phase { steps, writes });
+                ordered.push(Phase { steps, acts: writes.into_iter().map(Act::Write).collect() });
             }
         }
         Ok(ordered)
@@ -253,7 +254,7 @@ impl Flatten<'_> {
             let inner_number = inner.map(|inner| Kind::Load(inner, Box::new([])));
             let kind = &self.points.nodes[write.value].kind;
             let there = matches!(kind, Kind::Load(from, at)
-                if *from == arr && self.same_place(at, &write.at));
+                if *from == arr && self.points.same_place(at, &write.at));
             if !there && Some(kind) != inner_number.as_ref() {
                 writes.push(write);
             }
@@ -409,33 +410,14 @@ impl Flatten<'_> {
     fn spares_itself(&self, write: &Write, step: Option<Ix>) -> bool {
         let loads = self.points.loads(&[write.value]);
         let mut own = loads.iter().filter(|(arr, _)| *arr == write.arr);
-        own.all(|(_, at)| self.same_place(at, &write.at) || self.apart(at, &write.at, step))
+        own.all(|(_, at)| self.points.same_place(at, &write.at) || self.points.apart(at, &write.at, step))
     }
 
     /// Whether a write may overwrite what another one reads.
     fn destroys(&self, write: &Write, other: &Write, step: Option<Ix>) -> bool {
         let loads = self.points.loads(&[other.value]);
         let mut own = loads.iter().filter(|(arr, _)| *arr == write.arr);
-        own.any(|(_, at)| !self.apart(at, &write.at, step))
-    }
-
-    fn same_place(&self, a: &[Node], b: &[Node]) -> bool {
-        let equal = |(a, b): (&Node, &Node)| {
-            self.points.linear(*a).minus(&self.points.linear(*b)) == Linear::default()
-        };
-        a.iter().zip(b).all(equal)
-    }
-
-    /// Whether two sets of places have nothing in common at any one step.
-    fn apart(&self, a: &[Node], b: &[Node], step: Option<Ix>) -> bool {
-        let end = |node: Node, upper: bool| {
-            self.points.end(&self.points.linear(node), upper, step)
-        };
-        let before = |a: Node, b: Node| {
-            let (Some(last), Some(first)) = (end(a, true), end(b, false)) else { return false };
-            self.points.reach(&last.minus(&first)).is_some_and(|(_, most)| most < 0)
-        };
-        a.iter().zip(b).any(|(a, b)| before(*a, *b) || before(*b, *a))
+        own.any(|(_, at)| !self.points.apart(at, &write.at, step))
     }
 
     fn reads(&self, node: Node, arrs: &[Arr]) -> bool {
