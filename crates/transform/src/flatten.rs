@@ -66,6 +66,28 @@ pub trait World {
     }
 }
 
+/// Values as far as their types tell: arrays of known shape in row-major order, scalars as zero.
+pub struct Declared<'p>(pub &'p Program);
+
+impl World for Declared<'_> {
+    fn given(&self, var: VarId) -> Given {
+        let ty = &self.0.vars[var].ty;
+        let Some(elem) = ty.scalar() else { return Given::Other };
+        if let Type::Scalar(_) = ty {
+            return Given::Scalar(Scalar::zero(elem));
+        }
+        let shape: Option<Vec<i64>> =
+            ty.axes().iter().map(|axis| axis.size.as_constant()).collect();
+        match shape {
+            Some(shape) if ty.is_array() => {
+                let strides = crate::schedule::row_major(&shape);
+                Given::Array { ty: elem, shape, strides }
+            }
+            _ => Given::Other,
+        }
+    }
+}
+
 /// Why the host has to evaluate something itself.
 #[derive(Clone, Debug)]
 pub struct Declined {
@@ -178,6 +200,20 @@ pub fn expression(
     let value = flatten.expr(e)?;
     flatten.bind(var, value);
     flatten.finish(&[var])
+}
+
+/// If the value of a call is computed by a recursion that is a loop: whether the loop overwrites what
+/// it has written, and where the arguments are.
+pub fn recursion(program: &Program, e: &Expr, var: VarId) -> Option<(bool, String)> {
+    let world = Declared(program);
+    let flat = expression(program, e, var, &world, Arithmetic::default()).ok()?;
+    let (_, Output::Array(arr)) = flat.outputs.first()? else { return None };
+    match &flat.points.defs[flat.points.def_of(*arr)?].body {
+        Body::InPlace(body) => {
+            Some((body.overwrites(&flat.points, *arr), body.places.clone()))
+        }
+        Body::Clauses(..) | Body::Scatter(_) => None,
+    }
 }
 
 impl<'p> Flatten<'p> {

@@ -181,6 +181,8 @@ pub struct InPlace {
     pub others: Vec<Arr>,
     /// What happens, one after another.
     pub phases: Vec<Phase>,
+    /// Where the arguments of the recursion are, for people.
+    pub places: String,
 }
 
 /// What happens once, or once in every step.
@@ -284,6 +286,21 @@ fn phase_roots(phase: &Phase, roots: &mut Vec<Node>) {
                 roots.push(write.value);
             }
         }
+    }
+}
+
+impl InPlace {
+    /// Whether cells of an array are computed from cells of the same array.
+    pub fn overwrites(&self, points: &Points, arr: Arr) -> bool {
+        self.phases.iter().any(|phase| {
+            phase.acts.iter().any(|act| match act {
+                Act::Phase(_) => false,
+                Act::Write(write) => {
+                    let loads = points.loads(&[write.value]);
+                    write.arr == arr && loads.iter().any(|(from, _)| *from == arr)
+                }
+            })
+        })
     }
 }
 

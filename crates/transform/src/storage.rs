@@ -5,10 +5,12 @@
 //!   `max(lookback + 1, tail)` steps: `lookback` is its deepest self-read along the recurrence
 //!   axis, `tail` the deepest later read from the end.
 //! * A cheap definition that is only read element by element is `fused` into its readers.
+//! * Recursion on shrinking arrays that overwrites one buffer works `in_place`.
 //! * Everything else is stored `full`.
 //!
 //! Needs: a checked program with its outputs chosen. Limit: one axis of a recurrence is a ring.
 
+use crate::flatten;
 use ein_base::Symbol;
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::symbolic::to_size;
@@ -42,6 +44,8 @@ pub enum Kind {
     Fused,
     /// A part, or another name, of what is stored elsewhere.
     View,
+    /// One buffer, which a recursion overwrites step by step.
+    InPlace,
 }
 
 impl Kind {
@@ -53,6 +57,7 @@ impl Kind {
             Kind::Ring(_) => "ring",
             Kind::Fused => "fused",
             Kind::View => "view",
+            Kind::InPlace => "in_place",
         }
     }
 }
@@ -127,7 +132,22 @@ impl Planner<'_> {
             {
                 (Kind::View, "a part of another array".into())
             }
+            ExprKind::Call { .. } => self.call(var, value),
             _ => (Kind::Full, "every element is kept".into()),
+        }
+    }
+
+    /// The result of a call: recursion may have turned into a loop over one buffer.
+    fn call(&self, var: VarId, value: &Expr) -> (Kind, String) {
+        match flatten::recursion(self.program, value, var) {
+            Some((true, places)) => {
+                (Kind::InPlace, format!("the recursion is a loop over one buffer: {places}"))
+            }
+            Some((false, places)) => {
+                let why = format!("the recursion writes each element in its place: {places}");
+                (Kind::Full, why)
+            }
+            None => (Kind::Full, "every element is kept".into()),
         }
     }
 

@@ -1,14 +1,13 @@
 //! A whole program as one kernel with its inputs and outputs.
 
 use super::Emit;
-use crate::engine::plan::Declared;
 use crate::execute::root_file;
 use ein_base::{Code, Diagnostic, Idx as _, Span, Symbol};
 use ein_emit_c::ahead;
 use ein_ir::loops::Buf;
 use ein_ir::tensor::{Expr, ExprKind, HostOp, Program, Stmt, StmtKind, VarId};
 use ein_scalar::{Overflow, Scalar, ScalarType, UnaryOp};
-use ein_transform::flatten::{self, Given, World};
+use ein_transform::flatten::{self, Declared, Given, World};
 use ein_transform::points::Arithmetic;
 use ein_transform::schedule::{self, Lowered, Result as Computed, Use};
 use rustc_hash::{FxHashMap, FxHashSet};

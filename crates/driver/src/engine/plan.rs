@@ -2,9 +2,8 @@
 
 use super::region;
 use crate::{CheckReport, Input, InternalError, Session, guarded};
-use ein_ir::tensor::{Program, Type, VarId};
-use ein_scalar::Scalar;
-use ein_transform::flatten::{self, Given, World};
+use ein_ir::tensor::Program;
+use ein_transform::flatten::{self, Declared};
 use ein_transform::points::Arithmetic;
 use ein_transform::schedule::{self, Lowered};
 use rustc_hash::FxHashSet;
@@ -16,31 +15,6 @@ pub enum Show {
     Plan,
     /// The C that the optimising engine builds.
     C,
-}
-
-/// Values as far as their types tell: arrays of known shape in row-major order, scalars as zero.
-pub(crate) struct Declared<'a>(pub(crate) &'a Program);
-
-impl World for Declared<'_> {
-    fn given(&self, var: VarId) -> Given {
-        let ty = &self.0.vars[var].ty;
-        let Some(elem) = ty.scalar() else { return Given::Other };
-        if let Type::Scalar(_) = ty {
-            return Given::Scalar(Scalar::zero(elem));
-        }
-        let shape: Option<Vec<i64>> =
-            ty.axes().iter().map(|axis| axis.size.as_constant()).collect();
-        match shape {
-            Some(shape) if ty.is_array() => {
-                let mut strides = vec![1; shape.len()];
-                for axis in (1..shape.len()).rev() {
-                    strides[axis - 1] = strides[axis] * shape[axis];
-                }
-                Given::Array { ty: elem, shape, strides }
-            }
-            _ => Given::Other,
-        }
-    }
 }
 
 impl Session {

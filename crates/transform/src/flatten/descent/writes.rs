@@ -47,7 +47,8 @@ impl Flatten<'_> {
         self.make_room(unknown, plan, &mut arrays);
         let phases = self.phases(call, unknown, plan, depth, &mut arrays)?;
         // Definitions made meanwhile do not read this one, so they come first.
-        let body = InPlace { others: arrays.others, phases };
+        let places = self.places(call, plan);
+        let body = InPlace { others: arrays.others, phases, places };
         self.points.defs[at - 1].body = Body::InPlace(body);
         if self.points.defs.len() > at {
             self.move_last(at - 1);
@@ -58,6 +59,24 @@ impl Flatten<'_> {
         }
         let shape = unknown.shape.iter().map(|extent| Extent::fixed(extent.first)).collect();
         Ok(Val::Array(stored(unknown.ty, shape, result)))
+    }
+
+    /// Where the arguments are, for people.
+    fn places(&self, call: &Call<'_>, plan: &Plan) -> String {
+        let params = &self.program.funcs[call.func].params;
+        let place = |(at, fate): (usize, &Fate)| {
+            let name = self.program.vars[params[at]].name;
+            match fate {
+                Fate::Kept => format!("`{name}` stays as it is"),
+                Fate::View(_) => format!("`{name}` is a view"),
+                Fate::Computed(_) if plan.shared == Some(at) => {
+                    format!("`{name}` is overwritten with the result")
+                }
+                Fate::Computed(_) => format!("`{name}` has a buffer of its own"),
+            }
+        };
+        let places: Vec<String> = plan.fates.iter().enumerate().map(place).collect();
+        places.join(", ")
     }
 
     /// Gives the arguments that are computed a place.
