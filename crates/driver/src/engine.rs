@@ -95,6 +95,8 @@ enum Code {
     Native(Arc<ein_emit_c::Compiled>),
     /// Too little work.
     None,
+    /// Nothing is left to compute.
+    Empty,
 }
 
 /// The host's values as lowering sees them.
@@ -196,6 +198,9 @@ impl<'p> Kernels<'p> {
     }
 
     fn compile(&mut self, lowered: &Lowered) -> Result<Code, NoCode> {
+        if lowered.kernel.body.is_empty() {
+            return Ok(Code::Empty);
+        }
         let native = match self.engine {
             Engine::Native => true,
             Engine::Jit | Engine::Eval => false,

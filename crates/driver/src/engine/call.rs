@@ -33,6 +33,7 @@ impl Call {
                 Code::Native(code) => code.run(&pointers, &interface),
                 // Nothing was computed, which is what a trap says.
                 Code::None => 1,
+                Code::Empty => 0,
             }
         };
         (self.held, trapped)
