@@ -123,6 +123,26 @@ fn kernels_agree_on_jit() {
 }
 
 #[test]
+fn recursion_agrees_on_jit() {
+    differential(
+        Engine::Jit,
+        generate::recursive,
+        all_and_some,
+        seeds::setting("EINLANG_PROGRAMS", 150),
+    );
+}
+
+#[test]
+fn recursion_agrees_on_native() {
+    differential(
+        Engine::Native,
+        generate::recursive,
+        all_and_some,
+        seeds::setting("EINLANG_NATIVE", 6),
+    );
+}
+
+#[test]
 fn kernels_agree_on_native() {
     differential(
         Engine::Native,

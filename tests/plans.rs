@@ -159,3 +159,73 @@ fn gradients_share_one_sweep() {
     // Two products forward, and one for each of `a`, `W1` and `W2` backward.
     assert_eq!(plan.matches("gemm(").count(), 5, "{plan}");
 }
+
+/// LU factorisation by taking a row and a column away.
+const LU: &str = "fn lu(a: [f64; row: ?n, col: ?n]) -> [f64; row: ?n, col: ?n] {
+        if extent(row) <= 1 { a } else {
+            let top = first[row](a);
+            let below = rest[row](a);
+            let pivot = first[col](top);
+            let across = rest[col](top);
+            let column = first[col](below);
+            let body = rest[col](below);
+            let m[row] = column[row] / pivot;
+            let s[row, col] = body[row, col] - m[row] * across[col];
+            join[row](top, join[col](m, lu(s)))
+        }
+    }";
+
+#[test]
+fn recursion_on_blocks_works_in_one_buffer() {
+    let plan =
+        plan(&format!("{LU}\nlet a: [f64; row: 20, col: 20] = input();\nlet f = lu(a);"), &["f"]);
+    assert!(plan.contains("# lu (in place)"), "{plan}");
+    assert!(lines(&plan, "scratch ").is_empty() && lines(&plan, "local ").is_empty(), "{plan}");
+    assert_eq!(lines(&plan, "output ").len(), 1, "{plan}");
+}
+
+#[test]
+fn updates_of_many_steps_are_made_in_one_pass() {
+    let plan =
+        plan(&format!("{LU}\nlet a: [f64; row: 64, col: 64] = input();\nlet f = lu(a);"), &["f"]);
+    // Eight rows of factors and eight rows of the result for every cell that is read and written.
+    let last = plan.rfind("vector() for").expect("the last steps are loops, too");
+    let blocks = plan[..last].lines().filter(|line| line.contains("sub ")).count();
+    assert!(blocks >= 8, "{plan}");
+    assert!(lines(&plan, "scratch ").is_empty(), "{plan}");
+}
+
+#[test]
+fn a_reversal_by_recursion_writes_each_element_once() {
+    let plan = plan(
+        "fn reversed(x: [f64; i: ?n]) -> [f64; i: ?n] {
+             if extent(i) <= 1 { x } else { join[i](reversed(rest[i](x)), first[i](x)) }
+         }
+         let x: [f64; i: 1000000] = input();
+         let r = reversed(x);",
+        &["r"],
+    );
+    assert_eq!(lines(&plan, "store ").len(), 2, "{plan}");
+    assert!(lines(&plan, "scratch ").is_empty(), "{plan}");
+}
+
+#[test]
+fn back_substitution_reads_the_inner_result_where_it_is() {
+    let plan = plan(
+        "fn solve(u: [f64; row: ?n, col: ?n], b: [f64; row: ?n]) -> [f64; col: ?n] {
+             if extent(row) == 0 { let none[col in 0..extent(row)] = 0.0 as f64; none } else {
+                 let top = first[row](u);
+                 let across = rest[col](top);
+                 let inner = solve(rest[col](rest[row](u)), rest[row](b));
+                 let known = sum[col](across[col] * inner[col]);
+                 join[col]((first[row](b) - known) / first[col](top), inner)
+             }
+         }
+         let u: [f64; row: 30, col: 30] = input();
+         let b: [f64; row: 30] = input();
+         let x = solve(u, b);",
+        &["x"],
+    );
+    assert!(plan.contains("backward for"), "{plan}");
+    assert!(lines(&plan, "scratch ").is_empty(), "{plan}");
+}

@@ -12,9 +12,11 @@ mod expr;
 mod index;
 mod large;
 mod recur;
+mod recursive;
 mod rng;
 
 use ein_scalar::ScalarType as S;
+pub use recursive::recursive;
 use rng::Rng;
 
 /// A value that a program has a name for.

@@ -28,11 +28,11 @@ use crate::points::{
 };
 use array::{Array, ArrayKind};
 use descent::Descent;
-use extent::{Extent, fixed_shape};
 use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::{AtomDef, Expr, FuncId, Program, Stmt, StmtKind, Type, VarId};
 use ein_scalar::{Scalar, ScalarType};
+use extent::{Extent, fixed_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -209,9 +209,7 @@ pub fn recursion(program: &Program, e: &Expr, var: VarId) -> Option<(bool, Strin
     let flat = expression(program, e, var, &world, Arithmetic::default()).ok()?;
     let (_, Output::Array(arr)) = flat.outputs.first()? else { return None };
     match &flat.points.defs[flat.points.def_of(*arr)?].body {
-        Body::InPlace(body) => {
-            Some((body.overwrites(&flat.points, *arr), body.places.clone()))
-        }
+        Body::InPlace(body) => Some((body.overwrites(&flat.points, *arr), body.places.clone())),
         Body::Clauses(..) | Body::Scatter(_) => None,
     }
 }

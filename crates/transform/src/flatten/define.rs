@@ -160,10 +160,8 @@ impl<'p> Flatten<'p> {
         inner: Option<Vec<Extent>>,
         e: &Expr,
     ) -> Flat<Vec<Extent>> {
-        let mut shape: Vec<Extent> = outer
-            .into_iter()
-            .map(|(stated, seen)| stated.unwrap_or(Extent::fixed(seen)))
-            .collect();
+        let mut shape: Vec<Extent> =
+            outer.into_iter().map(|(stated, seen)| stated.unwrap_or(Extent::fixed(seen))).collect();
         if tensor.inner_rank > 0 {
             match inner {
                 Some(inner) if inner.len() == tensor.inner_rank => shape.extend(inner),

@@ -115,9 +115,7 @@ impl<'p> Flatten<'p> {
                 return Err(declined("a size that is not a number", span));
             };
             let first = self.constant_int(*first, span)?;
-            let is_it = |atom: &size::Atom| {
-                matches!(self.program.atoms[*atom].def, ein_ir::tensor::AtomDef::Var(v) if v == *var)
-            };
+            let is_it = |atom: &size::Atom| matches!(self.program.atoms[*atom].def, ein_ir::tensor::AtomDef::Var(v) if v == *var);
             let own = next.atoms().into_iter().find(is_it).and_then(|atom| next.affine_in(atom));
             let fall = match own {
                 Some((1, rest)) => rest.as_constant().map(|by| -by),
@@ -139,7 +137,8 @@ impl<'p> Flatten<'p> {
         let step = self.step_ix(most);
         let func = call.func;
         let inner = Val::Unit;
-        self.descent = Some(Descent { func, step, last: 0, inner, args: None, goes_on: Vec::new() });
+        self.descent =
+            Some(Descent { func, step, last: 0, inner, args: None, goes_on: Vec::new() });
         let unknown = self.unknown(call)?;
         let level = self.level(call, unknown.params.clone(), unknown.inner.clone())?;
         let depth = self.depth(&level.goes_on, step, most, call.span)?;
@@ -172,9 +171,10 @@ impl<'p> Flatten<'p> {
             call.sizes.iter().map(|size| Val::Scalar(self.extent_node(*size))).collect();
         let result = self.body(call, sizes, params)?;
         self.loops.pop();
-        let met = self.descent.as_mut().and_then(|descent| {
-            Some((descent.args.take()?, std::mem::take(&mut descent.goes_on)))
-        });
+        let met = self
+            .descent
+            .as_mut()
+            .and_then(|descent| Some((descent.args.take()?, std::mem::take(&mut descent.goes_on))));
         let Some((args, goes_on)) = met else {
             return Err(declined("recursion that a part of the body decides", call.span));
         };
@@ -197,7 +197,12 @@ impl<'p> Flatten<'p> {
     }
 
     /// The recursive call of the body under evaluation, if it is one.
-    pub(crate) fn inner_call(&mut self, func: FuncId, args: &[Val], span: Span) -> Option<Flat<Val>> {
+    pub(crate) fn inner_call(
+        &mut self,
+        func: FuncId,
+        args: &[Val],
+        span: Span,
+    ) -> Option<Flat<Val>> {
         let descent = self.descent.as_mut().filter(|descent| descent.func == func)?;
         if self.loops.len() != 1 || descent.args.is_some() {
             return Some(Err(declined("recursion inside a loop", span)));
@@ -227,13 +232,7 @@ impl<'p> Flatten<'p> {
     }
 
     /// The first depth at which a condition ends the recursion.
-    fn depth(
-        &self,
-        goes_on: &[(Node, bool)],
-        step: Ix,
-        most: i64,
-        span: Span,
-    ) -> Flat<i64> {
+    fn depth(&self, goes_on: &[(Node, bool)], step: Ix, most: i64, span: Span) -> Flat<i64> {
         let mut first = None;
         for (cond, truth) in goes_on {
             let ends = self.first_failure(*cond, *truth, step);
@@ -260,7 +259,9 @@ impl<'p> Flatten<'p> {
             Kind::Binary(op, a, b) if op.is_comparison() => {
                 let sum = self.points.linear(a).minus(&self.points.linear(b));
                 let factor = match sum.terms.as_slice() {
-                    [(term, factor)] if self.points.nodes[*term].kind == Kind::Index(step) => *factor,
+                    [(term, factor)] if self.points.nodes[*term].kind == Kind::Index(step) => {
+                        *factor
+                    }
                     _ => return None,
                 };
                 let op = if truth { op } else { negated(op)? };
@@ -383,7 +384,11 @@ mod tests {
                         }
                     };
                     let searched = (0..40).find(|step| !holds(*step));
-                    assert_eq!(first_false(op, offset, factor), searched, "{op:?} {offset} {factor}");
+                    assert_eq!(
+                        first_false(op, offset, factor),
+                        searched,
+                        "{op:?} {offset} {factor}"
+                    );
                 }
             }
         }

@@ -9,9 +9,8 @@ pub type Region = Vec<Option<(Linear, Linear)>>;
 impl Points {
     /// Whether two places are the same for all index variables.
     pub fn same_place(&self, a: &[Node], b: &[Node]) -> bool {
-        let equal = |(a, b): (&Node, &Node)| {
-            self.linear(*a).minus(&self.linear(*b)) == Linear::default()
-        };
+        let equal =
+            |(a, b): (&Node, &Node)| self.linear(*a).minus(&self.linear(*b)) == Linear::default();
         a.len() == b.len() && a.iter().zip(b).all(equal)
     }
 

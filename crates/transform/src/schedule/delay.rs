@@ -158,8 +158,7 @@ impl Update {
         let rest = Act::Write(self.rest(points, &base, &after));
         let (zero, end) = (points.int(0), points.int(blocks));
         let steps = Steps { ix: block, lo: zero, hi: end, backward: false };
-        let mut phases =
-            vec![Phase { steps: Some(steps), acts: vec![Act::Phase(inner), rest] }];
+        let mut phases = vec![Phase { steps: Some(steps), acts: vec![Act::Phase(inner), rest] }];
         if blocks * STEPS < self.count {
             let lo = points.int(blocks * STEPS);
             let mut acts: Vec<Act> = self.others.into_iter().map(Act::Write).collect();
@@ -247,13 +246,15 @@ fn axes(points: &Points, write: &Write, step: Ix) -> Option<Vec<Axis>> {
         let along = write.loops.iter().position(|(ix, ..)| points.depends(*at, *ix))?;
         let (ix, lo, _) = write.loops[along];
         let mut low = sum.clone();
-        let (term, _) = *sum.terms.iter().find(|(term, factor)| {
-            *factor == 1 && points.nodes[*term].kind == Kind::Index(ix)
-        })?;
+        let (term, _) = *sum
+            .terms
+            .iter()
+            .find(|(term, factor)| *factor == 1 && points.nodes[*term].kind == Kind::Index(ix))?;
         low.add_term(term, -1);
-        let falls = low.terms.iter().all(|(term, factor)| {
-            *factor > 0 && points.nodes[*term].kind == Kind::Index(step)
-        });
+        let falls = low
+            .terms
+            .iter()
+            .all(|(term, factor)| *factor > 0 && points.nodes[*term].kind == Kind::Index(step));
         let end = points.end(&sum, true, Some(step)).filter(|end| end.terms.is_empty())?;
         let again = axes.iter().any(|axis: &Axis| axis.at == along);
         if !falls || again || points.as_int(lo) != Some(0) {

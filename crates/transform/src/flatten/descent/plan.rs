@@ -101,12 +101,7 @@ impl Flatten<'_> {
     }
 
     /// Where the arguments and results of all depths are.
-    pub(super) fn plan(
-        &mut self,
-        call: &Call<'_>,
-        unknown: &Unknown,
-        level: &Level,
-    ) -> Flat<Plan> {
+    pub(super) fn plan(&mut self, call: &Call<'_>, unknown: &Unknown, level: &Level) -> Flat<Plan> {
         let mut fates = Vec::new();
         for (at, arr) in unknown.arrs.iter().enumerate() {
             fates.push(match arr {
@@ -158,7 +153,12 @@ impl Flatten<'_> {
     }
 
     /// How far the inner result is from the outer one, and whether nothing else is in its place.
-    fn inner_place(&mut self, unknown: &Unknown, result: &Val, span: Span) -> Flat<(Vec<i64>, bool)> {
+    fn inner_place(
+        &mut self,
+        unknown: &Unknown,
+        result: &Val,
+        span: Span,
+    ) -> Flat<(Vec<i64>, bool)> {
         let Val::Array(array) = result else { return Ok((Vec::new(), false)) };
         if array.shape != unknown.shape {
             return Err(declined("a result whose shape is not known", span));
@@ -250,8 +250,7 @@ fn split(piece: Piece, found: &mut Vec<Piece>) {
         axes[at] = (array.shape.len() == rank, axes[at].1.plus(skip));
         Piece { axes, array: array.clone() }
     };
-    let width =
-        if left.shape.len() == rank { left.shape[*axis] } else { Extent::fixed(1) };
+    let width = if left.shape.len() == rank { left.shape[*axis] } else { Extent::fixed(1) };
     split(side(left, Extent::fixed(0)), found);
     split(side(right, width), found);
 }

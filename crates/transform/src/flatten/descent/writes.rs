@@ -120,7 +120,14 @@ impl Flatten<'_> {
             }
         }
         let mut up = Vec::new();
-        for write in self.result_writes(&level.result, plan, arrays.result, HERE, Some(unknown.inner_arr), span)? {
+        for write in self.result_writes(
+            &level.result,
+            plan,
+            arrays.result,
+            HERE,
+            Some(unknown.inner_arr),
+            span,
+        )? {
             // What deeper results would overwrite is written after them.
             let waits = !plan.apart || self.reads(write.value, &[unknown.inner_arr]);
             if waits { &mut up } else { &mut down }.push(write);
@@ -130,12 +137,7 @@ impl Flatten<'_> {
         let step = self.step(span)?;
         let (lo, hi) = (self.points.int(0), self.points.int(depth));
         let steps = |backward| Some(Steps { ix: step, lo, hi, backward });
-        let phases = [
-            (None, begin),
-            (steps(false), down),
-            (None, bottom),
-            (steps(true), up),
-        ];
+        let phases = [(None, begin), (steps(false), down), (None, bottom), (steps(true), up)];
         let mut ordered = Vec::new();
         for (steps, writes) in phases {
             if !writes.is_empty() {
@@ -415,10 +417,14 @@ impl Flatten<'_> {
             match ready {
                 Some(at) => ordered.push(left.remove(at)),
                 None => {
-                    let aside = self.another(left[0].arr, arrays);
-                    let kept = self.points.load(aside, &left[0].at.clone());
-                    ordered.push(Write { arr: aside, ..left[0].clone() });
-                    left[0].value = kept;
+                    // One that still reads what is written here; when none does, all are ready.
+                    let written: Vec<Arr> = left.iter().map(|write| write.arr).collect();
+                    let reads = |write: &Write| self.reads(write.value, &written);
+                    let at = left.iter().position(reads).unwrap_or(0);
+                    let aside = self.another(left[at].arr, arrays);
+                    let kept = self.points.load(aside, &left[at].at.clone());
+                    ordered.push(Write { arr: aside, ..left[at].clone() });
+                    left[at].value = kept;
                 }
             }
         }
@@ -429,7 +435,9 @@ impl Flatten<'_> {
     fn spares_itself(&self, write: &Write, step: Option<Ix>) -> bool {
         let loads = self.points.loads(&[write.value]);
         let mut own = loads.iter().filter(|(arr, _)| *arr == write.arr);
-        own.all(|(_, at)| self.points.same_place(at, &write.at) || self.points.apart(at, &write.at, step))
+        own.all(|(_, at)| {
+            self.points.same_place(at, &write.at) || self.points.apart(at, &write.at, step)
+        })
     }
 
     /// Whether a write may overwrite what another one reads.
