@@ -13,6 +13,15 @@ fn plan(source: &str, observe: &[&str]) -> String {
     text
 }
 
+/// Programs whose plan differs in one thing: what flows back through steps decays.
+const DECAY: &str = "use std::math::tanh;
+     let R: [f32; 16, 16] = input();
+     let x: [f32; 90, 16] = input();
+     let h[0, j] = x[0, j];
+     let h[t in 1..90, j] = tanh(sum[k](R[j, k] * h[t - 1, k]) + x[t, j]);
+     let loss = sum[j](h[89, j] * h[89, j]);
+     let g = @loss / @R;";
+
 /// Lines of a plan that begin with a word.
 fn lines<'a>(plan: &'a str, word: &str) -> Vec<&'a str> {
     plan.lines().filter(|line| line.trim_start().starts_with(word)).collect()
@@ -158,4 +167,16 @@ fn gradients_share_one_sweep() {
     );
     // Two products forward, and one for each of `a`, `W1` and `W2` backward.
     assert_eq!(plan.matches("gemm(").count(), 5, "{plan}");
+}
+
+#[test]
+fn only_adjoints_of_recurrences_are_flushed() {
+    let gradient = plan(DECAY, &["g"]);
+    assert_eq!(gradient.matches("flushed for ").count(), 1, "{gradient}");
+    // What the program itself computes keeps its subnormal numbers.
+    let flushed = gradient.find("flushed for ").unwrap_or(0);
+    let tanh = gradient.rfind("tanh ").unwrap_or(usize::MAX);
+    assert!(tanh < flushed, "{gradient}");
+    let value = plan(DECAY, &["loss"]);
+    assert!(!value.contains("flushed"), "{value}");
 }

@@ -100,8 +100,26 @@ impl Emit {
         let ordered = self.in_order(arr, &clauses, steps);
         let rank = self.points.arrs[arr].shape.len();
         let mut at = At { arr, steps, shared, place: vec![None; rank] };
+        let flushed = self.decays(arr);
+        if flushed {
+            let once = self.points.fresh(Symbol::intern("once"), (0, 0));
+            let int = |value: i64| Operand::Const(Scalar::I64(value));
+            self.open(once, int(0), int(1), ForKind::Flushed);
+        }
         self.step(&mut at, &ordered, 0);
         self.floors.remove(&arr);
+        if flushed {
+            self.close();
+        }
+    }
+
+    /// Whether an array is likely to end in subnormal numbers that nobody wants: what flows back
+    /// through many steps. Programs never ask for these arrays themselves.
+    fn decays(&self, arr: Arr) -> bool {
+        let def = self.points.def_of(arr).map(|def| &self.points.defs[def]);
+        def.is_some_and(|def| def.adjoint)
+            && self.points.arrs[arr].ty.is_float()
+            && !self.points.exact
     }
 
     /// Clauses in an order in which those that read others of the same step come after them.
