@@ -107,8 +107,8 @@ fn a_recurrence_keeps_what_is_looked_at() {
          let last = h[499];",
         &["last"],
     );
-    // Every cell depends on its own past only, so one tile of cells runs through all steps.
-    assert_eq!(lines(&two, "local "), ["local h_2: f32[128]"], "{two}");
+    // Every cell depends on its own past only, so one tile of cells runs through all steps, in place.
+    assert_eq!(lines(&two, "local "), ["local h_2: f32[64]"], "{two}");
     let mixed = plan(
         "let h0: [f32; 50] = input();
          let h[0, j] = h0[j];
@@ -118,6 +118,16 @@ fn a_recurrence_keeps_what_is_looked_at() {
         &["last"],
     );
     assert_eq!(lines(&mixed, "scratch "), ["scratch h_2: f32[150]"], "{mixed}");
+    let wave = plan(
+        "let h0: [f32; 50] = input();
+         let h[0, j] = h0[j];
+         let h[1, j] = h0[j];
+         let h[t in 2..400, j in 1..49] = h[t - 1, j - 1] + h[t - 1, j + 1] - h[t - 2, j];
+         let last = h[399];",
+        &["last"],
+    );
+    // A new cell takes the place of the one it reads two steps back.
+    assert_eq!(lines(&wave, "scratch "), ["scratch h_2: f32[100]"], "{wave}");
     let all = plan(
         "let h[0] = 1.0;
          let h[t in 1..100] = 0.5 * h[t - 1];",
