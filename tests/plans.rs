@@ -13,6 +13,15 @@ fn plan(source: &str, observe: &[&str]) -> String {
     text
 }
 
+/// Programs whose plan differs in one thing: what flows back through steps decays.
+const DECAY: &str = "use std::math::tanh;
+     let R: [f32; 16, 16] = input();
+     let x: [f32; 90, 16] = input();
+     let h[0, j] = x[0, j];
+     let h[t in 1..90, j] = tanh(sum[k](R[j, k] * h[t - 1, k]) + x[t, j]);
+     let loss = sum[j](h[89, j] * h[89, j]);
+     let g = @loss / @R;";
+
 /// Lines of a plan that begin with a word.
 fn lines<'a>(plan: &'a str, word: &str) -> Vec<&'a str> {
     plan.lines().filter(|line| line.trim_start().starts_with(word)).collect()
@@ -98,8 +107,8 @@ fn a_recurrence_keeps_what_is_looked_at() {
          let last = h[499];",
         &["last"],
     );
-    // Every cell depends on its own past only, so one tile of cells runs through all steps.
-    assert_eq!(lines(&two, "local "), ["local h_2: f32[128]"], "{two}");
+    // Every cell depends on its own past only, so one tile of cells runs through all steps, in place.
+    assert_eq!(lines(&two, "local "), ["local h_2: f32[64]"], "{two}");
     let mixed = plan(
         "let h0: [f32; 50] = input();
          let h[0, j] = h0[j];
@@ -109,6 +118,16 @@ fn a_recurrence_keeps_what_is_looked_at() {
         &["last"],
     );
     assert_eq!(lines(&mixed, "scratch "), ["scratch h_2: f32[150]"], "{mixed}");
+    let wave = plan(
+        "let h0: [f32; 50] = input();
+         let h[0, j] = h0[j];
+         let h[1, j] = h0[j];
+         let h[t in 2..400, j in 1..49] = h[t - 1, j - 1] + h[t - 1, j + 1] - h[t - 2, j];
+         let last = h[399];",
+        &["last"],
+    );
+    // A new cell takes the place of the one it reads two steps back.
+    assert_eq!(lines(&wave, "scratch "), ["scratch h_2: f32[100]"], "{wave}");
     let all = plan(
         "let h[0] = 1.0;
          let h[t in 1..100] = 0.5 * h[t - 1];",
@@ -228,4 +247,16 @@ fn back_substitution_reads_the_inner_result_where_it_is() {
     );
     assert!(plan.contains("backward for"), "{plan}");
     assert!(lines(&plan, "scratch ").is_empty(), "{plan}");
+}
+
+#[test]
+fn only_adjoints_of_recurrences_are_flushed() {
+    let gradient = plan(DECAY, &["g"]);
+    assert_eq!(gradient.matches("flushed for ").count(), 1, "{gradient}");
+    // What the program itself computes keeps its subnormal numbers.
+    let flushed = gradient.find("flushed for ").unwrap_or(0);
+    let tanh = gradient.rfind("tanh ").unwrap_or(usize::MAX);
+    assert!(tanh < flushed, "{gradient}");
+    let value = plan(DECAY, &["loss"]);
+    assert!(!value.contains("flushed"), "{value}");
 }

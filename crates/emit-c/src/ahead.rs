@@ -154,6 +154,11 @@ fn source(program: &Program<'_>, parameters: &names::Parameters) -> String {
     text.push_str(&prelude::select(std::iter::once("ein_interface").chain(names)));
     text.push('\n');
     text.push_str(PARALLEL);
+    let flushes = kernel.contains("rt->flushed(");
+    if flushes {
+        text.push('\n');
+        text.push_str(FLUSHED);
+    }
     let products = [("gemm_f32", "float", "f32"), ("gemm_f64", "double", "f64")];
     let used: Vec<bool> = products.iter().map(|it| kernel.contains(it.0)).collect();
     if used.contains(&true) {
@@ -172,9 +177,10 @@ fn source(program: &Program<'_>, parameters: &names::Parameters) -> String {
     };
     let _ = writeln!(
         text,
-        "\nstatic const ein_interface ein_runtime = {{ein_parallel, {}, {}, 0}};\n",
+        "\nstatic const ein_interface ein_runtime = {{ein_parallel, {}, {}, 0, {}}};\n",
         product(0),
-        product(1)
+        product(1),
+        if flushes { "ein_flushed" } else { "0" }
     );
     for (at, elements) in program.tables.iter().enumerate() {
         text.push_str(&table(at, elements));
@@ -184,6 +190,7 @@ fn source(program: &Program<'_>, parameters: &names::Parameters) -> String {
 }
 
 const PARALLEL: &str = include_str!("ahead/parallel.h");
+const FLUSHED: &str = include_str!("ahead/flushed.h");
 const VECTORS: &str = include_str!("ahead/vectors.h");
 const PRODUCT: &str = include_str!("ahead/product.h");
 

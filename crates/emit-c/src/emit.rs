@@ -1,4 +1,5 @@
-//! The functions of a kernel: one for the kernel, one for the body of each parallel loop.
+//! The functions of a kernel: one for the kernel, one for the body of each loop that the interface
+//! runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +31,8 @@ pub(crate) fn functions(kernel: &Kernel, name: &str, caller: Caller) -> String {
         name,
         caller,
         inside: &inside.collect(),
+        in_parallel: false,
+        loops: 0,
         before: Vec::new(),
         text: String::new(),
         depth: 1,
@@ -100,6 +103,10 @@ pub(crate) struct Function<'a> {
     caller: Caller,
     /// The local buffers that bodies of parallel loops make.
     inside: &'a BTreeSet<Buf>,
+    /// Whether it is the body of a parallel loop, or called by one.
+    in_parallel: bool,
+    /// How many loops have become functions.
+    loops: usize,
     /// The functions that it calls.
     before: Vec<String>,
     text: String,
@@ -226,7 +233,7 @@ impl Function<'_> {
                 // The verifier refuses it; without vectors it is still right.
                 None => self.nested(&upward, &inner.body, "}"),
             },
-            ForKind::Parallel { grain } => self.parallel(inner, *grain, &lo, &hi),
+            ForKind::Parallel { .. } | ForKind::Flushed => self.by_itself(inner, &lo, &hi),
         }
     }
 
@@ -271,9 +278,14 @@ impl Function<'_> {
         }
     }
 
-    /// A parallel loop: its body becomes a function of what it captures.
-    fn parallel(&mut self, inner: &For, grain: i64, lo: &str, hi: &str) {
-        let name = format!("{}_loop{}", self.name, self.before.len());
+    /// A loop whose body becomes a function of what it captures, for the interface to run.
+    fn by_itself(&mut self, inner: &For, lo: &str, hi: &str) {
+        let (runner, grain) = match inner.kind {
+            ForKind::Parallel { grain } => ("parallel", grain),
+            _ => ("flushed", 1),
+        };
+        let parallel = runner == "parallel";
+        let name = format!("{}_loop{}", self.name, self.loops);
         let found = inner.captures();
         let mut fields = Vec::new();
         let mut values = Vec::new();
@@ -282,7 +294,9 @@ impl Function<'_> {
             name: self.name,
             caller: self.caller,
             inside: self.inside,
-            before: Vec::new(),
+            in_parallel: self.in_parallel || parallel,
+            loops: self.loops + 1,
+            before: std::mem::take(&mut self.before),
             text: String::new(),
             depth: 1,
         };
@@ -295,8 +309,11 @@ impl Function<'_> {
         }
         for buf in found.bufs {
             let buffer = &self.kernel.bufs[buf];
-            if self.inside.contains(&buf) {
-                body.local(buf);
+            if self.inside.contains(&buf) && !self.in_parallel {
+                // It belongs to this loop, or to a parallel one in it.
+                if parallel {
+                    body.local(buf);
+                }
                 continue;
             }
             let constant = if buffer.kind == BufferKind::Input { "const " } else { "" };
@@ -304,7 +321,7 @@ impl Function<'_> {
             values.push(buf.to_string());
             body.pointer(buf, &format!("c->{buf}"));
         }
-        if found.gemm {
+        if found.interface {
             fields.push("    const ein_interface *rt;\n".into());
             values.push("rt".into());
             body.line("const ein_interface *const rt = c->rt;");
@@ -314,7 +331,8 @@ impl Function<'_> {
         let head = format!("for (int64_t {var} = lo; {var} < hi; {var}++) {{");
         body.nested(&head, &inner.body, "}");
         body.line("return trap;");
-        let text = body.text;
+        let Function { text, before, loops, .. } = body;
+        (self.before, self.loops) = (before, loops);
         let fields = fields.concat();
         let signature =
             format!("static uint32_t {name}(const void *captured, int64_t lo, int64_t hi)");
@@ -324,7 +342,7 @@ impl Function<'_> {
         self.depth += 1;
         self.line(&format!("const struct {name} captured = {{{values}}};"));
         let call = format!("rt->context, {name}, &captured, {lo}, {hi}, {}", op::int64(grain));
-        self.line(&format!("trap |= rt->parallel({call});"));
+        self.line(&format!("trap |= rt->{runner}({call});"));
         self.depth -= 1;
         self.line("}");
     }

@@ -178,6 +178,9 @@ pub enum ForKind {
         /// The variables with their operations (`Add`, `Mul`, `Min`, `Max`, `And`, `Or`).
         reductions: Vec<(Reg, BinaryOp)>,
     },
+    /// One value after another, upward, in a function of its own in which subnormal numbers may
+    /// count as zeros. Assigns no variable of outside.
+    Flushed,
     /// As many copies of the body as there are iterations: a short loop of constant bounds that the
     /// engine should unroll. Otherwise as `Serial`.
     Unrolled,

@@ -452,6 +452,9 @@ pub struct Recurrence {
     pub axes: Vec<RecurrenceAxis>,
     /// The deepest self-read along the first of these axes, if every one is at a constant distance.
     pub lookback: Option<u32>,
+    /// Whether reverse mode has made it: what flows back through steps. Engines may take its
+    /// subnormal numbers for zeros.
+    pub adjoint: bool,
 }
 
 /// One axis of a recurrence.

@@ -42,8 +42,13 @@ fn time(what: &str, bytes: f64, mut f: impl FnMut()) {
 }
 
 fn run(compiled: &Compiled, buffers: &[*mut u8]) {
-    let interface =
-        Interface { parallel, gemm_f32: no_gemm, gemm_f64: no_gemm, context: std::ptr::null() };
+    let interface = Interface {
+        parallel,
+        gemm_f32: no_gemm,
+        gemm_f64: no_gemm,
+        context: std::ptr::null(),
+        flushed: parallel,
+    };
     // SAFETY: the buffers have the sizes that the kernels declare.
     let trapped = unsafe { compiled.run(buffers, &interface) };
     assert_eq!(trapped, 0);

@@ -44,7 +44,10 @@ impl<'k> Function<'_, '_, 'k> {
                 self.serial(inner, lo, hi)
             }
             ForKind::Backward => self.backward(inner),
-            ForKind::Parallel { grain } => self.parallel(inner, *grain),
+            ForKind::Parallel { grain } => {
+                self.by_itself(inner, offset_of!(Interface, parallel), *grain)
+            }
+            ForKind::Flushed => self.by_itself(inner, offset_of!(Interface, flushed), 1),
             ForKind::Vector { reductions } => self.vector(inner, reductions),
             ForKind::Unrolled => match (self.known(inner.lo), self.known(inner.hi)) {
                 (Some(lo), Some(hi)) if copies(lo, hi) * size(&inner.body) <= UNROLL_LIMIT => {
@@ -108,13 +111,15 @@ impl<'k> Function<'_, '_, 'k> {
         Ok(())
     }
 
-    /// Hands the body to the interface, with the values it needs in a block on the stack.
-    fn parallel(&mut self, inner: &'k For, grain: i64) -> Result<(), Unsupported> {
+    /// Hands the body to a function of the interface, with the values it needs in a block on the
+    /// stack.
+    fn by_itself(&mut self, inner: &'k For, runner: usize, grain: i64) -> Result<(), Unsupported> {
         let uses = inner.captures();
         let number = self.unit.loops;
         self.unit.loops += 1;
         let mut bufs: Vec<Buf> = uses.bufs.into_iter().collect();
-        bufs.retain(|buf| self.unit.owners[buf.index()] != Some(&raw const *inner));
+        // The others belong to this loop or to a parallel one in it.
+        bufs.retain(|buf| self.bufs[buf.index()].is_some());
         let regs: Vec<Reg> = uses.regs.into_iter().collect();
         let signature = body_signature(self.unit.host);
         let id = self
@@ -135,11 +140,8 @@ impl<'k> Function<'_, '_, 'k> {
         let body = self.ops.b.ins().func_addr(types::I64, callee);
         let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
         let grain = self.ops.b.ins().iconst(types::I64, grain);
-        let trapped = self.call_interface(
-            offset_of!(Interface, parallel),
-            Some(types::I32),
-            &[body, captured, lo, hi, grain],
-        );
+        let trapped =
+            self.call_interface(runner, Some(types::I32), &[body, captured, lo, hi, grain]);
         if let Some(trapped) = trapped {
             let trapped = self.ops.b.ins().icmp_imm_u(IntCC::NotEqual, trapped, 0);
             self.trap_if(trapped);

@@ -41,7 +41,7 @@ fn find_owners(block: &[Stmt], owners: &mut Owners) {
                 ForKind::Parallel { .. } => {
                     note(owners, inner.captures().bufs, Some(&raw const **inner));
                 }
-                ForKind::Serial | ForKind::Backward | ForKind::Unrolled => {
+                ForKind::Serial | ForKind::Backward | ForKind::Flushed | ForKind::Unrolled => {
                     find_owners(&inner.body, owners);
                 }
                 ForKind::Vector { .. } => note(owners, inner.captures().bufs, None),

@@ -12,7 +12,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use ein_ir::loops::{Buf, For, Kernel, Reg};
 
-/// The body of a parallel loop, to be compiled as a function.
+/// The body of a loop that is compiled as a function.
 pub(crate) struct Body<'k> {
     /// Its function.
     pub(crate) id: FuncId,

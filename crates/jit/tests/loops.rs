@@ -157,6 +157,40 @@ fn parallel_loops_capture_what_they_use() {
     check(text, &[ramp(ScalarType::F32, 1000), half], &expected);
 }
 
+/// Loops that run by themselves may stand in each other, and use the same buffers.
+#[test]
+fn flushed_loops_capture_what_they_use() {
+    let text = r#"kernel "steps"
+        input x_0: f32[80]
+        output y_1: f32[80]
+        scratch all_2: f32[8]
+        local own_3: f32[8]
+        {
+          r0: f32 = copy 2.0f32
+          for r1 in 0..8 {
+            store all_2[r1] = r0
+          }
+          flushed for r2 in 0..2 {
+            parallel(1) for r3 in 0..5 {
+              flushed for r4 in 0..1 {
+                for r5 in 0..8 {
+                  r6: f32 = load x_0[r2*40 + r3*8 + r5]
+                  store own_3[r5] = r6
+                }
+              }
+              for r7 in 0..8 {
+                r8: f32 = load own_3[r7*-1 + 7]
+                r9: f32 = load all_2[r7]
+                r10: f32 = mul r8, r9
+                store y_1[r2*40 + r3*8 + r7] = r10
+              }
+            }
+          }
+        }"#;
+    let expected: Vec<f64> = (0..80).map(|n| 2.0 * f64::from(n / 8 * 8 + 7 - n % 8)).collect();
+    check(text, &[ramp(ScalarType::F32, 80)], &expected);
+}
+
 #[test]
 fn local_buffers_belong_to_their_loop() {
     let text = r#"kernel "rows"

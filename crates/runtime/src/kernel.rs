@@ -25,6 +25,9 @@ pub struct Interface {
     pub gemm_f64: GemmFn,
     /// What these functions take as their first argument.
     pub context: *const c_void,
+    /// Runs a body over `lo..hi` on the calling thread, in a mode in which subnormal numbers count
+    /// as zeros; what it runs in parallel has the same mode. The grain does not matter.
+    pub flushed: ParallelFn,
 }
 
 // SAFETY: whoever fills in a context sees to it that the functions may be called from any thread.
@@ -32,7 +35,7 @@ unsafe impl Send for Interface {}
 // SAFETY: as above.
 unsafe impl Sync for Interface {}
 
-/// [`Interface::parallel`].
+/// [`Interface::parallel`] and [`Interface::flushed`].
 pub type ParallelFn = unsafe extern "C" fn(
     context: *const c_void,
     body: BodyFn,

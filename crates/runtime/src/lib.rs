@@ -12,6 +12,7 @@
 //! Does not know: the compiler, programs, diagnostics.
 
 mod element;
+mod float;
 pub mod format;
 pub mod kernel;
 mod matrix;

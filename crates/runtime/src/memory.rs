@@ -1,6 +1,6 @@
 //! The memory of tensors: aligned, zeroed buffers under a common limit.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +10,10 @@ use ein_scalar::ScalarType;
 
 /// Buffers start at a multiple of this, so that vector loads are aligned.
 const ALIGNMENT: usize = 64;
+
+/// The size of a huge page. Buffers from this size on are made of such pages where the system has
+/// them: with small ones a long array spends a fifth of its time looking up where they are.
+const HUGE_PAGE: usize = 2 << 20;
 
 /// Counts the bytes of all buffers allocated through it, and refuses what would pass its limit.
 ///
@@ -242,7 +246,7 @@ fn bytes_of(ty: ScalarType, shape: &[usize]) -> Option<usize> {
     }
     let bytes = shape.iter().try_fold(ty.size_bytes(), |size, extent| size.checked_mul(*extent))?;
     // Room for rounding up to the alignment.
-    (bytes <= isize::MAX as usize - ALIGNMENT).then_some(bytes)
+    (bytes <= isize::MAX as usize - HUGE_PAGE).then_some(bytes)
 }
 
 /// The size of an array that is too large for the address space.
@@ -250,6 +254,22 @@ fn wanted(ty: ScalarType, shape: &[usize]) -> u128 {
     let size = ty.size_bytes() as u128;
     shape.iter().fold(size, |size, extent| size.saturating_mul(*extent as u128))
 }
+
+/// Asks the system to use huge pages for whole ones of these bytes, which nobody has touched yet.
+#[cfg(target_os = "linux")]
+fn want_huge_pages(start: NonNull<u8>, bytes: usize) {
+    /// `MADV_HUGEPAGE`.
+    const HUGE: i32 = 14;
+    unsafe extern "C" {
+        fn madvise(start: *mut u8, bytes: usize, advice: i32) -> i32;
+    }
+    // SAFETY: the start is a multiple of the size of a page, and the bytes are ours. It is advice:
+    // nothing depends on whether it is taken.
+    let _ = unsafe { madvise(start.as_ptr(), bytes / HUGE_PAGE * HUGE_PAGE, HUGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn want_huge_pages(_: NonNull<u8>, _: usize) {}
 
 /// What the system says is available, in bytes.
 fn system_free() -> Option<u64> {
@@ -272,7 +292,8 @@ unsafe impl Sync for Buffer {}
 
 impl Buffer {
     fn layout(bytes: usize) -> Option<Layout> {
-        Layout::from_size_align(bytes, ALIGNMENT).ok()
+        let alignment = if bytes >= HUGE_PAGE { HUGE_PAGE } else { ALIGNMENT };
+        Layout::from_size_align(bytes, alignment).ok()
     }
 
     /// `None` if the system has no more memory.
@@ -281,8 +302,17 @@ impl Buffer {
             let start = NonNull::new(std::ptr::without_provenance_mut(ALIGNMENT))?;
             return Some(Buffer { start, bytes, memory });
         }
+        let layout = Buffer::layout(bytes)?;
+        if bytes < HUGE_PAGE {
+            // SAFETY: the size is not zero.
+            let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+            return Some(Buffer { start, bytes, memory });
+        }
         // SAFETY: the size is not zero.
-        let start = NonNull::new(unsafe { alloc_zeroed(Buffer::layout(bytes)?) })?;
+        let start = NonNull::new(unsafe { alloc(layout) })?;
+        want_huge_pages(start, bytes);
+        // SAFETY: so many bytes have been allocated.
+        unsafe { start.write_bytes(0, bytes) };
         Some(Buffer { start, bytes, memory })
     }
 

@@ -16,6 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::float::{self, Mode};
 use crate::kernel::{BodyFn, Interface};
 use crate::matrix;
 
@@ -73,6 +74,7 @@ impl Pool {
             gemm_f32: matrix::gemm_f32,
             gemm_f64: matrix::gemm_f64,
             context: Arc::as_ptr(&self.shared).cast(),
+            flushed: float::flushed,
         }
     }
 }
@@ -97,9 +99,10 @@ unsafe extern "C" fn parallel(
     hi: i64,
     grain: i64,
 ) -> u32 {
+    let region = Region { body, captured, lo, hi, chunks: 0, mode: Mode::here() };
     // SAFETY: the context is that of the interface of a pool that still exists, and the body may
     // run with what it captured, both as the caller promises.
-    unsafe { (*context.cast::<Shared>()).run(Region { body, captured, lo, hi, chunks: 0 }, grain) }
+    unsafe { (*context.cast::<Shared>()).run(region, grain) }
 }
 
 /// How many threads the pool of an interface has for a region that starts here.
@@ -137,6 +140,8 @@ struct Region {
     lo: i64,
     hi: i64,
     chunks: usize,
+    /// How whoever brought it computes.
+    mode: Mode,
 }
 
 impl Region {
@@ -151,7 +156,7 @@ impl Region {
         let start = |chunk: u64| self.lo + (chunk * each + chunk.min(more)) as i64;
         let chunk = chunk as u64;
         // SAFETY: as the caller promises.
-        unsafe { (self.body)(self.captured, start(chunk), start(chunk + 1)) }
+        self.mode.run(|| unsafe { (self.body)(self.captured, start(chunk), start(chunk + 1)) })
     }
 }
 

@@ -431,7 +431,7 @@ impl<'p> Flatten<'p> {
     ) -> Arr {
         let source = Source::Defined(self.points.defs.len());
         let arr = self.points.arrs.push(ArrInfo { name, ty, shape, source });
-        self.points.defs.push(Def { arr, span, body });
+        self.points.defs.push(Def { arr, span, body, adjoint: false });
         arr
     }
 

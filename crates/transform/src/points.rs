@@ -160,6 +160,8 @@ pub struct Def {
     pub span: Span,
     /// How it is defined.
     pub body: Body,
+    /// Whether it is a recurrence that reverse mode has made.
+    pub adjoint: bool,
 }
 
 /// How an array is defined.

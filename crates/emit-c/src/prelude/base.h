@@ -16,6 +16,8 @@ typedef struct {
     void (*gemm_f32)(const void *context, const ein_gemm *args);
     void (*gemm_f64)(const void *context, const ein_gemm *args);
     const void *context;
+    uint32_t (*flushed)(const void *context, ein_body body, const void *captured, int64_t lo,
+                        int64_t hi, int64_t grain);
 } ein_interface;
 
 //: ein_bits_f32

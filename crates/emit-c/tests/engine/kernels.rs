@@ -252,6 +252,46 @@ fn branches_and_orders() {
     close(&as_f32(&result), &expected, 0.0);
 }
 
+/// Loops that run by themselves may stand in each other, and use the same buffers; only a flushed one
+/// takes subnormal numbers for zeros, on whichever thread it runs.
+#[test]
+fn flushed_loops() {
+    let rows = 40;
+    let tiny = f32::MIN_POSITIVE;
+    let mut b = Builder::new();
+    let (kept, out) = (b.output(F32, 1), b.output(F32, rows * 8));
+    let (all, own) = (b.buffer(F32, 8, BufferKind::Scratch), b.buffer(F32, 8, BufferKind::Local));
+    let input = b.input(F32, 1);
+    let x = b.load(input, &[], 0);
+    b.for_(int(0), int(8), ForKind::Serial, |b, i| b.store(all, &[(i, 1)], 0, x));
+    b.for_(int(0), int(1), ForKind::Flushed, |b, _| {
+        b.for_(int(0), int(rows as i64), ForKind::Parallel { grain: 1 }, |b, row| {
+            b.for_(int(0), int(1), ForKind::Flushed, |b, _| {
+                b.for_(int(0), int(8), ForKind::Serial, |b, i| {
+                    let x = b.load(all, &[(i, 1)], 0);
+                    let half = b.binary(BinaryOp::Mul, x, value(0.5f32));
+                    b.store(own, &[(i, 1)], 0, half);
+                });
+            });
+            b.for_(int(0), int(8), ForKind::Serial, |b, i| {
+                let x = b.load(own, &[(i, 1)], 0);
+                let more = b.binary(BinaryOp::Add, x, value(1.0f32));
+                b.store(out, &[(row, 8), (i, 1)], 0, more);
+            });
+        });
+    });
+    let half = b.binary(BinaryOp::Mul, x, value(0.5f32));
+    b.store(kept, &[], 0, half);
+    let kernel = b.finish();
+    for (x, sum) in [(4.0, 3.0), (tiny, 1.0)] {
+        let (mut half, mut result) = (Data::zeros(F32, 1), Data::zeros(F32, rows * 8));
+        let (mut scratch, mut input) = (Data::zeros(F32, 8), Data::floats(&[x]));
+        run(&kernel, &mut [&mut half, &mut result, &mut scratch, &mut input]);
+        assert_eq!(as_f32(&half), [0.5 * x], "outside");
+        close(&as_f32(&result), &vec![sum; rows * 8], 0.0);
+    }
+}
+
 #[test]
 fn traps_are_sticky() {
     let ty = ScalarType::I32;

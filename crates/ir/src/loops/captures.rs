@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Addr, Buf, For, Gemm, Op, Operand, Reg, Stmt};
+use super::{Addr, Buf, For, ForKind, Gemm, Op, Operand, Reg, Stmt};
 
 /// What a piece of code uses but does not define.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,8 +12,9 @@ pub struct Captures {
     pub regs: BTreeSet<Reg>,
     /// The buffers, in order: all that it uses, local ones as well.
     pub bufs: BTreeSet<Buf>,
-    /// Whether there is a matrix product.
-    pub gemm: bool,
+    /// Whether it calls functions of the interface: matrix products and loops that run by
+    /// themselves.
+    pub interface: bool,
 }
 
 impl For {
@@ -87,6 +88,8 @@ impl Walk {
             Stmt::For(inner) => {
                 self.operand(inner.lo);
                 self.operand(inner.hi);
+                self.found.interface |=
+                    matches!(inner.kind, ForKind::Parallel { .. } | ForKind::Flushed);
                 self.defined.insert(inner.var);
                 self.block(&inner.body);
             }
@@ -96,7 +99,7 @@ impl Walk {
                 self.block(no);
             }
             Stmt::Gemm(gemm) => {
-                self.found.gemm = true;
+                self.found.interface = true;
                 let Gemm { m, n, k, a, b, c, accumulate: _, parallel: _ } = &**gemm;
                 [m, n, k].into_iter().for_each(|it| self.operand(*it));
                 [a, b, c].into_iter().for_each(|it| self.addr(&it.addr));

@@ -329,7 +329,7 @@ impl Parser {
             Ok(Stmt::If(condition, then, other))
         } else if self.is_word("gemm") {
             self.gemm(false)
-        } else if ["for", "backward", "parallel", "vector", "unrolled"]
+        } else if ["for", "backward", "parallel", "vector", "flushed", "unrolled"]
             .iter()
             .any(|word| self.is_word(word))
         {
@@ -344,6 +344,8 @@ impl Parser {
     fn for_loop(&mut self) -> Result<Stmt> {
         let kind = if self.eat_word("backward") {
             ForKind::Backward
+        } else if self.eat_word("flushed") {
+            ForKind::Flushed
         } else if self.eat_word("unrolled") {
             ForKind::Unrolled
         } else if self.eat_word("parallel") {

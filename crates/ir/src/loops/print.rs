@@ -152,6 +152,7 @@ impl Printer<'_> {
                     reductions.iter().map(|(reg, op)| format!("{op} {reg}")).collect();
                 let _ = write!(self.out, "vector({}) ", list.join(", "));
             }
+            ForKind::Flushed => self.put("flushed "),
             ForKind::Unrolled => self.put("unrolled "),
         }
         let (lo, hi) = (operand(inner.lo), operand(inner.hi));

@@ -21,6 +21,8 @@ pub fn verify(kernel: &Kernel) -> Vec<String> {
         visible: BTreeMap::new(),
         function: 0,
         functions: 0,
+        owner: 0,
+        owner_kind: "",
         homes: BTreeMap::new(),
         problems: Vec::new(),
     };
@@ -48,6 +50,10 @@ struct Verifier<'a> {
     function: usize,
     /// How many functions there are beside the kernel so far.
     functions: usize,
+    /// The loop whose variables may be assigned here: 0 is the kernel, others run by themselves.
+    owner: usize,
+    /// How that loop runs.
+    owner_kind: &'static str,
     /// The function in which each local buffer is used.
     homes: BTreeMap<Buf, usize>,
     problems: Vec<String>,
@@ -90,18 +96,16 @@ impl Verifier<'_> {
             }
             Stmt::Var(reg, value) => {
                 let ty = self.operand(*value);
-                self.define(*reg, ty, Role::Variable(self.function));
+                self.define(*reg, ty, Role::Variable(self.owner));
             }
             Stmt::Set(reg, value) => {
                 let (ty, own) = (self.operand(*value), self.reg(*reg));
                 self.require(ty == own || ty.is_none(), || format!("{reg} is set to another type"));
                 match self.visible.get(reg).copied() {
                     Some(Role::Value) => self.problem(format!("{reg} is set but no variable")),
-                    Some(Role::Variable(function)) => {
-                        let here = function == self.function;
-                        self.require(here, || {
-                            format!("{reg} of outside is set in a parallel loop")
-                        });
+                    Some(Role::Variable(owner)) => {
+                        let (here, kind) = (owner == self.owner, self.owner_kind);
+                        self.require(here, || format!("{reg} of outside is set in a {kind} loop"));
                     }
                     None => {}
                 }
@@ -242,7 +246,7 @@ impl Verifier<'_> {
     fn for_loop(&mut self, inner: &For) {
         self.typed(inner.lo, ScalarType::I64, "a bound");
         self.typed(inner.hi, ScalarType::I64, "a bound");
-        let outside = (self.visible.clone(), self.function);
+        let outside = (self.visible.clone(), self.function, self.owner, self.owner_kind);
         let var = inner.var;
         match &inner.kind {
             ForKind::Serial | ForKind::Backward => {}
@@ -256,13 +260,18 @@ impl Verifier<'_> {
                 self.require(first, || format!("the parallel loop of {var} is in another one"));
                 self.require(*grain >= 1, || format!("the grain of {var} is less than 1"));
                 self.functions += 1;
-                self.function = self.functions;
+                (self.function, self.owner) = (self.functions, self.functions);
+                self.owner_kind = "parallel";
+            }
+            ForKind::Flushed => {
+                self.functions += 1;
+                (self.owner, self.owner_kind) = (self.functions, "flushed");
             }
             ForKind::Vector { reductions } => self.vector(inner, reductions),
         }
         self.define(var, Some(ScalarType::I64), Role::Value);
         self.block(&inner.body);
-        (self.visible, self.function) = outside;
+        (self.visible, self.function, self.owner, self.owner_kind) = outside;
     }
 
     fn vector(&mut self, inner: &For, reductions: &[(Reg, BinaryOp)]) {

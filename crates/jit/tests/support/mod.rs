@@ -108,7 +108,13 @@ pub fn run_kernel(kernel: &Kernel, inputs: &[Array]) -> (Vec<Array>, bool) {
 
 /// A plain interface: parallel loops in pieces of `grain`, on threads of their own.
 pub fn interface() -> Interface {
-    Interface { parallel, gemm_f32: gemm::<f32>, gemm_f64: gemm::<f64>, context: std::ptr::null() }
+    Interface {
+        parallel,
+        gemm_f32: gemm::<f32>,
+        gemm_f64: gemm::<f64>,
+        context: std::ptr::null(),
+        flushed: parallel,
+    }
 }
 
 unsafe extern "C" fn parallel(

@@ -77,6 +77,7 @@ impl Cx<'_> {
             recurrence: Some(Recurrence {
                 axes: vec![RecurrenceAxis { axis: 0, backward: false }],
                 lookback: Some(1),
+                adjoint: false,
             }),
             requires: Vec::new(),
         };

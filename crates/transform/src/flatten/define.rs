@@ -212,6 +212,7 @@ impl<'p> Flatten<'p> {
         }
         if let Some(def) = self.points.def_of(arr) {
             self.points.defs[def].body = Body::Clauses(clauses, Some(steps));
+            self.points.defs[def].adjoint = recurrence.adjoint;
         }
         Ok(array)
     }

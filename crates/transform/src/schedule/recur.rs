@@ -5,7 +5,7 @@ use super::row_major;
 use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Step, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Operand, Stmt};
-use ein_scalar::Scalar;
+use ein_scalar::{BinaryOp, Scalar};
 
 /// Steps whose independent parts are computed together.
 const PASS: i64 = 1024;
@@ -72,7 +72,9 @@ impl Emit {
                 if back < 0 {
                     return None;
                 }
-                kept = kept.max(back + 1);
+                // What is read only where it is about to be written may be overwritten.
+                let in_place = back > 0 && self.is_own_place(&at, clause, axis);
+                kept = kept.max(if in_place { back } else { back + 1 });
             }
         }
         for other in self.points.defs.iter().filter(|other| other.arr != def.arr) {
@@ -85,6 +87,13 @@ impl Emit {
             }
         }
         (kept < extent).then_some((axis, kept))
+    }
+
+    /// Whether a position is that of the cell of a clause, but for one axis.
+    fn is_own_place(&self, at: &[Node], clause: &Clause, axis: usize) -> bool {
+        at.iter().zip(&clause.slots).enumerate().all(|(other, (node, slot))| {
+            other == axis || self.points.offset_from(*node, slot.ix) == Some(0)
+        })
     }
 
     /// Fills a recurrence, step by step.
@@ -100,8 +109,26 @@ impl Emit {
         let ordered = self.in_order(arr, &clauses, steps);
         let rank = self.points.arrs[arr].shape.len();
         let mut at = At { arr, steps, shared, place: vec![None; rank] };
+        let flushed = self.decays(arr);
+        if flushed {
+            let once = self.points.fresh(Symbol::intern("once"), (0, 0));
+            let int = |value: i64| Operand::Const(Scalar::I64(value));
+            self.open(once, int(0), int(1), ForKind::Flushed);
+        }
         self.step(&mut at, &ordered, 0);
         self.floors.remove(&arr);
+        if flushed {
+            self.close();
+        }
+    }
+
+    /// Whether an array is likely to end in subnormal numbers that nobody wants: what flows back
+    /// through many steps. Programs never ask for these arrays themselves.
+    fn decays(&self, arr: Arr) -> bool {
+        let def = self.points.def_of(arr).map(|def| &self.points.defs[def]);
+        def.is_some_and(|def| def.adjoint)
+            && self.points.arrs[arr].ty.is_float()
+            && !self.points.exact
     }
 
     /// Clauses in an order in which those that read others of the same step come after them.
@@ -183,6 +210,15 @@ impl Emit {
             }
         };
         let carried = self.carry(at, active, depth, lo, backward);
+        let late: Vec<Clause>;
+        let active = match (carried, active) {
+            (Some((cell, _)), [clause]) => {
+                let value = self.with_cell_last(clause.value, cell);
+                late = vec![Clause { value, ..clause.clone() }];
+                late.as_slice()
+            }
+            _ => active,
+        };
         if let (Some((cell, var)), [clause]) = (carried, active) {
             let rest = self.independent(clause.value, cell, ix);
             let ahead = self.only_waits_for(at, clause, cell, axis);
@@ -229,6 +265,37 @@ impl Emit {
                     step.axis != axis && offset.is_some_and(|offset| offset != 0)
                 })
         })
+    }
+
+    /// An extreme of several values with those that depend on the cell before at its end, so that
+    /// the others need not wait.
+    fn with_cell_last(&mut self, value: Node, cell: Node) -> Node {
+        let Kind::Binary(op @ (BinaryOp::Max | BinaryOp::Min), ..) = self.points.nodes[value].kind
+        else {
+            return value;
+        };
+        if self.points.exact {
+            return value;
+        }
+        let mut parts = Vec::new();
+        self.extremes(value, op, &mut parts);
+        let (late, early): (Vec<Node>, Vec<Node>) =
+            parts.into_iter().partition(|part| self.points.below(&[*part]).contains(&cell));
+        let ordered: Vec<Node> = early.into_iter().chain(late).collect();
+        let Some((first, rest)) = ordered.split_first() else { return value };
+        rest.iter().fold(*first, |all, part| self.points.binary(op, all, *part, None))
+    }
+
+    /// The values of which a value is the extreme.
+    fn extremes(&self, value: Node, op: BinaryOp, parts: &mut Vec<Node>) {
+        match self.points.nodes[value].kind {
+            Kind::Binary(other, a, b) if other == op => {
+                self.extremes(a, op, parts);
+                self.extremes(b, op, parts);
+            }
+            _ if parts.contains(&value) => {}
+            _ => parts.push(value),
+        }
     }
 
     /// The largest parts of a value that do not depend on the cell before, but on the step.

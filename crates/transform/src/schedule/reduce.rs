@@ -5,6 +5,8 @@
 //! with enough work is cut into a fixed number of parts that threads share, so the result does not
 //! depend on how many there are.
 
+mod blocks;
+
 use super::emit::{Emit, Use};
 use super::{PARALLEL_WORK, node_cost};
 use crate::points::{Ix, Kind, Node, Range, Reduction, Subst};
@@ -26,6 +28,7 @@ const PARTS: i64 = 64;
 const STREAMS: i64 = 4;
 
 /// A reduction being computed.
+#[derive(Clone)]
 struct Acc {
     reduction: Reduction,
     /// The type of the result.
@@ -210,7 +213,15 @@ impl Emit {
             })
         });
         let plain = accs.iter().all(|acc| acc.extra.is_none() && !acc.body_ty.is_int());
-        let kind = if plain && !nested {
+        let vectors = plain && !nested;
+        if !(vectors && self.in_blocks(accs, ix, lo, hi)) {
+            self.terms(accs, ix, lo, hi, vectors);
+        }
+    }
+
+    /// The loop over the terms.
+    fn terms(&mut self, accs: &[Acc], ix: Ix, lo: Operand, hi: Operand, vectors: bool) {
+        let kind = if vectors {
             ForKind::Vector { reductions: accs.iter().map(|acc| (acc.var, acc.op())).collect() }
         } else {
             ForKind::Serial
@@ -337,6 +348,14 @@ impl Emit {
             return self.let_here(acc.ty, Op::Cast(Operand::Reg(at)));
         }
         if acc.reduction.op == ReduceOp::Mean {
+            // Up to here a quotient of `f32` is what a quotient of `f64` rounds to.
+            let count = self.point_count(&acc.reduction).filter(|count| *count < 1 << 24);
+            if let (ScalarType::F32, ScalarType::F32, None, Some(count)) =
+                (held_ty, acc.ty, acc.extra, count)
+            {
+                let count = Operand::Const(Scalar::F32(count as f32));
+                return self.let_here(acc.ty, Op::Binary(BinaryOp::Div, held, count));
+            }
             let wide = if held_ty == ScalarType::F64 {
                 held
             } else {

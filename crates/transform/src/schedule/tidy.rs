@@ -62,7 +62,8 @@ fn split(points: &mut Points, at: usize, def: &Def, clause: &Clause) -> bool {
         let load = points.load(arr, &positions);
         let value = replace(points, clause.value, node, load);
         let new = Clause { slots, guard: None, value: node, otherwise: None };
-        let new = Def { arr, span: def.span, body: Body::Clauses(vec![new], None) };
+        let body = Body::Clauses(vec![new], None);
+        let new = Def { arr, span: def.span, body, adjoint: false };
         points.defs[at].body = Body::Clauses(vec![Clause { value, ..clause.clone() }], None);
         points.defs.insert(at, new);
         renumber(points);

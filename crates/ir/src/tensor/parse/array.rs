@@ -42,7 +42,8 @@ impl Parser {
             Ok(RecurrenceAxis { axis: it.count()?, backward: it.eat_word("down") })
         })?;
         let lookback = if self.eat_word("lookback") { Some(self.count()?) } else { None };
-        Ok(Some(Recurrence { axes, lookback }))
+        let adjoint = self.eat_word("adjoint");
+        Ok(Some(Recurrence { axes, lookback, adjoint }))
     }
 
     fn clause(&mut self) -> Result<Clause> {

@@ -31,6 +31,9 @@ impl Printer<'_> {
             if let Some(lookback) = recurrence.lookback {
                 let _ = write!(self.out, " lookback {lookback}");
             }
+            if recurrence.adjoint {
+                self.put(" adjoint");
+            }
         }
         self.requires(&tensor.requires);
         self.put(" : ");

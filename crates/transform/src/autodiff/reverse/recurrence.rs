@@ -331,6 +331,7 @@ impl Reverse<'_, '_> {
                 .map(|axis| RecurrenceAxis { axis: axis.axis, backward: !axis.backward })
                 .collect(),
             lookback: recurrence.lookback,
+            adjoint: true,
         });
         let axes = e.ty.axes();
         let tensor = Tensor {
