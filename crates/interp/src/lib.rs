@@ -28,6 +28,7 @@ mod files;
 mod host;
 mod index;
 mod machine;
+mod meter;
 mod numeric;
 mod pattern;
 mod recurrence;
@@ -43,7 +44,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ein_base::{Code, Diagnostic, Symbol};
+use ein_base::{Code, Diagnostic, Symbol, Work};
 use ein_ir::tensor::{FuncId, Program, Type, VarId};
 use ein_runtime::Memory;
 
@@ -104,6 +105,12 @@ pub trait Host {
     /// The value given from outside for a top-level name of type `ty`. What comes back is checked
     /// against the type by the evaluator (E0904, E0905).
     fn input(&mut self, name: Symbol, ty: &Type) -> Result<Value, InputError>;
+
+    /// Hears now and then what is computed and how far it is: after some thousand steps, and from
+    /// kernels some times a second.
+    fn progress(&mut self, work: Work) {
+        let _ = work;
+    }
 }
 
 /// Why there is no input.

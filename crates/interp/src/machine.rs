@@ -9,6 +9,7 @@ use ein_ir::tensor::{
 };
 use ein_scalar::{Overflow, Scalar};
 
+use crate::meter::Meter;
 use crate::recurrence::Pending;
 use crate::stack;
 use crate::stop::{Mark, MarkKind, Stop};
@@ -46,6 +47,8 @@ pub(crate) struct Machine<'p> {
     bound: Vec<bool>,
     stack_floor: usize,
     ticks: u32,
+    /// How far the outermost loops are.
+    pub(crate) meter: Meter,
 }
 
 /// How far the stacks reach: what `try` goes back to.
@@ -56,6 +59,7 @@ pub(crate) struct Checkpoint {
     depth: usize,
     marks: usize,
     pending: usize,
+    metered: bool,
 }
 
 impl<'p> Machine<'p> {
@@ -83,6 +87,7 @@ impl<'p> Machine<'p> {
             bound: vec![false; program.vars.len()],
             stack_floor: stack::floor(options.stack_bytes),
             ticks: POLL,
+            meter: Meter::default(),
         }
     }
 
@@ -165,7 +170,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Counts a step of a loop; now and then looks whether the user gave up.
+    /// Counts a step of a loop; now and then looks whether the user gave up, and says how far it is.
     #[inline]
     pub(crate) fn tick(&mut self) -> Result<(), Stop> {
         self.ticks -= 1;
@@ -176,10 +181,10 @@ impl<'p> Machine<'p> {
     fn poll(&mut self) -> Result<(), Stop> {
         self.ticks = POLL;
         if self.options.interrupted.load(Ordering::Relaxed) {
-            Err(Stop::Interrupted)
-        } else {
-            Ok(())
+            return Err(Stop::Interrupted);
         }
+        self.report_progress();
+        Ok(())
     }
 
     /// Goes one level deeper; whoever calls this comes back with `depth -= 1`.
@@ -216,6 +221,7 @@ impl<'p> Machine<'p> {
             depth: self.depth,
             marks: self.marks.len(),
             pending: self.pending.len(),
+            metered: self.meter.taken,
         }
     }
 
@@ -226,6 +232,7 @@ impl<'p> Machine<'p> {
         self.depth = to.depth;
         self.marks.truncate(to.marks);
         self.pending.truncate(to.pending);
+        self.meter.give_back(self.meter.taken && !to.metered);
     }
 
     /// Runs a statement.
