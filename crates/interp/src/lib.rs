@@ -5,7 +5,8 @@
 //! engine is judged by it. It shares with them what a scalar operation means (`ein-scalar`) and
 //! how arrays are stored (`ein-runtime`), and nothing else.
 //!
-//! * [`run`] and [`run_test`] evaluate a program; [`Outcome`] holds what came of it.
+//! * [`run`] and [`run_test`] evaluate a program, [`resume`] one of which a part has been evaluated;
+//!   [`Outcome`] holds what came of it.
 //! * [`Options`] are the limits and permissions, [`Host`] is the world outside.
 //! * An [`Accelerator`] may compute parts of a program in place of the evaluator.
 //! * [`Value`] is what expressions evaluate to; [`display`] shows it as `print` does.
@@ -50,6 +51,7 @@ use ein_runtime::Memory;
 
 pub use accelerate::{Accelerator, Environment};
 pub use display::display;
+pub use machine::bound_by;
 pub use stack::{BIG_STACK_BYTES, with_big_stack};
 pub use value::{Closure, DataValue, Objects, Value};
 
@@ -137,7 +139,7 @@ pub struct Outcome {
 
 /// Evaluates the top level, then `main` if the program has one to call.
 pub fn run(program: &Program, options: &Options, host: &mut dyn Host) -> Outcome {
-    run_then(program, options, host, None, program.main)
+    run_then(program, options, host, None, Vec::new(), program.main)
 }
 
 /// The same with the help of an accelerator.
@@ -147,12 +149,25 @@ pub fn run_with(
     host: &mut dyn Host,
     accelerator: &mut dyn Accelerator,
 ) -> Outcome {
-    run_then(program, options, host, Some(accelerator), program.main)
+    run_then(program, options, host, Some(accelerator), Vec::new(), program.main)
+}
+
+/// Evaluates the top level of a program, and no `main`. The variables in `known` have been bound by
+/// statements that ran before and are not in the program any more.
+pub fn resume<'a>(
+    program: &'a Program,
+    options: &'a Options,
+    host: &'a mut dyn Host,
+    accelerator: Option<&'a mut (dyn Accelerator + 'a)>,
+    known: Vec<(VarId, Value)>,
+) -> Outcome {
+    run_then(program, options, host, accelerator, known, None)
 }
 
 /// Evaluates the top level, then the test block with this number.
 pub fn run_test(program: &Program, options: &Options, host: &mut dyn Host, test: usize) -> Outcome {
-    run_then(program, options, host, None, program.tests.get(test).map(|(_, _, func)| *func))
+    let test = program.tests.get(test).map(|(_, _, func)| *func);
+    run_then(program, options, host, None, Vec::new(), test)
 }
 
 fn run_then<'a>(
@@ -160,9 +175,11 @@ fn run_then<'a>(
     options: &'a Options,
     host: &'a mut dyn Host,
     accelerator: Option<&'a mut (dyn Accelerator + 'a)>,
+    known: Vec<(VarId, Value)>,
     entry: Option<FuncId>,
 ) -> Outcome {
     let mut machine = Machine::new(program, options, host, accelerator);
+    known.into_iter().for_each(|(var, value)| machine.bind_known(var, value));
     let result = machine.top_level().and_then(|()| match entry {
         Some(func) => machine.enter(func).map(Some),
         None => Ok(None),

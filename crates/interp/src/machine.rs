@@ -114,13 +114,17 @@ impl<'p> Machine<'p> {
     fn note_bound(&mut self, stmt: &Stmt) {
         match &stmt.kind {
             StmtKind::Let(var, _) => self.bound[var.index()] = true,
-            StmtKind::Destructure(pattern, _) => {
-                let mut vars = Vec::new();
-                pattern_vars(pattern, &mut vars);
-                vars.into_iter().for_each(|var| self.bound[var.index()] = true);
+            StmtKind::Destructure(..) => {
+                bound_by(stmt).into_iter().for_each(|var| self.bound[var.index()] = true);
             }
             StmtKind::Expr(_) | StmtKind::Require(_) => {}
         }
+    }
+
+    /// Binds a variable of the top level that was computed before.
+    pub(crate) fn bind_known(&mut self, var: VarId, value: Value) {
+        self.bind(var, value);
+        self.bound[var.index()] = true;
     }
 
     /// The outputs that have been computed.
@@ -377,6 +381,17 @@ impl<'p> Machine<'p> {
         let known = |size| self.try_size(size).and_then(|n| usize::try_from(n.max(0)).ok());
         ty.axes().iter().map(|axis| known(&axis.size)).collect()
     }
+}
+
+/// The variables that a statement binds.
+pub fn bound_by(stmt: &Stmt) -> Vec<VarId> {
+    let mut vars = Vec::new();
+    match &stmt.kind {
+        StmtKind::Let(var, _) => vars.push(*var),
+        StmtKind::Destructure(pattern, _) => pattern_vars(pattern, &mut vars),
+        StmtKind::Expr(_) | StmtKind::Require(_) => {}
+    }
+    vars
 }
 
 /// The variables that a pattern binds.
