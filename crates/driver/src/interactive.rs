@@ -357,9 +357,9 @@ impl Attempt<'_> {
         };
         let old = self.state.values.recall(&running.program, root, &parts.old);
         match old.filter(|_| !self.changes) {
-            Some((known, again)) => {
-                running.known = known;
-                running.part(&again, &mut answer);
+            Some(old) => {
+                running.known = old.known;
+                running.part(&old.again, &mut answer);
             }
             None => running.part(&parts.old, &mut answer),
         }

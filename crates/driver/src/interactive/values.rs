@@ -61,35 +61,38 @@ impl Parts {
     }
 }
 
+/// What is known of the statements before an entry.
+#[derive(Default)]
+pub(super) struct Recalled {
+    /// Their variables.
+    pub(super) known: Vec<(VarId, Value)>,
+    /// Those that have to run again, for the variables that are missing.
+    pub(super) again: Vec<Stmt>,
+}
+
 impl Values {
-    /// The variables of old statements as they are known, and the statements that have to run again
-    /// for the others. `None` if the text before means something else now.
-    pub(super) fn recall(
-        &self,
-        program: &Program,
-        root: FileId,
-        old: &[Stmt],
-    ) -> Option<(Vec<(VarId, Value)>, Vec<Stmt>)> {
-        let (mut known, mut again) = (Vec::new(), Vec::new());
+    /// What is known of old statements. `None` if the text before means something else now.
+    pub(super) fn recall(&self, program: &Program, root: FileId, old: &[Stmt]) -> Option<Recalled> {
+        let mut recalled = Recalled::default();
         let mut rest = self.known.iter();
         for stmt in old {
             if stmt.span.file != root {
-                again.push(stmt.clone());
+                recalled.again.push(stmt.clone());
                 continue;
             }
             let mut missing = false;
             for var in bound_by(stmt) {
                 let kept = rest.next().filter(|kept| kept.key == key(program, var))?;
                 match &kept.value {
-                    Some(value) => known.push((var, self.translate(value, program)?)),
+                    Some(value) => recalled.known.push((var, self.translate(value, program)?)),
                     None => missing = true,
                 }
             }
             if missing {
-                again.push(stmt.clone());
+                recalled.again.push(stmt.clone());
             }
         }
-        rest.next().is_none().then_some((known, again))
+        rest.next().is_none().then_some(recalled)
     }
 
     /// The values of these statements.
