@@ -280,15 +280,15 @@ impl Cx<'_> {
 impl Cx<'_> {
     /// Notes the terms of a sum's body that do not depend on what the sum runs over.
     fn repeated_terms(&self, e: &Expr, own: &[VarId], ledger: &mut Ledger) {
-        let ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) = &*e.kind else { return };
-        for term in [a, b] {
-            // The entries of this walk have been made already.
-            let deps = self.deps(term, ledger, &mut Vec::new());
-            if deps.mentions(own) {
-                self.repeated_terms(term, own, ledger);
-            } else if deps.name.is_some() {
-                ledger.repeated.push((term.span, own.to_vec()));
-            }
+        if let ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) = &*e.kind {
+            self.repeated_terms(a, own, ledger);
+            self.repeated_terms(b, own, ledger);
+            return;
+        }
+        // The entries of this walk have been made already.
+        let deps = self.deps(e, ledger, &mut Vec::new());
+        if deps.name.is_some() && !deps.mentions(own) {
+            ledger.repeated.push((e.span, own.to_vec()));
         }
     }
 }
