@@ -80,13 +80,39 @@ fn enabled(code: Code) -> bool {
     ENABLED.contains(&code.stage())
 }
 
-/// One test for each page of an enabled stage, and one that no code is left out.
+/// The stages of which every code has a section whose whole rendering is compared.
+const RENDERED: &[Stage] = &[
+    Stage::Names,
+    Stage::Coordinates,
+    Stage::Ranges,
+    Stage::Types,
+    Stage::Recurrences,
+    Stage::Warning,
+];
+
+/// One test for each page of an enabled stage, and two that no code is left out.
 pub fn cases() -> impl Iterator<Item = Case> {
     let pages = Code::ALL.iter().copied().filter(|code| enabled(*code));
     let pages = pages
         .map(|code| Case { name: format!("pages::{code}"), run: Box::new(move || page(code)) });
     let all = Case { name: "pages::every-code-is-produced".into(), run: Box::new(produced) };
-    pages.chain([all])
+    let rendered = Case { name: "pages::every-code-is-rendered".into(), run: Box::new(rendered) };
+    pages.chain([all, rendered])
+}
+
+/// Every code of what the checker says has a file that holds what is shown of it.
+fn rendered() -> Result<(), String> {
+    let folder = crate::repository().join("tests/suite/rendered");
+    let lacks = |code: &&Code| {
+        let golden = std::fs::read_to_string(folder.join(format!("{code}.stderr")));
+        !golden.is_ok_and(|text| text.contains(&format!("[{code}]")))
+    };
+    let codes = Code::ALL.iter().filter(|code| RENDERED.contains(&code.stage()));
+    let silent: Vec<&str> = codes.filter(lacks).map(|code| code.as_str()).collect();
+    match silent.is_empty() {
+        true => Ok(()),
+        false => Err(format!("no file in tests/suite/rendered shows {}", silent.join(", "))),
+    }
 }
 
 /// Every code is produced by the example of its page or by a section of the suite.

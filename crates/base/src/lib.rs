@@ -1,16 +1,18 @@
 //! What every other crate of the compiler stands on: files and spans, symbols, typed ids and
-//! arenas, diagnostics as data, and the trait through which source text arrives.
+//! arenas, diagnostics as data, the progress of a run, and the trait through which source text arrives.
 //!
 //! Does not know: syntax, terminals, the file system.
 
 mod arena;
 pub mod code;
 mod diagnostic;
+mod progress;
 mod source;
 mod symbol;
 
 pub use arena::{Idx, IndexVec};
 pub use code::{Code, Stage};
 pub use diagnostic::{Diagnostic, Help, Label, Severity};
+pub use progress::{Progress, Work};
 pub use source::{FileId, LineIndex, SourceError, SourceFile, SourceMap, Sources, Span};
 pub use symbol::{Name, Symbol};

@@ -15,6 +15,7 @@ pub fn listen() {
         let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let already = running.is_none_or(|flag| flag.swap(true, Ordering::Relaxed));
         if already {
+            crate::output::wipe_at_once();
             std::process::exit(Exit::Interrupted.code());
         }
     });

@@ -7,6 +7,7 @@ mod command;
 mod exit;
 mod interrupt;
 mod output;
+mod progress;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use exit::Exit;

@@ -1,15 +1,61 @@
-//! The two streams. A reader that went away is no failure, and colours appear only on terminals.
+//! The two streams. A reader that went away is no failure, and colours appear only on terminals. A
+//! line that was drawn is wiped before anything else is written.
 
 use crate::exit::Exit;
 use anstream::{AutoStream, ColorChoice};
 use ein_driver::{InternalError, render::Style};
 use std::io::{self, ErrorKind, Write as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The line that is drawn on the terminal; empty if none is.
+static DRAWN: Mutex<String> = Mutex::new(String::new());
+
+/// Back to the first column, and nothing from there on.
+const WIPE: &[u8] = b"\r\x1b[K";
+
+/// Draws a line over the one that is drawn.
+pub fn draw(line: &str) {
+    let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if *drawn != line {
+        let _ = io::stderr().lock().write_all(&[WIPE, line.as_bytes()].concat());
+        *drawn = line.to_owned();
+    }
+}
+
+/// Wipes what is drawn.
+pub fn wipe() {
+    drop(wiped());
+}
+
+/// Wipes what is drawn unless somebody is writing, for whoever must not wait: a reader may have
+/// stopped reading for good.
+pub fn wipe_at_once() {
+    if let Ok(drawn) = DRAWN.try_lock()
+        && !drawn.is_empty()
+    {
+        let _ = io::stderr().lock().write_all(WIPE);
+    }
+}
+
+/// Wipes what is drawn; nothing is drawn while this is held.
+fn wiped() -> MutexGuard<'static, String> {
+    let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !drawn.is_empty() {
+        let _ = io::stderr().lock().write_all(WIPE);
+        drawn.clear();
+    }
+    drawn
+}
 
 /// Writes to standard output. Somebody who stops reading (`| head`) has seen enough; any other
 /// failure is reported.
 pub fn out(text: &str) -> Exit {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    let written = {
+        let _nothing_drawn = wiped();
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+    };
+    match written {
         Ok(()) => Exit::Success,
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Success,
         Err(error) => {
@@ -21,6 +67,7 @@ pub fn out(text: &str) -> Exit {
 
 /// Writes to standard error. There is nowhere to report that this failed.
 pub fn err(text: &str) {
+    let _nothing_drawn = wiped();
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
 /// What standard output and standard error say to these entries.
@@ -34,6 +34,66 @@ fn nothing_is_shown_twice() {
     assert_eq!(out, "once\nmade\n7\n8\n7\n");
     let (out, _) = answers("let a = { print(\"one\"); 1 }; print(\"two\")\na\n");
     assert_eq!(out, "one\ntwo\n1\n");
+}
+
+#[test]
+fn entries_run_once() {
+    let directory = std::env::temp_dir().join(format!("ein-repl-once-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("there");
+    std::fs::write(&file, "").unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_einlang"))
+        .arg("repl")
+        .current_dir(&directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut entries = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut ask = |entry: &str| {
+        writeln!(entries, "{entry}").unwrap();
+        answers.next().unwrap().unwrap()
+    };
+    assert_eq!(ask("let seen = std::io::file_exists(\"there\"); seen"), "true");
+    assert_eq!(ask("fn f(x) { if seen { x } else { 0 } }\nf(1)"), "1");
+    std::fs::remove_file(&file).unwrap();
+    // What was seen stays seen, also for functions,
+    assert_eq!(ask("seen"), "true");
+    assert_eq!(ask("let more = [seen, seen];\nf(2)"), "2");
+    assert_eq!(ask("more"), "[true, true]");
+    // until what was entered before means something else.
+    assert_eq!(ask("fn f(x) { if seen { x } else { 5 } }\nseen"), "false");
+    assert_eq!(ask("f(2)"), "5");
+    drop(entries);
+    assert!(child.wait().unwrap().success());
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn values_of_every_kind_are_kept() {
+    let (out, err) = answers(
+        "struct P { x: i32, y: [f32; 2] }\nlet p = P { x: 1, y: [1.5, 2.5] };\n\
+         let f = |x| x + 1;\nlet (a, b) = (f(1), \"b\");\nenum E { A, B(i32) }\n\
+         let e = E::B(7);\np.y[1]\nf(a)\nb\ne\nlet q = P { x: p.x + 1, y: p.y };\nq.x\n\
+         let rows: jagged[i32] = [[1], [2, 3]];\nuse std::math::sqrt;\n\
+         let o = Some(sqrt(4.0));\no\nrows\n(p.x, e)\n\
+         let z = a as f32;\nlet cube = z * z * z;\n@cube / @z\n",
+    );
+    let expected =
+        ["2.5", "3", "b", "B(7)", "2", "Some(2.0)", "[[1],", " [2, 3]]", "(1, B(7))", "12.0"];
+    assert_eq!((out.lines().collect::<Vec<_>>(), err.as_str()), (expected.to_vec(), ""));
+}
+
+#[test]
+fn plans_are_shown() {
+    let (out, err) = answers(
+        "let a[i in 0..64, k in 0..64] = (i + k) as f32;\n\
+         :plan let c[i, j] = sum[k](a[i, k] * a[k, j]);\n:plan 1 + 1\n:plan nope\n:plan\n:type c\n",
+    );
+    assert!(out.contains("gemm") || out.contains("for "), "{out}");
+    assert!(out.contains("no loops"), "{out}");
+    assert!(err.contains("`:plan` needs") && err.matches("error[E0201]").count() == 2, "{err}");
 }
 
 #[test]

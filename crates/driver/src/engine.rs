@@ -8,6 +8,7 @@
 
 mod call;
 pub(crate) mod plan;
+mod progress;
 mod region;
 
 use crate::run::{Engine, RunOptions};
@@ -240,7 +241,11 @@ impl<'p> Kernels<'p> {
     }
 
     /// Runs a kernel; the values of its outputs, unless it trapped or there is no memory.
-    fn execute(&self, compiled: &Compiled, env: &dyn Environment) -> Option<Vec<(VarId, Value)>> {
+    fn execute(
+        &self,
+        compiled: &Compiled,
+        env: &mut dyn Environment,
+    ) -> Option<Vec<(VarId, Value)>> {
         let lowered = &compiled.lowered;
         let held: Vec<_> = lowered
             .uses
@@ -249,7 +254,8 @@ impl<'p> Kernels<'p> {
             .map(|(used, buffer)| hold(used, buffer, env))
             .collect::<Option<_>>()?;
         let call = Call { held, code: compiled.code.clone(), pool: Arc::clone(&self.pool) };
-        let (held, trapped) = if lowered.work < LONG { call.run() } else { call.run_aside(env)? };
+        let (held, trapped) =
+            if lowered.work < LONG { call.run() } else { call.run_aside(&lowered.kernel, env)? };
         if trapped != 0 {
             return None;
         }

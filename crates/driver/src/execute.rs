@@ -4,7 +4,7 @@ use crate::engine::{Evaluated, Kernels};
 use crate::guard::STACK_BYTES;
 use crate::run::{InputValue, RunOptions};
 use crate::{CheckReport, Compiled, InternalError, Session, examples, guarded, json, library};
-use ein_base::{Code, Diagnostic, Symbol};
+use ein_base::{Code, Diagnostic, Symbol, Work};
 use ein_interp::{Host, InputError, Outcome, Value};
 use ein_ir::tensor::{Program, Type, VarId};
 use ein_runtime::Memory;
@@ -344,6 +344,10 @@ impl Host for Outside<'_> {
                 message: format!("input `{name}` is missing: pass it with `--input {name}=FILE`"),
             }),
         }
+    }
+
+    fn progress(&mut self, work: Work) {
+        self.options.progress.report(Some(work));
     }
 }
 

@@ -1,7 +1,9 @@
 //! A program that is written entry by entry, as the REPL does.
 //!
-//! * The state is the text of the entries that were accepted. Each new entry is checked and run
-//!   behind them; what they print is known already and not shown again.
+//! * The state is the text of the entries that were accepted, and the values of what they bind. Each
+//!   new entry is compiled behind that text, and only its own statements run.
+//! * An entry that changes what the text before it means (it declares a function again, or adds a
+//!   clause to a definition) makes all of it run again, without showing once more what it prints.
 //! * An entry that is rejected or fails leaves the state as it was.
 //! * An expression is shown and forgotten: whatever it does happens once.
 //! * A function, constant or type that is declared again takes the place of the old one.
@@ -9,18 +11,23 @@
 //! Does not know: terminals, commands.
 
 mod names;
+mod values;
 
+use crate::engine::Kernels;
+use crate::engine::plan::Show;
 use crate::guard::STACK_BYTES;
-use crate::{Diagnostic, FileSources, Input, InternalError, Options, Session, guarded};
-use ein_base::{Code, FileId, Idx as _, Symbol};
-use ein_interp::{Host, InputError, Value};
-use ein_ir::tensor::Type;
+use crate::{Diagnostic, FileSources, Input, InternalError, Options, RunOptions, Session, guarded};
+use ein_base::{Code, FileId, Idx as _, Progress, Symbol, Work};
+use ein_interp::{Host, InputError, Outcome, Value, bound_by};
+use ein_ir::tensor::{Program, Stmt, Type, VarId};
 use ein_runtime::Memory;
 use ein_syntax::ast::{Ast, StmtId, StmtKind};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+
+use values::{Parts, Values};
 
 pub use names::words;
 
@@ -31,10 +38,10 @@ const VALUE: &str = "__value__";
 #[derive(Debug, Default)]
 pub struct Interactive {
     entries: Vec<Entry>,
-    /// How many lines they print,
-    printed: usize,
-    /// and how long they run.
-    took: Duration,
+    values: Values,
+    /// Where values live, with the limit for all of them.
+    memory: Memory,
+    progress: Arc<Progress>,
 }
 
 /// An accepted entry.
@@ -114,6 +121,11 @@ impl Interactive {
         Self::default()
     }
 
+    /// Where an entry says how far it is while it runs.
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
     /// Runs an entry behind those accepted so far, and accepts it if all went well. `print` gets
     /// each line that it prints.
     pub fn enter(
@@ -123,26 +135,25 @@ impl Interactive {
         print: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Answer, InternalError> {
         let parsed = Parsed::of(text)?;
-        let kept: Vec<&Entry> =
-            self.entries.iter().filter(|entry| !parsed.replaces(entry)).collect();
-        // What was dropped printed nothing: it declared items only.
-        let before: String = kept.iter().map(|entry| entry.text.as_str()).collect();
-        let (mut answer, mut printed) =
-            attempt(&before, &parsed.wrapped, self.printed, interrupted, print)?;
-        let total = answer.times.1;
-        answer.times.1 = total.saturating_sub(self.took);
-        if answer.is_good() && !parsed.kept.is_empty() {
-            if parsed.has_value() {
-                // The expression at the end is not kept, so neither are the lines it printed.
-                let quiet = &mut |_: &str| {};
-                printed = attempt(&before, &parsed.kept, self.printed, Arc::default(), quiet)?.1;
-            }
-            self.printed += printed;
-            self.took = total;
+        let earlier = self.bound();
+        let replaced = self.entries.iter().any(|entry| parsed.replaces(entry));
+        let changes = replaced || parsed.clauses.iter().any(|name| earlier.contains(name));
+        let before = self.before(&parsed);
+        let attempt = Attempt { before: &before, parsed: &parsed, changes, state: self };
+        let (answer, accepted) = guarded(|| attempt.run(interrupted, print)).flatten()?;
+        if let Some(values) = accepted.filter(|_| !parsed.kept.is_empty()) {
+            self.values = values;
             self.entries.retain(|entry| !parsed.replaces(entry));
             self.entries.push(Entry { text: parsed.kept, items: parsed.items });
         }
         Ok(answer)
+    }
+
+    /// The accepted text, without what an entry replaces. That printed nothing: it declared items
+    /// only.
+    fn before(&self, parsed: &Parsed) -> String {
+        let kept = self.entries.iter().filter(|entry| !parsed.replaces(entry));
+        kept.map(|entry| entry.text.as_str()).collect()
     }
 
     /// The type of an expression, or what is wrong with it; nothing runs.
@@ -187,6 +198,25 @@ impl Interactive {
         }))
     }
 
+    /// How an entry would be computed: its regions and their loops, or what is wrong with it;
+    /// nothing runs.
+    pub fn plan_of(&self, text: &str) -> Result<Result<String, Answer>, InternalError> {
+        let parsed = Parsed::of(text)?;
+        let before = self.before(&parsed);
+        guarded(|| {
+            let (mut answer, program) = compile(&before, &parsed.wrapped)?;
+            let Some((mut program, root)) = program else {
+                answer.diagnostics.retain(Diagnostic::is_error);
+                return Ok(Err(answer));
+            };
+            let parts = Parts::of(&mut program, root, before.len(), usize::MAX);
+            program.outputs = parts.new.iter().flat_map(bound_by).collect();
+            program.top = parts.new;
+            Ok(Ok(answer.session.plan_text(&program, Show::Plan)))
+        })
+        .flatten()
+    }
+
     /// The names that entries have bound.
     pub fn bound(&self) -> Vec<String> {
         let text: String = self.entries.iter().map(|entry| entry.text.as_str()).collect();
@@ -203,6 +233,8 @@ struct Parsed {
     kept: String,
     /// The items it declares, if it declares nothing else.
     items: Vec<Symbol>,
+    /// The definitions it has clauses of.
+    clauses: Vec<String>,
 }
 
 impl Parsed {
@@ -212,9 +244,10 @@ impl Parsed {
             let ast = &parsed.ast;
             let last = ast.stmts.last().copied();
             let value = last.filter(|last| is_value(ast, *last, text));
+            let clauses = clauses(ast);
             if !parsed.diagnostics.is_empty() || value.is_none() {
                 let all = format!("{text}\n");
-                return Parsed { wrapped: all.clone(), kept: all, items: items(ast) };
+                return Parsed { wrapped: all.clone(), kept: all, items: items(ast), clauses };
             }
             let at = value.map_or(text.len(), |last| ast.stmt[last].span.lo as usize);
             let (kept, expression) = text.split_at(at);
@@ -223,12 +256,13 @@ impl Parsed {
                 true => String::new(),
                 false => format!("{kept}\n"),
             };
-            Parsed { wrapped, kept, items: Vec::new() }
+            Parsed { wrapped, kept, items: Vec::new(), clauses }
         })
     }
 
-    fn has_value(&self) -> bool {
-        self.wrapped != self.kept
+    /// Where the expression at the end begins, of which only the value is shown.
+    fn shown_from(&self) -> usize {
+        if self.wrapped == self.kept { usize::MAX } else { self.kept.trim_end().len() }
     }
 
     fn replaces(&self, entry: &Entry) -> bool {
@@ -263,68 +297,142 @@ fn items(ast: &Ast) -> Vec<Symbol> {
     ast.stmts.iter().map(name).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
-/// Checks an entry behind a text and runs both; `skipped` lines are not shown. Also says how many
-/// lines followed them.
-fn attempt(
-    before: &str,
-    entry: &str,
-    skipped: usize,
-    interrupted: Arc<AtomicBool>,
-    print: &mut (dyn FnMut(&str) + Send),
-) -> Result<(Answer, usize), InternalError> {
-    guarded(|| {
-        let mut session = Session::new(Options::default(), FileSources::on_disk());
-        let started = Instant::now();
-        let input = Input::Text { name: "<repl>".into(), text: format!("{before}{entry}").into() };
-        let mut diagnostics = Vec::new();
-        let compiled = session.compile(&input, &FxHashSet::default(), &mut diagnostics)?;
-        // Warnings about earlier entries were shown with them.
-        let is_new =
-            |found: &Diagnostic| found.is_error() || found.primary.span.lo as usize >= before.len();
-        diagnostics.retain(is_new);
-        let mut answer = Answer {
-            session,
-            diagnostics,
-            value: None,
-            interrupted: false,
-            times: (started.elapsed(), Duration::ZERO),
-        };
-        let Some(compiled) = compiled.filter(|_| answer.is_good()) else { return Ok((answer, 0)) };
-        let program = &compiled.program;
-        let memory = Memory::default();
-        let options = ein_interp::Options {
-            script_dir: compiled.directory.clone(),
-            interrupted,
-            stack_bytes: Some(STACK_BYTES),
-            ..ein_interp::Options::new(memory)
-        };
-        let mut host = Lines { print, seen: 0, skipped };
-        let started = Instant::now();
-        let outcome = ein_interp::run(program, &options, &mut host);
-        answer.times.1 = started.elapsed();
-        answer.interrupted = outcome.interrupted;
-        answer.diagnostics.extend(outcome.error);
-        let shown = outcome.outputs.iter().rev().find(|(var, value)| {
-            program.vars[*var].name.as_str() == VALUE && !matches!(value, Value::Unit)
-        });
-        answer.value = shown.map(|(_, value)| ein_interp::display(value, program));
-        let printed = host.seen.saturating_sub(skipped);
-        Ok((answer, printed))
-    })
-    .flatten()
+/// The names of the definitions that a tree has clauses of.
+fn clauses(ast: &Ast) -> Vec<String> {
+    let name = |stmt: &StmtId| match &ast.stmt[*stmt].kind {
+        StmtKind::Clause(it) => Some(it.name.to_string()),
+        _ => None,
+    };
+    ast.stmts.iter().filter_map(name).collect()
 }
 
-/// The world outside: lines after those that were shown before.
+/// Compiles an entry behind a text: the program and its file, unless it is rejected.
+fn compile(
+    before: &str,
+    entry: &str,
+) -> Result<(Answer, Option<(Program, FileId)>), InternalError> {
+    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let started = Instant::now();
+    let text = format!("{before}{entry}").into();
+    let root = session.files.add("<repl>".into(), None, text);
+    let mut diagnostics = Vec::new();
+    let compiled = session.compile_file(root, &FxHashSet::default(), &mut diagnostics)?;
+    // Warnings about earlier entries were shown with them, and what is not used yet may be later.
+    let is_of_interest = |found: &Diagnostic| {
+        let is_new = found.primary.span.lo as usize >= before.len();
+        found.is_error() || (is_new && !matches!(found.code, Code::W0101 | Code::W0102))
+    };
+    diagnostics.retain(is_of_interest);
+    let times = (started.elapsed(), Duration::ZERO);
+    let answer = Answer { session, diagnostics, value: None, interrupted: false, times };
+    let program = answer.is_good().then_some((compiled.program, root));
+    Ok((answer, program))
+}
+
+/// An entry about to run.
+struct Attempt<'a> {
+    before: &'a str,
+    parsed: &'a Parsed,
+    /// Whether the text before it does not mean any more what it meant.
+    changes: bool,
+    state: &'a Interactive,
+}
+
+impl Attempt<'_> {
+    fn run(
+        &self,
+        interrupted: Arc<AtomicBool>,
+        print: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<(Answer, Option<Values>), InternalError> {
+        let (mut answer, program) = compile(self.before, &self.parsed.wrapped)?;
+        let Some((mut program, root)) = program else { return Ok((answer, None)) };
+        let shown_from = self.before.len().saturating_add(self.parsed.shown_from());
+        let parts = Parts::of(&mut program, root, self.before.len(), shown_from);
+        let progress = &*self.state.progress;
+        let mut running = Running {
+            program,
+            known: Vec::new(),
+            settings: settings(self.state.memory.clone(), interrupted),
+            host: Lines { print, silent: true, progress },
+        };
+        let old = self.state.values.recall(&running.program, root, &parts.old);
+        match old.filter(|_| !self.changes) {
+            Some(old) => {
+                running.known = old.known;
+                running.part(&old.again, &mut answer);
+            }
+            None => running.part(&parts.old, &mut answer),
+        }
+        running.host.silent = false;
+        let started = Instant::now();
+        running.part(&parts.new, &mut answer);
+        let stmts = parts.old.iter().chain(&parts.new);
+        let values = Values::keep(&running.program, root, stmts, &running.known);
+        running.part(&parts.shown, &mut answer);
+        answer.times.1 = started.elapsed();
+        answer.value = running.shown_value();
+        progress.report(None);
+        let accepted = answer.is_good().then_some(values);
+        Ok((answer, accepted))
+    }
+}
+
+fn settings(memory: Memory, interrupted: Arc<AtomicBool>) -> ein_interp::Options {
+    ein_interp::Options {
+        interrupted,
+        stack_bytes: Some(STACK_BYTES),
+        ..ein_interp::Options::new(memory)
+    }
+}
+
+/// A program that runs part by part.
+struct Running<'a> {
+    program: Program,
+    /// What has been bound so far.
+    known: Vec<(VarId, Value)>,
+    settings: ein_interp::Options,
+    host: Lines<'a>,
+}
+
+impl Running<'_> {
+    /// Runs some statements, unless something went wrong before.
+    fn part(&mut self, stmts: &[Stmt], answer: &mut Answer) {
+        if stmts.is_empty() || !answer.is_good() {
+            return;
+        }
+        self.program.top = stmts.to_vec();
+        self.program.outputs = stmts.iter().flat_map(bound_by).collect();
+        let mut kernels = Kernels::new(&self.program, &RunOptions::default());
+        let kernels = kernels.as_mut().map(|kernels| kernels as &mut dyn ein_interp::Accelerator);
+        let known = self.known.clone();
+        let outcome: Outcome =
+            ein_interp::resume(&self.program, &self.settings, &mut self.host, kernels, known);
+        self.known.extend(outcome.outputs);
+        answer.interrupted = outcome.interrupted;
+        answer.diagnostics.extend(outcome.error);
+    }
+
+    /// What is to be shown of the expression at the end.
+    fn shown_value(&self) -> Option<String> {
+        let is_shown = |(var, value): &&(VarId, Value)| {
+            self.program.vars[*var].name.as_str() == VALUE && !matches!(value, Value::Unit)
+        };
+        let shown = self.known.iter().rev().find(is_shown);
+        shown.map(|(_, value)| ein_interp::display(value, &self.program))
+    }
+}
+
+/// The world outside.
 struct Lines<'a> {
     print: &'a mut (dyn FnMut(&str) + Send),
-    seen: usize,
-    skipped: usize,
+    /// While what ran before runs again, its lines are not shown again.
+    silent: bool,
+    progress: &'a Progress,
 }
 
 impl Host for Lines<'_> {
     fn print(&mut self, line: &str) {
-        self.seen += 1;
-        if self.seen > self.skipped {
+        if !self.silent {
             (self.print)(line);
         }
     }
@@ -334,5 +442,9 @@ impl Host for Lines<'_> {
             code: Code::E0901,
             message: format!("input `{name}` is missing: nothing gives inputs here"),
         })
+    }
+
+    fn progress(&mut self, work: Work) {
+        self.progress.report(Some(work));
     }
 }

@@ -25,7 +25,9 @@ mod sources;
 
 pub use bench::BenchReport;
 pub use build::{BuildOptions, BuildReport, Emit};
-pub use ein_base::{Code, Diagnostic, Severity, SourceError, SourceMap, Stage};
+pub use ein_base::{
+    Code, Diagnostic, Progress, Severity, SourceError, SourceMap, Stage, Symbol, Work,
+};
 pub use engine::Evaluated;
 pub use engine::plan::Show;
 pub use execute::{RunReport, TestResult};
@@ -35,7 +37,7 @@ pub use guard::{InternalError, THREAD_NAME, guarded};
 pub use run::{Access, Engine, InputValue, RunOptions};
 pub use sources::{FileSources, decode, read_file, read_stream};
 
-use ein_base::{FileId, Sources, Span, Symbol};
+use ein_base::{FileId, Sources, Span};
 use ein_ir::tensor;
 use ein_syntax::Notation;
 use rustc_hash::FxHashSet;

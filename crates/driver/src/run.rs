@@ -1,6 +1,8 @@
 //! What a run is asked to do.
 
+use ein_base::Progress;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How a program is run.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,8 @@ pub struct RunOptions {
     pub wrapping: bool,
     /// What the program may do with files.
     pub access: Access,
+    /// Where the run says how far it is, for whoever watches it.
+    pub progress: Arc<Progress>,
 }
 
 /// What a program may do with files.

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering;
 
-use ein_base::Diagnostic;
+use ein_base::{Diagnostic, Symbol, Work};
 use ein_ir::tensor::{Expr, Stmt, VarId};
 use ein_runtime::Memory;
 
@@ -46,6 +46,12 @@ pub trait Environment {
 
     /// Whether the user wants it to end.
     fn interrupted(&self) -> bool;
+
+    /// A new piece of work begins; its number.
+    fn start_work(&mut self) -> u64;
+
+    /// Says how far a piece of work is; without a fraction if nobody can say.
+    fn progress(&mut self, number: u64, name: Symbol, fraction: Option<f64>);
 }
 
 impl Environment for Machine<'_> {
@@ -63,6 +69,14 @@ impl Environment for Machine<'_> {
 
     fn interrupted(&self) -> bool {
         self.options.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn start_work(&mut self) -> u64 {
+        self.meter.start()
+    }
+
+    fn progress(&mut self, number: u64, name: Symbol, fraction: Option<f64>) {
+        self.host.progress(Work { number, name, fraction });
     }
 }
 

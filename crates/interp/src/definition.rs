@@ -26,6 +26,8 @@ pub(crate) struct Build<'p> {
     /// Both together, as far as known.
     pub(crate) shape: Vec<usize>,
     cells: Option<Cells>,
+    /// Whether its points are what the meter counts.
+    pub(crate) metered: bool,
 }
 
 impl<'p> Machine<'p> {
@@ -42,11 +44,14 @@ impl<'p> Machine<'p> {
         self.push_mark(MarkKind::Definition(tensor.name));
         let outer = self.outer_shape(tensor, e.span)?;
         let mut build = self.build(tensor, e, outer)?;
+        let metered = self.meter.take();
+        build.metered = metered;
         if tensor.self_var.is_some() || tensor.recurrence.is_some() {
             build = self.recurrence(tensor, build)?;
         } else {
             self.fill_all(tensor, &mut build)?;
         }
+        self.meter.give_back(metered);
         let value = self.finish_build(build, e)?;
         self.marks.truncate(marks);
         Ok(value)
@@ -159,7 +164,17 @@ impl<'p> Machine<'p> {
         let axes = e.ty.axes();
         let appended = &axes[axes.len().saturating_sub(tensor.inner_rank)..];
         let assumed = appended.iter().any(|axis| axis.size.as_constant().is_none());
-        let mut build = Build { name, span, elem, outer, inner: None, assumed, shape, cells: None };
+        let mut build = Build {
+            name,
+            span,
+            elem,
+            outer,
+            inner: None,
+            assumed,
+            shape,
+            cells: None,
+            metered: false,
+        };
         if let Some(inner) = inner {
             self.set_inner(&mut build, inner)?;
         }
@@ -231,6 +246,10 @@ impl<'p> Machine<'p> {
     fn fill_all(&mut self, tensor: &'p Tensor, build: &mut Build<'p>) -> Result<(), Stop> {
         let points = count(&build.outer);
         let mut done = if tensor.clauses.len() > 1 { vec![false; points] } else { Vec::new() };
+        if build.metered && !done.is_empty() {
+            // Clauses cover very different numbers of points, so points are counted.
+            self.meter.enter(0, points as u64);
+        }
         for clause in tensor.clauses.iter().rev() {
             self.check_slots(clause, build.outer.len())?;
             self.fill(clause, 0, 0, build, &mut done)?;
@@ -253,6 +272,9 @@ impl<'p> Machine<'p> {
                     return Ok(());
                 }
                 *done = true;
+                if build.metered {
+                    self.meter.step(0);
+                }
             }
             return match self.clause_value(clause)? {
                 Some(value) => self.write(build, point, value, clause.span),
@@ -265,14 +287,24 @@ impl<'p> Machine<'p> {
         }
         let row = point * build.outer[axis];
         let ClauseSlot::Loop(binder) = slot else {
+            if build.metered && done.is_empty() {
+                self.meter.enter(axis, 1);
+            }
             return self.fill(clause, axis + 1, row + lo as usize, build, done);
         };
         self.push_mark(MarkKind::Index(binder.var));
+        let counts = build.metered && done.is_empty();
+        if counts {
+            self.meter.enter(axis, (hi - lo) as u64);
+        }
         for at in lo..hi {
             self.tick()?;
             let index = self.index_value(at, binder.lo.span)?;
             self.bind(binder.var, index);
             self.fill(clause, axis + 1, row + at as usize, build, done)?;
+            if counts {
+                self.meter.step(axis);
+            }
         }
         self.marks.pop();
         Ok(())
@@ -334,6 +366,7 @@ impl Build<'_> {
             assumed: false,
             shape,
             cells: None,
+            metered: false,
         }
     }
 

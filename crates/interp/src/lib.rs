@@ -5,7 +5,8 @@
 //! engine is judged by it. It shares with them what a scalar operation means (`ein-scalar`) and
 //! how arrays are stored (`ein-runtime`), and nothing else.
 //!
-//! * [`run`] and [`run_test`] evaluate a program; [`Outcome`] holds what came of it.
+//! * [`run`] and [`run_test`] evaluate a program, [`resume`] one of which a part has been evaluated;
+//!   [`Outcome`] holds what came of it.
 //! * [`Options`] are the limits and permissions, [`Host`] is the world outside.
 //! * An [`Accelerator`] may compute parts of a program in place of the evaluator.
 //! * [`Value`] is what expressions evaluate to; [`display`] shows it as `print` does.
@@ -28,6 +29,7 @@ mod files;
 mod host;
 mod index;
 mod machine;
+mod meter;
 mod numeric;
 mod pattern;
 mod recurrence;
@@ -43,12 +45,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ein_base::{Code, Diagnostic, Symbol};
+use ein_base::{Code, Diagnostic, Symbol, Work};
 use ein_ir::tensor::{FuncId, Program, Type, VarId};
 use ein_runtime::Memory;
 
 pub use accelerate::{Accelerator, Environment};
 pub use display::display;
+pub use machine::bound_by;
 pub use stack::{BIG_STACK_BYTES, with_big_stack};
 pub use value::{Closure, DataValue, Objects, Value};
 
@@ -104,6 +107,12 @@ pub trait Host {
     /// The value given from outside for a top-level name of type `ty`. What comes back is checked
     /// against the type by the evaluator (E0904, E0905).
     fn input(&mut self, name: Symbol, ty: &Type) -> Result<Value, InputError>;
+
+    /// Hears now and then what is computed and how far it is: after some thousand steps, and from
+    /// kernels some times a second.
+    fn progress(&mut self, work: Work) {
+        let _ = work;
+    }
 }
 
 /// Why there is no input.
@@ -130,7 +139,7 @@ pub struct Outcome {
 
 /// Evaluates the top level, then `main` if the program has one to call.
 pub fn run(program: &Program, options: &Options, host: &mut dyn Host) -> Outcome {
-    run_then(program, options, host, None, program.main)
+    run_then(program, options, host, None, Vec::new(), program.main)
 }
 
 /// The same with the help of an accelerator.
@@ -140,12 +149,25 @@ pub fn run_with(
     host: &mut dyn Host,
     accelerator: &mut dyn Accelerator,
 ) -> Outcome {
-    run_then(program, options, host, Some(accelerator), program.main)
+    run_then(program, options, host, Some(accelerator), Vec::new(), program.main)
+}
+
+/// Evaluates the top level of a program, and no `main`. The variables in `known` have been bound by
+/// statements that ran before and are not in the program any more.
+pub fn resume<'a>(
+    program: &'a Program,
+    options: &'a Options,
+    host: &'a mut dyn Host,
+    accelerator: Option<&'a mut (dyn Accelerator + 'a)>,
+    known: Vec<(VarId, Value)>,
+) -> Outcome {
+    run_then(program, options, host, accelerator, known, None)
 }
 
 /// Evaluates the top level, then the test block with this number.
 pub fn run_test(program: &Program, options: &Options, host: &mut dyn Host, test: usize) -> Outcome {
-    run_then(program, options, host, None, program.tests.get(test).map(|(_, _, func)| *func))
+    let test = program.tests.get(test).map(|(_, _, func)| *func);
+    run_then(program, options, host, None, Vec::new(), test)
 }
 
 fn run_then<'a>(
@@ -153,9 +175,11 @@ fn run_then<'a>(
     options: &'a Options,
     host: &'a mut dyn Host,
     accelerator: Option<&'a mut (dyn Accelerator + 'a)>,
+    known: Vec<(VarId, Value)>,
     entry: Option<FuncId>,
 ) -> Outcome {
     let mut machine = Machine::new(program, options, host, accelerator);
+    known.into_iter().for_each(|(var, value)| machine.bind_known(var, value));
     let result = machine.top_level().and_then(|()| match entry {
         Some(func) => machine.enter(func).map(Some),
         None => Ok(None),

@@ -9,6 +9,7 @@ use ein_ir::tensor::{
 };
 use ein_scalar::{Overflow, Scalar};
 
+use crate::meter::Meter;
 use crate::recurrence::Pending;
 use crate::stack;
 use crate::stop::{Mark, MarkKind, Stop};
@@ -46,6 +47,8 @@ pub(crate) struct Machine<'p> {
     bound: Vec<bool>,
     stack_floor: usize,
     ticks: u32,
+    /// How far the outermost loops are.
+    pub(crate) meter: Meter,
 }
 
 /// How far the stacks reach: what `try` goes back to.
@@ -56,6 +59,7 @@ pub(crate) struct Checkpoint {
     depth: usize,
     marks: usize,
     pending: usize,
+    metered: bool,
 }
 
 impl<'p> Machine<'p> {
@@ -83,6 +87,7 @@ impl<'p> Machine<'p> {
             bound: vec![false; program.vars.len()],
             stack_floor: stack::floor(options.stack_bytes),
             ticks: POLL,
+            meter: Meter::default(),
         }
     }
 
@@ -109,13 +114,17 @@ impl<'p> Machine<'p> {
     fn note_bound(&mut self, stmt: &Stmt) {
         match &stmt.kind {
             StmtKind::Let(var, _) => self.bound[var.index()] = true,
-            StmtKind::Destructure(pattern, _) => {
-                let mut vars = Vec::new();
-                pattern_vars(pattern, &mut vars);
-                vars.into_iter().for_each(|var| self.bound[var.index()] = true);
+            StmtKind::Destructure(..) => {
+                bound_by(stmt).into_iter().for_each(|var| self.bound[var.index()] = true);
             }
             StmtKind::Expr(_) | StmtKind::Require(_) => {}
         }
+    }
+
+    /// Binds a variable of the top level that was computed before.
+    pub(crate) fn bind_known(&mut self, var: VarId, value: Value) {
+        self.bind(var, value);
+        self.bound[var.index()] = true;
     }
 
     /// The outputs that have been computed.
@@ -165,7 +174,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Counts a step of a loop; now and then looks whether the user gave up.
+    /// Counts a step of a loop; now and then looks whether the user gave up, and says how far it is.
     #[inline]
     pub(crate) fn tick(&mut self) -> Result<(), Stop> {
         self.ticks -= 1;
@@ -176,10 +185,10 @@ impl<'p> Machine<'p> {
     fn poll(&mut self) -> Result<(), Stop> {
         self.ticks = POLL;
         if self.options.interrupted.load(Ordering::Relaxed) {
-            Err(Stop::Interrupted)
-        } else {
-            Ok(())
+            return Err(Stop::Interrupted);
         }
+        self.report_progress();
+        Ok(())
     }
 
     /// Goes one level deeper; whoever calls this comes back with `depth -= 1`.
@@ -216,6 +225,7 @@ impl<'p> Machine<'p> {
             depth: self.depth,
             marks: self.marks.len(),
             pending: self.pending.len(),
+            metered: self.meter.taken,
         }
     }
 
@@ -226,6 +236,7 @@ impl<'p> Machine<'p> {
         self.depth = to.depth;
         self.marks.truncate(to.marks);
         self.pending.truncate(to.pending);
+        self.meter.give_back(self.meter.taken && !to.metered);
     }
 
     /// Runs a statement.
@@ -370,6 +381,17 @@ impl<'p> Machine<'p> {
         let known = |size| self.try_size(size).and_then(|n| usize::try_from(n.max(0)).ok());
         ty.axes().iter().map(|axis| known(&axis.size)).collect()
     }
+}
+
+/// The variables that a statement binds.
+pub fn bound_by(stmt: &Stmt) -> Vec<VarId> {
+    let mut vars = Vec::new();
+    match &stmt.kind {
+        StmtKind::Let(var, _) => vars.push(*var),
+        StmtKind::Destructure(pattern, _) => pattern_vars(pattern, &mut vars),
+        StmtKind::Expr(_) | StmtKind::Require(_) => {}
+    }
+    vars
 }
 
 /// The variables that a pattern binds.

@@ -68,6 +68,9 @@ impl<'p> Machine<'p> {
             self.bind(var, Value::Pending(id as u32));
         }
         let order = order(tensor.recurrence.as_ref(), &outer);
+        if self.pending[id].build.metered {
+            self.meter.enter(0, count(&outer) as u64);
+        }
         self.run_order(id, &order, 0)?;
         if let Some(var) = tensor.self_var {
             self.bind(var, Value::Unit);
@@ -109,7 +112,11 @@ impl<'p> Machine<'p> {
     fn run_order(&mut self, id: usize, order: &[Step], point: usize) -> Result<(), Stop> {
         let Some((step, rest)) = order.split_first() else {
             self.tick()?;
-            return self.compute(id, point);
+            self.compute(id, point)?;
+            if self.pending[id].build.metered {
+                self.meter.step(0);
+            }
+            return Ok(());
         };
         for at in 0..step.extent {
             let at = if step.backward { step.extent - 1 - at } else { at };

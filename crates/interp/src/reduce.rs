@@ -36,6 +36,8 @@ struct Running {
     points: u64,
     /// Points, skipped ones included.
     position: i64,
+    /// Whether its loops are what the meter counts.
+    metered: bool,
 }
 
 impl<'p> Machine<'p> {
@@ -62,10 +64,12 @@ impl<'p> Machine<'p> {
             ReduceOp::All => Gathered::Truth(true),
             ReduceOp::Count => Gathered::Count(0),
         };
-        let mut running = Running { gathered, points: 0, position: 0 };
+        let metered = self.meter.take();
+        let mut running = Running { gathered, points: 0, position: 0, metered };
         let marks = self.marks.len();
         self.run_binders(reduce, 0, &mut running)?;
         self.marks.truncate(marks);
+        self.meter.give_back(metered);
         self.finish(reduce, running, ty, e.span)
     }
 
@@ -81,12 +85,18 @@ impl<'p> Machine<'p> {
         };
         let (lo, hi) = self.domain(binder)?;
         self.push_mark(MarkKind::Index(binder.var));
+        if running.metered {
+            self.meter.enter(level, hi.saturating_sub(lo).max(0) as u64);
+        }
         for at in lo..hi {
             self.tick()?;
             let index = self.index_value(at, binder.lo.span)?;
             self.bind(binder.var, index);
             if self.run_binders(reduce, level + 1, running)? {
                 return Ok(true);
+            }
+            if running.metered {
+                self.meter.step(level);
             }
         }
         self.marks.pop();

@@ -20,7 +20,9 @@ impl<'p> Machine<'p> {
         let mut cells = self.cells(e.ty.elem(), &shape, None, e.span)?;
         let marks = self.marks.len();
         if count(&shape) > 0 {
-            self.scatter_from(scatter, 0, &shape, &mut cells, e)?;
+            let metered = self.meter.take();
+            self.scatter_from(scatter, 0, &shape, &mut cells, e, metered)?;
+            self.meter.give_back(metered);
         }
         self.marks.truncate(marks);
         Ok(cells.finish(shape))
@@ -34,17 +36,24 @@ impl<'p> Machine<'p> {
         shape: &[usize],
         cells: &mut Cells,
         e: &'p Expr,
+        metered: bool,
     ) -> Result<(), Stop> {
         let Some(binder) = scatter.binders.get(level) else {
             return self.scatter_point(scatter, shape, cells, e);
         };
         let (lo, hi) = self.domain(binder)?;
         self.push_mark(MarkKind::Index(binder.var));
+        if metered {
+            self.meter.enter(level, hi.saturating_sub(lo).max(0) as u64);
+        }
         for at in lo..hi {
             self.tick()?;
             let index = self.index_value(at, binder.lo.span)?;
             self.bind(binder.var, index);
-            self.scatter_from(scatter, level + 1, shape, cells, e)?;
+            self.scatter_from(scatter, level + 1, shape, cells, e, metered)?;
+            if metered {
+                self.meter.step(level);
+            }
         }
         self.marks.pop();
         Ok(())

@@ -218,7 +218,7 @@ pub(crate) struct BadRead {
 }
 
 /// Whether a person wrote the name; the compiler's own start with another character.
-fn is_written(name: &str) -> bool {
+pub(crate) fn is_written(name: &str) -> bool {
     name.starts_with(|first: char| first.is_alphabetic()) && name != "closure"
 }
 

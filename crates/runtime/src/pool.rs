@@ -67,6 +67,12 @@ impl Pool {
         self.shared.threads.load(Ordering::Relaxed)
     }
 
+    /// How many iterations of parallel loops kernels have run here so far; those of matrix
+    /// products do not count.
+    pub fn iterations(&self) -> u64 {
+        self.shared.iterations.0.load(Ordering::Relaxed)
+    }
+
     /// What kernels call to run on this pool, as long as it exists.
     pub fn interface(&self) -> Interface {
         Interface {
@@ -99,7 +105,7 @@ unsafe extern "C" fn parallel(
     hi: i64,
     grain: i64,
 ) -> u32 {
-    let region = Region { body, captured, lo, hi, chunks: 0, mode: Mode::here() };
+    let region = Region { body, captured, lo, hi, chunks: 0, mode: Mode::here(), counts: true };
     // SAFETY: the context is that of the interface of a pool that still exists, and the body may
     // run with what it captured, both as the caller promises.
     unsafe { (*context.cast::<Shared>()).run(region, grain) }
@@ -128,8 +134,11 @@ pub(crate) unsafe fn for_each(context: *const c_void, count: usize, f: &(dyn Fn(
         (lo..hi).for_each(|i| f(i as usize));
         0
     }
-    // SAFETY: the reference lives until the region has ended.
-    unsafe { parallel(context, body, (&raw const f).cast(), 0, count as i64, 1) };
+    let captured = (&raw const f).cast();
+    let (hi, mode) = (count as i64, Mode::here());
+    let region = Region { body, captured, lo: 0, hi, chunks: 0, mode, counts: false };
+    // SAFETY: the pool exists, and the reference lives until the region has ended.
+    unsafe { (*context.cast::<Shared>()).run(region, 1) };
 }
 
 /// What all chunks of a region have in common.
@@ -142,6 +151,8 @@ struct Region {
     chunks: usize,
     /// How whoever brought it computes.
     mode: Mode,
+    /// Whether its iterations are counted.
+    counts: bool,
 }
 
 impl Region {
@@ -150,13 +161,27 @@ impl Region {
     /// # Safety
     ///
     /// The body may be called with what it captured.
-    unsafe fn run_chunk(&self, chunk: usize) -> u32 {
+    unsafe fn run_chunk(&self, chunk: usize, shared: &Shared) -> u32 {
         let (count, chunks) = ((self.hi - self.lo) as u64, self.chunks as u64);
         let (each, more) = (count / chunks, count % chunks);
         let start = |chunk: u64| self.lo + (chunk * each + chunk.min(more)) as i64;
         let chunk = chunk as u64;
         // SAFETY: as the caller promises.
-        self.mode.run(|| unsafe { (self.body)(self.captured, start(chunk), start(chunk + 1)) })
+        unsafe { self.run(start(chunk), start(chunk + 1), shared) }
+    }
+
+    /// Runs some iterations, and counts them.
+    ///
+    /// # Safety
+    ///
+    /// The body may be called with what it captured.
+    unsafe fn run(&self, lo: i64, hi: i64, shared: &Shared) -> u32 {
+        // SAFETY: as the caller promises.
+        let result = self.mode.run(|| unsafe { (self.body)(self.captured, lo, hi) });
+        if self.counts {
+            shared.iterations.0.fetch_add((hi - lo) as u64, Ordering::Relaxed);
+        }
+        result
     }
 }
 
@@ -171,6 +196,8 @@ struct Shared {
     open: Line<[AtomicU64; WORDS]>,
     /// How many chunks have been run.
     done: Line<AtomicUsize>,
+    /// How many iterations that count have been run since the pool was made.
+    iterations: Line<AtomicU64>,
     /// What the bodies gave.
     result: AtomicU32,
     /// The region; may be read by whoever has taken a chunk and not yet counted it as done.
@@ -200,6 +227,7 @@ impl Default for Shared {
         Shared {
             open: Line::default(),
             done: Line::default(),
+            iterations: Line::default(),
             result: AtomicU32::new(0),
             region: UnsafeCell::new(None),
             busy: AtomicBool::new(false),
@@ -228,7 +256,7 @@ impl Shared {
         let alone = threads == 1 || most < 2 || INSIDE.get();
         if alone || self.busy.swap(true, Ordering::Acquire) {
             // SAFETY: as the caller promises.
-            return unsafe { (region.body)(region.captured, region.lo, region.hi) };
+            return unsafe { region.run(region.lo, region.hi, self) };
         }
         let share = if most >= threads * SHARE { SHARE } else { 1 };
         region.chunks = most.min(threads * share).min(CHUNKS);
@@ -266,7 +294,7 @@ impl Shared {
             // whoever made the region promises that its body may be called.
             let result = unsafe {
                 match *self.region.get() {
-                    Some(region) => region.run_chunk(chunk),
+                    Some(region) => region.run_chunk(chunk, self),
                     None => 0,
                 }
             };
@@ -393,6 +421,11 @@ mod tests {
                 }
             }
             assert_eq!(region(&pool, 0, 1000, 1, true).0, 499_500);
+            let before = pool.iterations();
+            region(&pool, -3, 997, 1, false);
+            // SAFETY: the pool exists.
+            unsafe { for_each(pool.interface().context, 50, &|_| {}) };
+            assert_eq!(pool.iterations() - before, 1000, "those of kernels count");
         }
     }
 

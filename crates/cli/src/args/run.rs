@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use ein_driver::{Access, Engine, InputValue, RunOptions};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// `einlang run`
 #[derive(Args, Debug)]
@@ -106,6 +107,7 @@ impl RunArgs {
                 write: self.allow_write.clone(),
                 sandbox: self.sandbox,
             },
+            progress: Arc::default(),
         }
     }
 }

@@ -5,6 +5,7 @@
 mod editor;
 
 use crate::exit::Exit;
+use crate::progress::Watch;
 use crate::{interrupt, output};
 use ein_driver::InternalError;
 use ein_driver::interactive::{Answer, Interactive, is_unfinished};
@@ -17,12 +18,15 @@ the entry goes on in the next line; an empty line ends it.
 
   :type EXPR     the type of an expression
   :layout NAME   the coordinates of a binding and their extents
+  :plan ENTRY    how it would be computed: loops, vectors, threads
   :time EXPR     the value of an expression, and how long it took
   :load FILE     enter a file
   :help          this text
   :quit          end (so does Ctrl-D)
 
-Ctrl-C clears the line, or stops what runs. A function or type may be declared again.
+Ctrl-C clears the line, or stops what runs. Values are kept: an entry runs once. A function or type
+may be declared again, and a definition may get further clauses; then what was entered before is
+computed anew.
 ";
 
 /// Runs the command.
@@ -127,7 +131,9 @@ impl Repl {
         let mut print = |line: &str| {
             output::out(&format!("{line}\n"));
         };
+        let watch = Watch::begin(self.state.progress());
         let answer = self.state.enter(text, flag, &mut print);
+        drop(watch);
         interrupt::end();
         let Some(answer) = good(answer) else { return };
         show(&answer);
@@ -145,10 +151,17 @@ impl Repl {
             "quit" | "q" | "exit" => return Step::Quit,
             "help" | "h" | "?" => drop(output::out(HELP)),
             "type" | "time" if rest.is_empty() => lacks("an expression"),
+            "plan" if rest.is_empty() => lacks("a statement or an expression"),
             "layout" if rest.is_empty() => lacks("the name of a binding"),
             "load" if rest.is_empty() => lacks("a file"),
             "type" => match good(self.state.type_of(rest)) {
                 Some(Ok(ty)) => drop(output::out(&format!("{ty}\n"))),
+                Some(Err(answer)) => show(&answer),
+                None => {}
+            },
+            "plan" => match good(self.state.plan_of(rest)) {
+                Some(Ok(plan)) if plan.is_empty() => drop(output::out("no loops: evaluated\n")),
+                Some(Ok(plan)) => drop(output::out(&plan)),
                 Some(Err(answer)) => show(&answer),
                 None => {}
             },

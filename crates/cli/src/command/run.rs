@@ -2,6 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::exit::Exit;
+use crate::progress::Watch;
 use crate::{interrupt, output};
 use ein_driver::{FileSources, Input, Options, RunReport, Session};
 use std::path::Path;
@@ -18,7 +19,11 @@ pub fn run(args: &RunArgs) -> Exit {
     let mut print = |line: &str| {
         written = written.max(output::out(&format!("{line}\n")));
     };
-    let report = match session.run(&input, &args.options(), interrupted, &mut print) {
+    let options = args.options();
+    let watch = Watch::begin(&options.progress);
+    let report = session.run(&input, &options, interrupted, &mut print);
+    drop(watch);
+    let report = match report {
         Ok(report) => report,
         Err(bug) => return output::internal_error(&bug),
     };

@@ -1,8 +1,10 @@
 //! One run of a kernel: its buffers, and the thread it runs on.
 
 use super::Code;
+use super::progress::Course;
+use ein_base::Symbol;
 use ein_interp::{Environment, Value};
-use ein_ir::loops::{Buffer, BufferKind};
+use ein_ir::loops::{Buffer, BufferKind, Kernel};
 use ein_runtime::kernel::Interface;
 use ein_runtime::{Memory, Pool, Tensor};
 use ein_transform::schedule::Use;
@@ -40,8 +42,15 @@ impl Call {
     }
 
     /// The same on a thread of its own, so that the user can stop waiting for it: then it is left
-    /// to itself, with its buffers, until the process ends.
-    pub(super) fn run_aside(self, env: &dyn Environment) -> Option<(Vec<Held>, u32)> {
+    /// to itself, with its buffers, until the process ends. Meanwhile says how far it is.
+    pub(super) fn run_aside(
+        self,
+        kernel: &Kernel,
+        env: &mut dyn Environment,
+    ) -> Option<(Vec<Held>, u32)> {
+        let (course, name) = (Course::of(kernel), Symbol::intern(&kernel.name));
+        let (number, pool) = (env.start_work(), Arc::clone(&self.pool));
+        let before = pool.iterations();
         let (send, receive) = std::sync::mpsc::channel();
         let work = move || {
             // Nobody listens any more if the user gave up.
@@ -52,7 +61,11 @@ impl Call {
             match receive.recv_timeout(Duration::from_millis(20)) {
                 Ok(result) => return Some(result),
                 Err(RecvTimeoutError::Timeout) if env.interrupted() => return None,
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    let done = pool.iterations().wrapping_sub(before);
+                    let fraction = course.as_ref().map(|course| course.fraction(done));
+                    env.progress(number, name, fraction);
+                }
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
         }

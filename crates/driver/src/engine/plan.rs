@@ -63,7 +63,7 @@ impl Session {
         .flatten()
     }
 
-    fn plan_text(&self, program: &Program, show: Show) -> String {
+    pub(crate) fn plan_text(&self, program: &Program, show: Show) -> String {
         let mut text = String::new();
         let mut rest = program.top.as_slice();
         while !rest.is_empty() {

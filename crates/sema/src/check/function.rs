@@ -3,7 +3,7 @@
 use super::instance::{Instance, Key, LIMIT, SizeKey, Source};
 use super::{Binding, Cx, FnState, error};
 use crate::hir::{self, DefId, DefKind, Dim, DimKind, Function, LocalId, Param, TypeKind};
-use ein_base::{Code, Name, Span, Symbol};
+use ein_base::{Code, Diagnostic, Name, Span, Stage, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{AtomDef, Axis, Expr, ExprKind, Func, Type, VarId};
 use ein_scalar::ScalarType;
@@ -18,19 +18,48 @@ impl<'a> Cx<'a> {
     }
 
     /// Checks a function that nobody called yet, if its signature says enough: for all sizes, with
-    /// one axis for each pack.
+    /// one axis for each pack, and for the first element type that its body can take.
     pub(super) fn check_uncalled(&mut self, def: DefId) {
         let Some(function) = self.function(def) else { return };
         let known = self.instances.table.keys().any(|key| key.source == Source::Def(def));
-        let annotated =
-            function.params.iter().all(|param| param.ty.is_some()) && function.generics.is_empty();
+        let annotated = function.params.iter().all(|param| param.ty.is_some());
         if known || !annotated {
             return;
         }
+        if function.generics.is_empty() {
+            self.instance_uncalled(def, function, Vec::new());
+            return;
+        }
+        for elem in [Type::F32, Type::I32, Type::BOOL] {
+            if self.try_uncalled(def, function, elem) {
+                return;
+            }
+        }
+    }
+
+    fn instance_uncalled(&mut self, def: DefId, function: &Function, types: Vec<Type>) {
         let packs = vec![1; function.packs.len()];
         let params = vec![None; function.params.len()];
         let name = self.hir.defs[def].name;
-        self.instance_of(def, params, packs, Vec::new(), (name.sym, name.span), false);
+        self.instance_of(def, params, packs, types, (name.sym, name.span), false);
+    }
+
+    /// The same for one element type. What is wrong with coordinates and shapes is wrong for every
+    /// type; any other error only says that this type does not fit, and leaves nothing behind.
+    fn try_uncalled(&mut self, def: DefId, function: &Function, elem: Type) -> bool {
+        let before = (self.diagnostics.len(), self.out.funcs.len(), self.instances.items.len());
+        self.instance_uncalled(def, function, vec![elem; function.generics.len()]);
+        let of_every_type = |d: &Diagnostic| {
+            !d.is_error() || matches!(d.code.stage(), Stage::Coordinates | Stage::Ranges)
+        };
+        if self.diagnostics[before.0..].iter().all(of_every_type) {
+            return true;
+        }
+        self.diagnostics.truncate(before.0);
+        self.out.funcs.truncate(before.1);
+        self.instances.items.truncate(before.2);
+        self.instances.table.retain(|_, at| *at < before.2);
+        false
     }
 
     /// The instance of a function for the given argument types (of unannotated parameters), pack

@@ -6,7 +6,7 @@
 //! other axis an index variable renames the axis for this definition.
 
 use super::{Cx, Declared, Ground, IndexId, error};
-use crate::hir::{self, ExprId, ExprKind as H, Slot};
+use crate::hir::{self, ExprId, ExprKind as H, LocalKind, Slot};
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::walk::each_child;
@@ -131,7 +131,32 @@ impl Cx<'_> {
             return None;
         }
         self.check_coordinate(base, position, &value);
+        self.warn_if_hidden(base, position, id);
         Some(Part::Point(value))
+    }
+
+    /// Warns where a value stands in the place of the coordinate whose name it bears. A parameter
+    /// or a name of `where` was meant to be one.
+    fn warn_if_hidden(&mut self, base: &Expr, position: usize, id: ExprId) {
+        let hir = self.hir;
+        let H::Local(local) = &hir.exprs[id].kind else { return };
+        let local = &hir.locals[*local];
+        let coord = base.ty.axes().get(position).and_then(|axis| axis.coord);
+        let is_let = matches!(local.kind, LocalKind::Let | LocalKind::Global);
+        if !is_let || !coord.is_some_and(|it| it.contract && it.name == local.name.sym) {
+            return;
+        }
+        let name = local.name.sym;
+        let d = error(
+            Code::W0302,
+            hir.exprs[id].span,
+            format!("`{name}` is a value here and hides the coordinate `{name}`"),
+        )
+        .here("reads one position")
+        .label(local.name.span, "bound here")
+        .help(format!("give the value another name than `{name}`"));
+        let d = self.with_declaration(d, base);
+        self.report_at(d);
     }
 
     /// `a[-1]`: a negative literal counts from the end.

@@ -7,7 +7,8 @@
 //! on are compared; what one lacks and another has is its broadcast. Operands that depend on
 //! nothing but constants are left out.
 //!
-//! Needs: the whole program. Refuses (E0308): broadcasts of parameters that are marked `!`.
+//! Needs: the whole program. Refuses (E0308): broadcasts of parameters that are marked `!`. Warns
+//! (W0301): terms that the sum around them repeats.
 
 use super::facts::Broadcast;
 use super::{Cx, error};
@@ -15,8 +16,9 @@ use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::walk::each_child;
 use ein_ir::tensor::{
-    Binder, ClauseSlot, Expr, ExprKind, Item, Pattern, Reduce, StmtKind, Tensor, VarId,
+    Binder, ClauseSlot, Expr, ExprKind, Item, Pattern, Reduce, ReduceOp, StmtKind, Tensor, VarId,
 };
+use ein_scalar::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What the value of an expression depends on.
@@ -41,6 +43,8 @@ struct Ledger {
     vars: FxHashMap<VarId, Deps>,
     /// Parameters that something was said about.
     reported: FxHashSet<VarId>,
+    /// Terms that a sum repeats: where, and over what.
+    repeated: Vec<(Span, Vec<VarId>)>,
 }
 
 impl Cx<'_> {
@@ -56,6 +60,9 @@ impl Cx<'_> {
         }
         for entry in entries {
             self.note_broadcast(entry, &mut ledger);
+        }
+        for (span, over) in std::mem::take(&mut ledger.repeated) {
+            self.warn_of_repeated(span, &over);
         }
     }
 
@@ -83,6 +90,20 @@ impl Cx<'_> {
             self.report_at(d);
         }
         self.ledger.push(Broadcast { span, operand, missing });
+    }
+
+    fn warn_of_repeated(&mut self, span: Span, over: &[VarId]) {
+        let names: Vec<String> =
+            over.iter().map(|var| format!("`{}`", self.out.vars[*var].name)).collect();
+        let names = names.join(", ");
+        let d = error(
+            Code::W0301,
+            span,
+            format!("this term does not depend on {names}: the sum adds it once for every point"),
+        )
+        .here("the same at every point of the sum")
+        .help("move it out of the sum, or multiply it by the extent if that is meant");
+        self.report_at(d);
     }
 
     // ---------------------------------------------------------------- walking
@@ -245,11 +266,30 @@ impl Cx<'_> {
         }
         self.item_deps(&reduce.items, ledger, entries);
         let deps = self.deps(&reduce.value, ledger, entries);
+        if reduce.op == ReduceOp::Sum && deps.mentions(&own) {
+            self.repeated_terms(&reduce.value, &own, ledger);
+        }
         own.iter().for_each(|var| {
             ledger.bound.remove(var);
         });
         // The result is no longer the parameter.
         Deps { marked: Vec::new(), at: None, ..deps.without(&own) }
+    }
+}
+
+impl Cx<'_> {
+    /// Notes the terms of a sum's body that do not depend on what the sum runs over.
+    fn repeated_terms(&self, e: &Expr, own: &[VarId], ledger: &mut Ledger) {
+        if let ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) = &*e.kind {
+            self.repeated_terms(a, own, ledger);
+            self.repeated_terms(b, own, ledger);
+            return;
+        }
+        // The entries of this walk have been made already.
+        let deps = self.deps(e, ledger, &mut Vec::new());
+        if deps.name.is_some() && !deps.mentions(own) {
+            ledger.repeated.push((e.span, own.to_vec()));
+        }
     }
 }
 
@@ -288,6 +328,11 @@ impl Deps {
         }
         self.at = self.at.or(other.at);
         self
+    }
+
+    /// Whether it depends on one of these indices.
+    fn mentions(&self, vars: &[VarId]) -> bool {
+        vars.iter().any(|var| self.indices.contains(var))
     }
 
     fn without(mut self, vars: &[VarId]) -> Deps {

@@ -11,7 +11,7 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 
 /// The commands that begin with a colon.
-const COMMANDS: [&str; 6] = [":type", ":layout", ":time", ":load", ":help", ":quit"];
+const COMMANDS: [&str; 7] = [":type", ":layout", ":plan", ":time", ":load", ":help", ":quit"];
 
 /// What came from the terminal.
 pub enum Line {
