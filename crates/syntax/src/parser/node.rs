@@ -182,15 +182,15 @@ impl Heights {
 }
 
 impl Parser<'_> {
-    /// Makes room for the nodes of the file, about as many as usual code has for its tokens.
+    /// Makes room for the nodes of the file, about as many as usual code has for its length.
     pub(super) fn reserve(&mut self) {
-        let tokens = self.tokens.len();
-        self.ast.expr.reserve(tokens / 2);
-        self.heights.expr.reserve(tokens / 2);
-        self.ast.stmt.reserve(tokens / 12);
-        self.heights.stmt.reserve(tokens / 12);
-        self.ast.pat.reserve(tokens / 16);
-        self.heights.pat.reserve(tokens / 16);
+        let bytes = self.text.len();
+        self.ast.expr.reserve(bytes / 6);
+        self.heights.expr.reserve(bytes / 6);
+        self.ast.stmt.reserve(bytes / 40);
+        self.heights.stmt.reserve(bytes / 40);
+        self.ast.pat.reserve(bytes / 60);
+        self.heights.pat.reserve(bytes / 60);
     }
 
     /// An expression without children.
