@@ -116,7 +116,8 @@ impl Symbol {
         table.texts[self.index()]
     }
 
-    fn index(self) -> usize {
+    /// The number of this symbol: how many were interned before it.
+    pub fn index(self) -> usize {
         (self.0.get() - 1) as usize
     }
 }

@@ -19,8 +19,8 @@ mod types;
 mod window;
 
 use crate::ast::{Ast, Doc, ExprId, MAX_DEPTH};
-use crate::token::{Token, TokenKind};
 use crate::lexer::Lexer;
+use crate::token::{Token, TokenKind};
 use crate::{CommentKind, MAX_DIAGNOSTICS, Parsed};
 use ein_base::{Code, Diagnostic, FileId, IndexVec, Name, Span, Symbol};
 
