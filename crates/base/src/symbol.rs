@@ -34,9 +34,12 @@ impl Interner {
         }
         let mut place = hash as usize & (self.slots.len() - 1);
         while let Some((other, symbol)) = self.slots[place] {
-            let known = self.texts[symbol.index()];
-            if other == hash && known == text {
-                return (known, symbol);
+            // Another hash is another text, which then need not be fetched.
+            if other == hash {
+                let known = self.texts[symbol.index()];
+                if known == text {
+                    return (known, symbol);
+                }
             }
             place = (place + 1) & (self.slots.len() - 1);
         }

@@ -14,7 +14,7 @@ pub(super) const AHEAD: usize = 4;
 
 impl Parser<'_> {
     /// Cuts more tokens, unless the end is among those that are there.
-    #[cold]
+    #[inline(never)]
     pub(super) fn cut(&mut self) {
         if self.tokens.last().is_none_or(|token| token.kind != TokenKind::Eof) {
             self.lexer.cut(CHUNK, &mut self.tokens);
@@ -33,11 +33,13 @@ impl Parser<'_> {
         self.ahead(n)
     }
 
-    /// Between two statements of the file nothing returns to the tokens before the last one.
+    /// Between two statements of the file nothing returns to the tokens before the last one, and
+    /// nothing asks how high the nodes of earlier statements are.
     pub(super) fn forget(&mut self) {
         if self.blocks == 0 && self.depth == 0 && self.pos > CHUNK {
             self.tokens.drain(..self.pos - 1);
             self.pos = 1;
+            self.heights.forget();
         }
     }
 }
