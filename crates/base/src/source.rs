@@ -3,7 +3,7 @@
 use crate::{IndexVec, id};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 id!(
     /// A source file of this compilation.
@@ -63,7 +63,8 @@ pub struct SourceFile {
     pub path: Option<PathBuf>,
     /// Its text.
     pub text: Arc<str>,
-    lines: LineIndex,
+    /// Made when a position is first asked for: most files have nothing to report.
+    lines: OnceLock<LineIndex>,
 }
 
 /// Byte offsets of line starts.
@@ -97,8 +98,9 @@ impl SourceFile {
         while !self.text.is_char_boundary(offset) {
             offset -= 1;
         }
-        let line = self.lines.line(offset as u32);
-        let start = self.lines.start(line) as usize;
+        let lines = self.lines.get_or_init(|| LineIndex::new(&self.text));
+        let line = lines.line(offset as u32);
+        let start = lines.start(line) as usize;
         (line + 1, self.text[start..offset].chars().count() + 1)
     }
 }
@@ -112,8 +114,7 @@ pub struct SourceMap {
 impl SourceMap {
     /// Adds a file and returns its id.
     pub fn add(&mut self, name: String, path: Option<PathBuf>, text: Arc<str>) -> FileId {
-        let lines = LineIndex::new(&text);
-        self.files.push(SourceFile { name, path, text, lines })
+        self.files.push(SourceFile { name, path, text, lines: OnceLock::new() })
     }
     /// The file with this id.
     pub fn file(&self, id: FileId) -> &SourceFile {

@@ -34,9 +34,12 @@ impl Interner {
         }
         let mut place = hash as usize & (self.slots.len() - 1);
         while let Some((other, symbol)) = self.slots[place] {
-            let known = self.texts[symbol.index()];
-            if other == hash && known == text {
-                return (known, symbol);
+            // Another hash is another text, which then need not be fetched.
+            if other == hash {
+                let known = self.texts[symbol.index()];
+                if known == text {
+                    return (known, symbol);
+                }
             }
             place = (place + 1) & (self.slots.len() - 1);
         }
@@ -116,7 +119,8 @@ impl Symbol {
         table.texts[self.index()]
     }
 
-    fn index(self) -> usize {
+    /// The number of this symbol: how many were interned before it.
+    pub fn index(self) -> usize {
         (self.0.get() - 1) as usize
     }
 }

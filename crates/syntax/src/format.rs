@@ -47,8 +47,7 @@ fn pass(text: &str) -> Result<(String, bool), Vec<Diagnostic>> {
     if !parsed.diagnostics.is_empty() {
         return Err(parsed.diagnostics);
     }
-    let tokens =
-        if parsed.comments.is_empty() { Vec::new() } else { lexer::lex(file, text).tokens };
+    let tokens = if parsed.comments.is_empty() { Vec::new() } else { lexer::lex(file, text) };
     let mut formatter = Formatter {
         text,
         ast: &parsed.ast,

@@ -12,32 +12,11 @@ use ein_base::{Code, Diagnostic, FileId, Span};
 /// The byte order mark, which may stand at the start of a file.
 const BOM: &str = "\u{feff}";
 
-/// Everything the lexer finds.
-pub(crate) struct Lexed {
-    /// The tokens; the last one is `Eof`.
-    pub tokens: Vec<Token>,
-    /// The comments, in source order.
-    pub comments: Vec<Comment>,
-    /// What was wrong.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// Cuts a whole file into tokens.
-pub(crate) fn lex(file: FileId, text: &str) -> Lexed {
-    let mut lexer = Lexer::new(file, text, 0, text.len());
-    if text.starts_with(BOM) {
-        lexer.pos = BOM.len();
-    }
-    // Most code has a token for every three bytes or so.
-    let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
-    loop {
-        let token = lexer.next();
-        tokens.push(token);
-        if token.kind == TokenKind::Eof {
-            break;
-        }
-    }
-    Lexed { tokens, comments: lexer.comments, diagnostics: lexer.diagnostics }
+/// Cuts a whole file into tokens; the last one is `Eof`.
+pub(crate) fn lex(file: FileId, text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    Lexer::of_file(file, text).cut(usize::MAX, &mut tokens);
+    tokens
 }
 
 /// Cuts an interpolation into tokens: from `start` to the `}` that closes it, to the `:` of its
@@ -71,7 +50,8 @@ pub(crate) fn lex_interpolation(
     }
 }
 
-struct Lexer<'t> {
+/// A place in a text, and what was found beside the tokens before it.
+pub(crate) struct Lexer<'t> {
     file: FileId,
     text: &'t str,
     bytes: &'t [u8],
@@ -81,11 +61,30 @@ struct Lexer<'t> {
     after_error: bool,
     /// Up to here strings are taken without looking for nested ones: a try to do so failed.
     flat_until: usize,
-    comments: Vec<Comment>,
-    diagnostics: Vec<Diagnostic>,
+    /// The comments so far, in source order.
+    pub(crate) comments: Vec<Comment>,
+    /// What was wrong so far.
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl<'t> Lexer<'t> {
+    /// The start of a file.
+    pub(crate) fn of_file(file: FileId, text: &'t str) -> Self {
+        let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
+        Self::new(file, text, start, text.len())
+    }
+
+    /// Appends the next tokens, at most so many; `Eof` is the last of all.
+    pub(crate) fn cut(&mut self, most: usize, tokens: &mut Vec<Token>) {
+        for _ in 0..most {
+            let token = self.next();
+            tokens.push(token);
+            if token.kind == TokenKind::Eof {
+                break;
+            }
+        }
+    }
+
     fn new(file: FileId, text: &'t str, start: usize, end: usize) -> Self {
         Self {
             file,

@@ -16,10 +16,12 @@ mod recovery;
 mod stmt;
 mod string;
 mod types;
+mod window;
 
 use crate::ast::{Ast, Doc, ExprId, MAX_DEPTH};
+use crate::lexer::Lexer;
 use crate::token::{Token, TokenKind};
-use crate::{CommentKind, MAX_DIAGNOSTICS, Parsed, lexer};
+use crate::{CommentKind, MAX_DIAGNOSTICS, Parsed};
 use ein_base::{Code, Diagnostic, FileId, IndexVec, Name, Span, Symbol};
 
 /// How deep constructs may be nested in the text. Trees are bounded by [`MAX_DEPTH`] besides;
@@ -34,11 +36,11 @@ type Parse<T> = Result<T, Reported>;
 
 /// Parses a file.
 pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
-    let lexed = lexer::lex(file, text);
     let mut parser = Parser {
         text,
         file,
-        tokens: lexed.tokens,
+        lexer: Lexer::of_file(file, text),
+        tokens: Vec::new(),
         pos: 0,
         prev_end: 0,
         prev_kind: TokenKind::Eof,
@@ -52,9 +54,8 @@ pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
             pat: IndexVec::new(),
         },
         heights: node::Heights::default(),
-        comments: lexed.comments,
         next_comment: 0,
-        diagnostics: lexed.diagnostics,
+        diagnostics: Vec::new(),
         depth: 0,
         anchor: 0,
         blocks: 0,
@@ -68,6 +69,7 @@ pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
         deep: false,
     };
     parser.reserve();
+    parser.cut();
     parser.file();
     parser.finish()
 }
@@ -75,14 +77,17 @@ pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
 struct Parser<'t> {
     text: &'t str,
     file: FileId,
+    lexer: Lexer<'t>,
+    /// The tokens from a little before the current statement of the file to a little after the
+    /// current token.
     tokens: Vec<Token>,
+    /// The current token.
     pos: usize,
     /// Where the token before the current one ends.
     prev_end: u32,
     prev_kind: TokenKind,
     ast: Ast,
     heights: node::Heights,
-    comments: Vec<crate::Comment>,
     next_comment: usize,
     diagnostics: Vec<Diagnostic>,
     /// How deep the parser has recursed.
@@ -111,11 +116,6 @@ struct Parser<'t> {
 
 impl<'t> Parser<'t> {
     fn file(&mut self) {
-        let mut docs = Vec::new();
-        for comment in self.comments.iter().filter(|c| c.kind == CommentKind::FileDoc) {
-            docs.push(self.doc(comment.span));
-        }
-        self.ast.docs = docs;
         loop {
             let (stmts, tail) = self.statements();
             self.ast.stmts.extend(stmts);
@@ -138,14 +138,18 @@ impl<'t> Parser<'t> {
     }
 
     fn finish(mut self) -> Parsed {
-        self.diagnostics.sort_by_key(|d| d.primary.span.lo);
-        if self.diagnostics.len() >= MAX_DIAGNOSTICS {
-            self.diagnostics.truncate(MAX_DIAGNOSTICS);
-            if let Some(last) = self.diagnostics.last_mut() {
+        let file_docs = self.lexer.comments.iter().filter(|c| c.kind == CommentKind::FileDoc);
+        self.ast.docs = file_docs.map(|comment| self.doc(comment.span)).collect();
+        let Lexer { comments, mut diagnostics, .. } = self.lexer;
+        diagnostics.append(&mut self.diagnostics);
+        diagnostics.sort_by_key(|d| d.primary.span.lo);
+        if diagnostics.len() >= MAX_DIAGNOSTICS {
+            diagnostics.truncate(MAX_DIAGNOSTICS);
+            if let Some(last) = diagnostics.last_mut() {
                 last.notes.push("there are more syntax errors; they are not shown".into());
             }
         }
-        Parsed { ast: self.ast, comments: self.comments, diagnostics: self.diagnostics }
+        Parsed { ast: self.ast, comments, diagnostics }
     }
 
     // Looking at tokens.
@@ -156,7 +160,7 @@ impl<'t> Parser<'t> {
     fn kind(&self) -> TokenKind {
         self.tokens[self.pos].kind
     }
-    /// The kind of the token `n` places ahead.
+    /// The kind of the token `n` places ahead, at most [`window::AHEAD`].
     fn ahead(&self, n: usize) -> TokenKind {
         self.tokens.get(self.pos + n).map_or(TokenKind::Eof, |t| t.kind)
     }
@@ -195,6 +199,9 @@ impl<'t> Parser<'t> {
         self.prev_kind = token.kind;
         if token.kind != TokenKind::Eof {
             self.pos += 1;
+            if self.pos + window::AHEAD >= self.tokens.len() {
+                self.cut();
+            }
         }
     }
     /// Returns to an earlier token.
@@ -392,7 +399,7 @@ impl<'t> Parser<'t> {
     fn docs(&mut self) -> Vec<Doc> {
         let start = self.lo();
         let mut docs = Vec::new();
-        while let Some(comment) = self.comments.get(self.next_comment).copied() {
+        while let Some(comment) = self.lexer.comments.get(self.next_comment).copied() {
             if comment.span.lo >= start {
                 break;
             }

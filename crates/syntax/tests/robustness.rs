@@ -294,3 +294,41 @@ fn a_flood_of_mistakes_is_cut_off() {
         assert!(!parsed.diagnostics.is_empty() && parsed.diagnostics.len() <= 1000, "{piece}");
     }
 }
+
+#[test]
+fn long_texts_are_read_to_their_end() {
+    // Fifty megabytes, then ten on one line.
+    let lines = "let weight[i in 0..8] = scale(x[i]) + 1.5; // a remark\n".repeat(950_000);
+    let line = format!("let a = [{}];", "1, ".repeat(3_400_000));
+    for (text, stmts) in [(lines, 950_000), (line, 1)] {
+        let parsed = parse(FileId::from_usize(0), &(text + "let b = ;"));
+        assert_eq!(parsed.ast.stmts.len(), stmts + 1);
+        let codes: Vec<&str> = parsed.diagnostics.iter().map(|d| d.code.as_str()).collect();
+        assert_eq!(codes, ["E0101"]);
+    }
+}
+
+/// The tree and the diagnostics of a text, those with their distance from `start`.
+fn tree(text: &str, start: usize) -> (String, Vec<(String, usize)>) {
+    let parsed = parse(FileId::from_usize(0), text);
+    let place = |span: ein_base::Span| (span.lo as usize).saturating_sub(start);
+    let said = parsed.diagnostics.iter().map(|d| (d.message.clone(), place(d.primary.span)));
+    (dump(&parsed.ast), said.collect())
+}
+
+#[test]
+fn what_stands_before_a_program_changes_nothing_in_it() {
+    // Tokens are cut in portions, and forgotten: each program lies across the end of a portion.
+    let mut rng = Rng::new(7);
+    for seed in 0..1500 {
+        let mut text = support::program(seed, false);
+        if rng.chance(40) {
+            let at = text.char_indices().map(|(at, _)| at).nth(rng.below(200)).unwrap_or(0);
+            text.insert_str(at, rng.pick(PIECES));
+        }
+        // An empty statement is one token. Recovery looks at columns, so they stay.
+        let before = ";".repeat(1024 * (1 + rng.below(2)) - rng.below(80)) + "\n";
+        let moved = format!("{before}{text}");
+        assert_eq!(tree(&text, 0), tree(&moved, before.len()), "{text}");
+    }
+}

@@ -5,6 +5,8 @@ mod support;
 use ein_base::{FileId, Idx};
 use ein_syntax::{CommentKind, dump, format, parse};
 use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
 
 fn file() -> FileId {
     FileId::from_usize(0)
@@ -61,4 +63,39 @@ proptest! {
     fn programs_with_comments(seed in any::<u64>()) {
         check(&support::program(seed, true));
     }
+}
+
+/// The programs below a folder of the repository; a file of cases holds several.
+fn programs_in(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it can be listed").path();
+        if path.is_dir() {
+            programs_in(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "ein") {
+            let text = fs::read_to_string(&path).expect("it is text");
+            let mut program = String::new();
+            for line in text.lines() {
+                if line.starts_with("--- ") {
+                    found.push(std::mem::take(&mut program));
+                } else {
+                    program.push_str(line);
+                    program.push('\n');
+                }
+            }
+            found.push(program);
+        }
+    }
+}
+
+#[test]
+fn every_program_of_the_repository() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = Vec::new();
+    for folder in ["examples", "library", "tests"] {
+        programs_in(&root.join(folder), &mut found);
+    }
+    // Cases about syntax errors have no tree to keep.
+    found.retain(|text| parse(file(), text).diagnostics.is_empty());
+    assert!(found.len() > 200, "{}", found.len());
+    found.iter().for_each(|text| check(text));
 }

@@ -81,9 +81,9 @@ impl Resolver<'_> {
             }
         }
         let graph = Graph::new(self.modules.len(), &edges);
-        for component in graph.components() {
+        for component in graph.components().iter() {
             if component.len() > 1 {
-                self.import_cycle(&component, &edges, &spans);
+                self.import_cycle(component, &edges, &spans);
             }
         }
     }
@@ -140,9 +140,9 @@ impl Resolver<'_> {
         self.report(diagnostic.help("move what both need into a third module"));
     }
 
-    fn check_constants(&mut self, graph: &Graph, components: &[Vec<usize>]) {
-        for component in components {
-            let cyclic = match component[..] {
+    fn check_constants(&mut self, graph: &Graph, components: &Components) {
+        for component in components.iter() {
+            let cyclic = match *component {
                 [one] => graph.edges(one).contains(&one),
                 _ => true,
             };
@@ -173,7 +173,7 @@ impl Resolver<'_> {
     }
 
     /// A statement that mentions a function above a binding which the function reads.
-    fn check_calls(&mut self, graph: &Graph, components: &[Vec<usize>]) {
+    fn check_calls(&mut self, graph: &Graph, components: &Components) {
         let mut ranks: IndexVec<ModuleId, usize> =
             IndexVec::filled(usize::MAX, self.program.modules.len());
         for (rank, module) in self.program.init_order.iter().enumerate() {
@@ -186,7 +186,7 @@ impl Resolver<'_> {
             let entry = &mut last[def.index()];
             *entry = (*entry).max(Some((time, local)));
         }
-        for component in components {
+        for component in components.iter() {
             let direct = component.iter().map(|d| last[*d]).max().flatten();
             let through = component.iter().flat_map(|d| graph.edges(*d)).map(|d| last[*d]);
             let latest = through.max().flatten().max(direct);
@@ -220,6 +220,20 @@ impl Resolver<'_> {
     }
 }
 
+/// The strongly connected components of a graph, one after the other.
+struct Components {
+    members: Vec<usize>,
+    /// Where each component ends in `members`.
+    ends: Vec<usize>,
+}
+
+impl Components {
+    fn iter(&self) -> impl Iterator<Item = &[usize]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).map(|(start, end)| &self.members[*start..*end])
+    }
+}
+
 /// A directed graph over small numbers.
 struct Graph {
     starts: Vec<usize>,
@@ -250,20 +264,21 @@ impl Graph {
 
     /// The strongly connected components, each after those it leads to (Tarjan, without
     /// recursion: chains of items may be long).
-    fn components(&self) -> Vec<Vec<usize>> {
+    fn components(&self) -> Components {
         const UNSEEN: usize = usize::MAX;
         let nodes = self.starts.len() - 1;
         let mut number = vec![UNSEEN; nodes];
         let mut low = vec![0; nodes];
         let mut open = vec![false; nodes];
         let mut stack = Vec::new();
-        let mut found = Vec::new();
+        let mut found = Components { members: Vec::with_capacity(nodes), ends: Vec::new() };
+        let mut visits = Vec::new();
         let mut count = 0;
         for root in 0..nodes {
             if number[root] != UNSEEN {
                 continue;
             }
-            let mut visits = vec![(root, 0)];
+            visits.push((root, 0));
             while let Some((node, edge)) = visits.pop() {
                 if edge == 0 {
                     number[node] = count;
@@ -291,15 +306,14 @@ impl Graph {
                     visits.push((node, next + 1));
                     visits.push((self.edges(node)[next], 0));
                 } else if low[node] == number[node] {
-                    let mut component = Vec::new();
                     while let Some(member) = stack.pop() {
                         open[member] = false;
-                        component.push(member);
+                        found.members.push(member);
                         if member == node {
                             break;
                         }
                     }
-                    found.push(component);
+                    found.ends.push(found.members.len());
                 }
             }
         }

@@ -6,7 +6,6 @@
 use super::{ImportId, ItemId};
 use crate::hir::{LocalId, ModuleId};
 use ein_base::{Span, Symbol};
-use rustc_hash::FxHashMap;
 
 /// The name spaces: one name may mean something in each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +20,11 @@ pub(super) enum Space {
     Pack,
     /// `?n`
     Size,
+}
+
+impl Space {
+    /// How many there are.
+    const ALL: usize = Space::Size as usize + 1;
 }
 
 /// What a name in a scope stands for.
@@ -56,10 +60,41 @@ pub(super) struct Entry {
 
 const NONE: u32 = u32::MAX;
 
+/// How many symbols share a page of [`Heads`].
+const PAGE: usize = 256;
+
+/// The innermost declaration of every name, by the number of its symbol. Names that stand together
+/// in the text have numbers that are close, so this is a lookup in memory that was just used, where
+/// a hash table of a long program would be somewhere else each time.
+#[derive(Debug, Default)]
+struct Heads {
+    pages: [Vec<Option<Box<[u32; PAGE]>>>; Space::ALL],
+}
+
+impl Heads {
+    fn get(&self, space: Space, sym: Symbol) -> u32 {
+        match self.pages[space as usize].get(sym.index() / PAGE) {
+            Some(Some(page)) => page[sym.index() % PAGE],
+            Some(None) | None => NONE,
+        }
+    }
+
+    /// Sets a declaration and returns the one that was there.
+    fn replace(&mut self, space: Space, sym: Symbol, entry: u32) -> u32 {
+        let pages = &mut self.pages[space as usize];
+        let at = sym.index() / PAGE;
+        if pages.len() <= at {
+            pages.resize(at + 1, None);
+        }
+        let page = pages[at].get_or_insert_with(|| Box::new([NONE; PAGE]));
+        std::mem::replace(&mut page[sym.index() % PAGE], entry)
+    }
+}
+
 /// All declarations that are in scope.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
-    heads: FxHashMap<(Space, Symbol), u32>,
+    heads: Heads,
     entries: Vec<Entry>,
 }
 
@@ -74,13 +109,12 @@ impl Scopes {
         warn: Option<Span>,
     ) {
         let index = self.entries.len() as u32;
-        let hidden = self.heads.insert((space, sym), index).unwrap_or(NONE);
+        let hidden = self.heads.replace(space, sym, index);
         self.entries.push(Entry { space, sym, bound, frame, warn, hidden });
     }
 
     /// Makes room for so many more declarations.
     pub(super) fn reserve(&mut self, more: usize) {
-        self.heads.reserve(more);
         self.entries.reserve(more);
     }
 
@@ -95,17 +129,13 @@ impl Scopes {
             return None;
         }
         let entry = self.entries.pop()?;
-        if entry.hidden == NONE {
-            self.heads.remove(&(entry.space, entry.sym));
-        } else {
-            self.heads.insert((entry.space, entry.sym), entry.hidden);
-        }
+        self.heads.replace(entry.space, entry.sym, entry.hidden);
         Some(entry)
     }
 
     /// The innermost declaration of a name, for [`Scopes::entry`].
     pub(super) fn head(&self, space: Space, sym: Symbol) -> u32 {
-        self.heads.get(&(space, sym)).copied().unwrap_or(NONE)
+        self.heads.get(space, sym)
     }
 
     /// A declaration; its `hidden` is the next one outward of the same name.

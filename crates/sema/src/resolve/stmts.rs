@@ -6,9 +6,8 @@ use super::patterns::Bindings;
 use super::scope::{Bound, Space};
 use super::tables::{Table, broken_names, declares};
 use crate::hir::{self, Binder, ExprId, ExprKind, LeftSlotKind, LocalId, LocalKind, Stmt};
-use ein_base::{Name, Span, Symbol};
+use ein_base::{Name, Span};
 use ein_syntax::ast::{self, StmtId, StmtKind};
-use rustc_hash::FxHashMap;
 
 /// The statement number of what runs when everything else has.
 pub(super) const LAST: u32 = u32::MAX;
@@ -26,7 +25,8 @@ struct List {
     stmts: Vec<Stmt>,
     /// Statements that a later one has taken up.
     gone: Vec<usize>,
-    groups: FxHashMap<Symbol, Group>,
+    /// In the order of their locals.
+    groups: Vec<Group>,
     /// Whether it is the module's own.
     top: bool,
 }
@@ -150,7 +150,7 @@ impl<'r> Lower<'r, '_> {
         let mut list = List {
             stmts: Vec::with_capacity(stmts.len()),
             gone: Vec::new(),
-            groups: FxHashMap::default(),
+            groups: Vec::new(),
             top,
         };
         if top {
@@ -256,23 +256,32 @@ impl<'r> Lower<'r, '_> {
         };
         let slots = clause.slots.len();
         let clause = self.clause_body(clause, local, span);
-        let mut clauses = joined.map(|(_, old)| list.take_up(old)).unwrap_or_default();
-        let span = clauses.first().map_or(span, |first| first.span.to(span));
-        clauses.push(clause);
         let at = list.stmts.len();
+        let mut clauses = match joined {
+            Some((_, group)) => {
+                let old = std::mem::replace(&mut list.groups[group].at, at);
+                list.take_up(old)
+            }
+            None => {
+                list.groups.push(Group { local, slots, at });
+                // Most definitions have one clause.
+                Vec::with_capacity(1)
+            }
+        };
+        let span = clauses.first().map_or(span, |first: &hir::Clause| first.span.to(span));
+        clauses.push(clause);
         let kind = hir::StmtKind::Define(hir::Definition { local, clauses });
         list.stmts.push(Stmt { kind, span });
-        list.groups.insert(name.sym, Group { local, slots, at });
     }
 
-    /// The definition that a clause continues, with its place in the list.
+    /// The definition that a clause continues, with its place among the groups.
     fn joins(&self, clause: &ast::Clause, list: &List) -> Option<(LocalId, usize)> {
-        let group = list.groups.get(&clause.name.sym)?;
         let entry = self.scopes.entry(self.scopes.head(Space::Value, clause.name.sym))?;
-        let current = entry.bound == Bound::Local(group.local);
-        let read = self.r.program.locals[group.local].used;
-        let fits = group.slots == clause.slots.len();
-        (current && fits && !read).then_some((group.local, group.at))
+        let Bound::Local(local) = entry.bound else { return None };
+        let at = list.groups.binary_search_by_key(&local, |group| group.local).ok()?;
+        let read = self.r.program.locals[local].used;
+        let fits = list.groups[at].slots == clause.slots.len();
+        (fits && !read).then_some((local, at))
     }
 
     fn clause_body(&mut self, clause: &'r ast::Clause, local: LocalId, span: Span) -> hir::Clause {

@@ -415,18 +415,18 @@ impl Parser<'_> {
     }
 
     /// Whether a slot is `(a, b)`: names only, and not a single name in parentheses.
-    fn at_group(&self) -> bool {
+    fn at_group(&mut self) -> bool {
         let mut at = 1;
         let mut commas = 0;
-        while self.ahead(at).is_name() && self.ahead(at + 1) == TokenKind::Comma {
+        while self.far_ahead(at).is_name() && self.far_ahead(at + 1) == TokenKind::Comma {
             at += 2;
             commas += 1;
         }
-        if self.ahead(at).is_name() && commas > 0 {
+        if self.far_ahead(at).is_name() && commas > 0 {
             at += 1;
         }
-        self.ahead(at) == TokenKind::RParen
-            && matches!(self.ahead(at + 1), TokenKind::Comma | TokenKind::RBracket)
+        self.far_ahead(at) == TokenKind::RParen
+            && matches!(self.far_ahead(at + 1), TokenKind::Comma | TokenKind::RBracket)
     }
 
     fn group(&mut self) -> Vec<ein_base::Name> {

@@ -4,24 +4,55 @@ use super::{Parse, Parser};
 use crate::ast::*;
 use ein_base::{Idx, Span};
 
-/// The height of every node, in the order of its arena.
+/// The heights of the last nodes of one arena.
+#[derive(Default)]
+struct Recent {
+    /// How many nodes came before them.
+    before: usize,
+    heights: Vec<u16>,
+}
+
+impl Recent {
+    fn get(&self, node: usize) -> u16 {
+        node.checked_sub(self.before).and_then(|at| self.heights.get(at)).copied().unwrap_or(0)
+    }
+    fn push(&mut self, height: u16) {
+        self.heights.push(height);
+    }
+    fn truncate(&mut self, nodes: usize) {
+        self.heights.truncate(nodes.saturating_sub(self.before));
+    }
+    fn forget(&mut self) {
+        self.before += self.heights.len();
+        self.heights.clear();
+    }
+}
+
+/// The heights of the nodes that may still become children.
 #[derive(Default)]
 pub(super) struct Heights {
-    expr: Vec<u16>,
-    ty: Vec<u16>,
-    pat: Vec<u16>,
-    stmt: Vec<u16>,
+    expr: Recent,
+    ty: Recent,
+    pat: Recent,
+    stmt: Recent,
 }
 
 impl Heights {
+    /// Forgets all nodes that there are: none of them will have a parent.
+    pub(super) fn forget(&mut self) {
+        self.expr.forget();
+        self.ty.forget();
+        self.pat.forget();
+        self.stmt.forget();
+    }
     fn expr(&self, id: ExprId) -> u16 {
-        self.expr.get(id.index()).copied().unwrap_or(0)
+        self.expr.get(id.index())
     }
     fn ty(&self, id: TypeId) -> u16 {
-        self.ty.get(id.index()).copied().unwrap_or(0)
+        self.ty.get(id.index())
     }
     fn pat(&self, id: PatId) -> u16 {
-        self.pat.get(id.index()).copied().unwrap_or(0)
+        self.pat.get(id.index())
     }
     fn exprs(&self, ids: impl IntoIterator<Item = ExprId>) -> u16 {
         ids.into_iter().map(|id| self.expr(id)).max().unwrap_or(0)
@@ -33,7 +64,7 @@ impl Heights {
         ids.iter().map(|id| self.pat(*id)).max().unwrap_or(0)
     }
     fn stmts(&self, ids: &[StmtId]) -> u16 {
-        ids.iter().map(|id| self.stmt.get(id.index()).copied().unwrap_or(0)).max().unwrap_or(0)
+        ids.iter().map(|id| self.stmt.get(id.index())).max().unwrap_or(0)
     }
     fn args(&self, args: &[Arg]) -> u16 {
         self.exprs(args.iter().map(|a| a.value))
@@ -182,15 +213,12 @@ impl Heights {
 }
 
 impl Parser<'_> {
-    /// Makes room for the nodes of the file, about as many as usual code has for its tokens.
+    /// Makes room for the nodes of the file, about as many as usual code has for its length.
     pub(super) fn reserve(&mut self) {
-        let tokens = self.tokens.len();
-        self.ast.expr.reserve(tokens / 2);
-        self.heights.expr.reserve(tokens / 2);
-        self.ast.stmt.reserve(tokens / 12);
-        self.heights.stmt.reserve(tokens / 12);
-        self.ast.pat.reserve(tokens / 16);
-        self.heights.pat.reserve(tokens / 16);
+        let bytes = self.text.len();
+        self.ast.expr.reserve(bytes / 6);
+        self.ast.stmt.reserve(bytes / 40);
+        self.ast.pat.reserve(bytes / 60);
     }
 
     /// An expression without children.

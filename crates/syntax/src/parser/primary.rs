@@ -215,10 +215,10 @@ impl Parser<'_> {
     }
 
     /// Whether `(…)` here is a tuple of names followed by `in`.
-    fn at_tuple_generator(&self) -> bool {
+    fn at_tuple_generator(&mut self) -> bool {
         let (mut at, mut depth, mut comma) = (0, 0u32, false);
         loop {
-            match self.ahead(at) {
+            match self.far_ahead(at) {
                 TokenKind::LParen => depth += 1,
                 TokenKind::RParen => depth -= 1,
                 TokenKind::Comma => comma = true,
@@ -228,7 +228,7 @@ impl Parser<'_> {
             }
             at += 1;
             if depth == 0 {
-                return comma && self.ahead(at) == TokenKind::In;
+                return comma && self.far_ahead(at) == TokenKind::In;
             }
         }
     }

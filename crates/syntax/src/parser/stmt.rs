@@ -19,6 +19,7 @@ impl Parser<'_> {
     pub(super) fn statements(&mut self) -> (Vec<StmtId>, Option<(ExprId, Vec<Doc>)>) {
         let mut stmts = Vec::new();
         loop {
+            self.forget();
             match self.kind() {
                 TokenKind::Eof | TokenKind::RBrace => return (stmts, None),
                 TokenKind::Semi => {
