@@ -2,6 +2,7 @@
 
 use crate::args::BenchArgs;
 use crate::exit::Exit;
+use crate::progress::Watch;
 use crate::{interrupt, output};
 use ein_driver::{BenchReport, FileSources, Options, Session};
 use std::time::Duration;
@@ -15,7 +16,11 @@ pub fn run(args: &BenchArgs) -> Exit {
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     let interrupted = interrupt::begin();
     let runs = args.runs.map(std::num::NonZeroUsize::get);
-    let report = match session.bench(&input, &args.run.options(), runs, interrupted) {
+    let options = args.run.options();
+    let watch = Watch::begin(&options.progress);
+    let report = session.bench(&input, &options, runs, interrupted);
+    drop(watch);
+    let report = match report {
         Ok(report) => report,
         Err(bug) => return output::internal_error(&bug),
     };

@@ -3,6 +3,7 @@
 use crate::args::TestArgs;
 use crate::exit::Exit;
 use crate::output;
+use crate::progress::Watch;
 use ein_driver::{FileSources, Input, Options, RunOptions, Session, program_files};
 use std::path::Path;
 
@@ -43,7 +44,11 @@ fn one_file(path: &Path, tally: &mut Tally) -> Exit {
         printed.push('\n');
     };
     let input = Input::File(path.to_owned());
-    let (checked, results) = match session.test(&input, &RunOptions::default(), &mut print) {
+    let options = RunOptions::default();
+    let watch = Watch::begin(&options.progress);
+    let report = session.test(&input, &options, &mut print);
+    drop(watch);
+    let (checked, results) = match report {
         Ok(report) => report,
         Err(bug) => return output::internal_error(&bug),
     };
