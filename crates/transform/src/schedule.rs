@@ -8,7 +8,7 @@
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
 //! * [`nest`](mod@nest), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
-//!   [`recur`](mod@recur), [`in_place`](mod@in_place): the loops of one definition.
+//!   [`recur`](mod@recur), [`wavefront`](mod@wavefront), [`in_place`](mod@in_place): the loops of one definition.
 //!
 //! Needs: positions inside their arrays, definitions after what they read.
 //! Refuses: nothing; what cannot be fused is computed whole.
@@ -25,6 +25,7 @@ mod reduce;
 mod rows;
 mod tidy;
 mod turn;
+mod wavefront;
 
 use crate::flatten::{Flattened, Output};
 use crate::points::{Arr, Body, Def, Node, Points, Source};

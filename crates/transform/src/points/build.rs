@@ -180,6 +180,11 @@ impl Points {
     /// A scalar operation, which on integers may fail only where `when` holds.
     pub fn binary(&mut self, op: BinaryOp, a: Node, b: Node, when: Option<Node>) -> Node {
         let (ta, tb) = (self.nodes[a].ty, self.nodes[b].ty);
+        if ta.is_int() && tb.is_int() && ta != tb {
+            // Positions are `i32` as long as they fit; beside one that does not, both are wide.
+            let (a, b) = (self.cast(a, ScalarType::I64), self.cast(b, ScalarType::I64));
+            return self.binary(op, a, b, when);
+        }
         let ty = op.result_type(ta, tb).unwrap_or(ta);
         if let (Kind::Const(x), Kind::Const(y)) = (&self.nodes[a].kind, &self.nodes[b].kind)
             && let Ok(value) = apply_binary(op, *x, *y, Overflow::Trap)

@@ -115,7 +115,9 @@ impl Emit {
             let int = |value: i64| Operand::Const(Scalar::I64(value));
             self.open(once, int(0), int(1), ForKind::Flushed);
         }
-        self.step(&mut at, &ordered, 0);
+        if !shared.is_empty() || !self.wavefront(arr, &ordered, steps) {
+            self.step(&mut at, &ordered, 0);
+        }
         self.floors.remove(&arr);
         if flushed {
             self.close();
