@@ -230,3 +230,18 @@ fn quotients_by_a_power_share_its_inverse() {
     let other = forces("1.25");
     assert_eq!((other.matches("near_rsqrt ").count(), other.matches("pow ").count()), (0, 1));
 }
+
+#[test]
+fn scratch_that_is_not_used_together_is_one_buffer() {
+    let chain = plan(
+        "let A: [f32; 64, 64] = input();
+         let B[i, j] = sum[k](A[i, k] * A[k, j]);
+         let C[i, j] = sum[k](B[i, k] * A[k, j]);
+         let D[i, j] = sum[k](C[i, k] * A[k, j]);
+         let E[i, j] = sum[k](D[i, k] * A[k, j]);",
+        &["E"],
+    );
+    // `B` is of no use any more when `D` is made.
+    let kept = ["scratch B_2: f32[4096]", "scratch C_3: f32[4096]"];
+    assert_eq!(lines(&chain, "scratch "), kept, "{chain}");
+}

@@ -8,6 +8,7 @@
 //!   is kept for one point (or tile) of these indices.
 //! * [`nest`](mod@nest), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
 //!   [`recur`](mod@recur): the loops of one definition.
+//! * [`reuse`](mod@reuse): scratch buffers that are not in use at the same time become one.
 //!
 //! Needs: positions inside their arrays, definitions after what they read.
 //! Refuses: nothing; what cannot be fused is computed whole.
@@ -19,6 +20,7 @@ mod group;
 mod nest;
 mod recur;
 mod reduce;
+mod reuse;
 mod rows;
 mod tidy;
 mod turn;
@@ -88,19 +90,20 @@ pub fn lower(flat: Flattened) -> Lowered {
         notes.push(group.describe(&emit.points));
         emit.group(group, &wanted);
     }
+    let (mut kernel, mut uses) = emit.finish();
+    let now = reuse::run(&mut kernel, &mut uses);
     let outputs = outputs
         .into_iter()
         .map(|(var, output)| {
             let result = match output {
-                Output::Array(arr) => Result::Array(bufs[&arr]),
-                Output::Scalar(arr) => Result::Scalar(bufs[&arr]),
+                Output::Array(arr) => Result::Array(now[bufs[&arr]]),
+                Output::Scalar(arr) => Result::Scalar(now[bufs[&arr]]),
                 Output::Constant(value) => Result::Constant(value),
                 Output::Same(other) => Result::Same(other),
             };
             (var, result)
         })
         .collect();
-    let (kernel, uses) = emit.finish();
     Lowered { kernel, uses, outputs, work, notes }
 }
 
