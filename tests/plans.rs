@@ -260,3 +260,58 @@ fn only_adjoints_of_recurrences_are_flushed() {
     let value = plan(DECAY, &["loss"]);
     assert!(!value.contains("flushed"), "{value}");
 }
+
+#[test]
+fn sums_run_in_blocks_and_streams() {
+    let long = plan(
+        "use std::math::exp;
+         let x: [f32; 2, 2048] = input();
+         let s[i] = sum[j](exp(x[i, j]));",
+        &["s"],
+    );
+    // The terms of a block are added as `f32`, the blocks as `f64`.
+    assert_eq!(lines(&long, "for r2 in 0..2 ").len(), 1, "{long}");
+    let terms = "vector(add r3, add r4) for r5 in 0..1024 {";
+    assert_eq!(lines(&long, "vector"), [format!("    {terms}")], "{long}");
+    let row = plan(
+        "let x: [f32; 8, 768] = input();
+         let m[i] = sum[j](x[i, j]);
+         let y[i, j] = x[i, j] - m[i];",
+        &["y"],
+    );
+    let streams = "vector(add r1, add r2, add r3, add r4) for r5 in 0..192 {";
+    assert_eq!(lines(&row, "vector(add"), [format!("    {streams}")], "{row}");
+}
+
+#[test]
+fn quotients_by_a_power_share_its_inverse() {
+    let forces = |exponent: &str| {
+        let source = format!(
+            "let x: [f32; 96, 3] = input();
+             let r2[i, j] = sum[e]((x[j, e] - x[i, e]) ** 2.0) + 0.01;
+             let force[i, d] = sum[j]((x[j, d] - x[i, d]) / r2[i, j] ** {exponent});"
+        );
+        plan(&source, &["force"])
+    };
+    // Once by an estimate, and once as it was written, for divisors that are not ordinary.
+    let known = forces("1.5");
+    assert_eq!(known.matches("near_rsqrt ").count(), 1, "{known}");
+    assert_eq!(known.matches("pow ").count(), 1, "{known}");
+    let other = forces("1.25");
+    assert_eq!((other.matches("near_rsqrt ").count(), other.matches("pow ").count()), (0, 1));
+}
+
+#[test]
+fn scratch_that_is_not_used_together_is_one_buffer() {
+    let chain = plan(
+        "let A: [f32; 64, 64] = input();
+         let B[i, j] = sum[k](A[i, k] * A[k, j]);
+         let C[i, j] = sum[k](B[i, k] * A[k, j]);
+         let D[i, j] = sum[k](C[i, k] * A[k, j]);
+         let E[i, j] = sum[k](D[i, k] * A[k, j]);",
+        &["E"],
+    );
+    // `B` is of no use any more when `D` is made.
+    let kept = ["scratch B_2: f32[4096]", "scratch C_3: f32[4096]"];
+    assert_eq!(lines(&chain, "scratch "), kept, "{chain}");
+}

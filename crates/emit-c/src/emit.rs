@@ -402,6 +402,7 @@ impl Function<'_> {
                 let (a, b, c) = (self.operand(*a), self.operand(*b), self.operand(*c));
                 op::rounded(ty, format!("{a} * {b} + {c}"))
             }
+            Op::NearRsqrt(a) => format!("ein_near_rsqrt_f32({})", self.operand(*a)),
             Op::Overflows(op, a, b) => op::overflows(*op, &self.arg(*a), &self.arg(*b)),
             Op::Cast(a) => op::cast(&self.arg(*a), ty),
             Op::Select(c, a, b) => {

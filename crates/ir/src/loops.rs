@@ -133,6 +133,8 @@ pub enum Op {
     Binary(BinaryOp, Operand, Operand),
     /// `a * b + c` of floats, rounded once or twice as the machine likes.
     MulAdd(Operand, Operand, Operand),
+    /// About `1 / sqrt(a)` of an `f32` between 2^-100 and 2^100: a thousandth of it away at most.
+    NearRsqrt(Operand),
     /// Whether the integer operation on these operands leaves its type: of `Add`, `Sub`, `Mul`,
     /// `Pow`; of `Div` whether it is the least number by −1; a `bool`.
     Overflows(BinaryOp, Operand, Operand),

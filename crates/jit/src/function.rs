@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value, ty
 use cranelift_frontend::{FunctionBuilder, Variable};
 use ein_base::Idx;
 use ein_ir::loops::{Buf, BufferKind, Op, Operand, Reg, Stmt, captures};
-use ein_scalar::ScalarType;
+use ein_scalar::{ScalarType, UnaryOp};
 
 /// What a register is.
 #[derive(Clone, Copy)]
@@ -241,6 +241,10 @@ impl<'f, 'u, 'k> Function<'f, 'u, 'k> {
             Op::Overflows(op, a, b) => {
                 let (x, y) = (Val::one(self.operand(*a)), Val::one(self.operand(*b)));
                 self.ops.overflows(*op, types(self, *a, *b), x, y)
+            }
+            Op::NearRsqrt(a) => {
+                let x = Val::one(self.operand(*a));
+                self.ops.unary(UnaryOp::Rsqrt, ScalarType::F32, x)
             }
             Op::MulAdd(a, b, c) => {
                 let [a, b, c] = [a, b, c].map(|operand| Val::one(self.operand(*operand)));

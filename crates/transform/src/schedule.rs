@@ -8,7 +8,9 @@
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
 //! * [`nest`](mod@nest), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
-//!   [`recur`](mod@recur), [`wavefront`](mod@wavefront), [`in_place`](mod@in_place): the loops of one definition.
+//!   [`recur`](mod@recur), [`wavefront`](mod@wavefront), [`in_place`](mod@in_place): the loops of
+//!   one definition.
+//! * [`reuse`](mod@reuse): scratch buffers that are not in use at the same time become one.
 //!
 //! Needs: positions inside their arrays, definitions after what they read.
 //! Refuses: nothing; what cannot be fused is computed whole.
@@ -22,6 +24,7 @@ mod in_place;
 mod nest;
 mod recur;
 mod reduce;
+mod reuse;
 mod rows;
 mod tidy;
 mod turn;
@@ -92,19 +95,20 @@ pub fn lower(flat: Flattened) -> Lowered {
         notes.push(group.describe(&emit.points));
         emit.group(group, &wanted);
     }
+    let (mut kernel, mut uses) = emit.finish();
+    let now = reuse::run(&mut kernel, &mut uses);
     let outputs = outputs
         .into_iter()
         .map(|(var, output)| {
             let result = match output {
-                Output::Array(arr) => Result::Array(bufs[&arr]),
-                Output::Scalar(arr) => Result::Scalar(bufs[&arr]),
+                Output::Array(arr) => Result::Array(now[bufs[&arr]]),
+                Output::Scalar(arr) => Result::Scalar(now[bufs[&arr]]),
                 Output::Constant(value) => Result::Constant(value),
                 Output::Same(other) => Result::Same(other),
             };
             (var, result)
         })
         .collect();
-    let (kernel, uses) = emit.finish();
     Lowered { kernel, uses, outputs, work, notes }
 }
 

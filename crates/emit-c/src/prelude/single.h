@@ -24,6 +24,14 @@ static inline float ein_expr_f32(float r) {
     return ein_fma_f32(r * r, q, r) + 1.0f;
 }
 
+//: ein_near_rsqrt_f32
+/* 1 / sqrt(x) of an ordinary x: the exponent halved and negated, and one step of Newton's method
+   with factors that spread the error evenly. */
+static inline float ein_near_rsqrt_f32(float x) {
+    const float y = ein_from_bits_f32(0x5f1ffff9 - (ein_bits_f32(x) >> 1));
+    return y * ein_fma_f32(-0.703952253f, x * y * y, 1.68191391f);
+}
+
 //: ein_wide_f32
 /* (e^r - 1 - r) / r^2 for |r| <= ln 2. */
 static inline float ein_wide_f32(float r) {

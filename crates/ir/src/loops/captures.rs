@@ -38,7 +38,7 @@ impl Op {
     pub fn operands(&self, mut f: impl FnMut(Operand)) {
         match self {
             Op::Load(_) => {}
-            Op::Copy(a) | Op::Unary(_, a) | Op::Cast(a) => f(*a),
+            Op::Copy(a) | Op::Unary(_, a) | Op::Cast(a) | Op::NearRsqrt(a) => f(*a),
             Op::Binary(_, a, b) | Op::Overflows(_, a, b) => {
                 f(*a);
                 f(*b);

@@ -441,6 +441,7 @@ impl Parser {
             "copy" => Ok(Op::Copy(self.operand()?)),
             "load" => Ok(Op::Load(self.addr()?)),
             "cast" => Ok(Op::Cast(self.operand()?)),
+            "near_rsqrt" => Ok(Op::NearRsqrt(self.operand()?)),
             "muladd" => self.operands().map(|[a, b, c]| Op::MulAdd(a, b, c)),
             "select" => self.operands().map(|[a, b, c]| Op::Select(a, b, c)),
             "overflows" => {

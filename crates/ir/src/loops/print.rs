@@ -196,6 +196,7 @@ impl Printer<'_> {
             Op::Load(addr) => format!("load {}", self.addr(addr)),
             Op::Unary(op, a) => format!("{op} {}", operand(*a)),
             Op::Binary(op, a, b) => format!("{op} {}", list(&[*a, *b])),
+            Op::NearRsqrt(a) => format!("near_rsqrt {}", operand(*a)),
             Op::MulAdd(a, b, c) => format!("muladd {}", list(&[*a, *b, *c])),
             Op::Overflows(op, a, b) => format!("overflows {op} {}", list(&[*a, *b])),
             Op::Cast(a) => format!("cast {}", operand(*a)),

@@ -208,6 +208,11 @@ impl Verifier<'_> {
                 let right = a == b && b == c && a.is_float();
                 self.known(right.then_some(a), || format!("muladd of {a}, {b} and {c}"))
             }
+            Op::NearRsqrt(a) => {
+                let a = self.operand(*a)?;
+                let right = a == ScalarType::F32;
+                self.known(right.then_some(a), || format!("near_rsqrt of {a}"))
+            }
             Op::Overflows(op, a, b) => {
                 let (a, b) = (self.operand(*a)?, self.operand(*b)?);
                 let asked = match op {

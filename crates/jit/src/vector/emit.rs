@@ -7,7 +7,7 @@ use crate::memory::memory;
 use crate::ops::{Val, is_half, is_wide, machine_four};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ein_ir::loops::{Addr, Op, Operand, Reg, Stmt};
-use ein_scalar::{BinaryOp, ScalarType};
+use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
 
 /// Where the four iterations are, and what they have computed.
@@ -155,6 +155,10 @@ impl<'k> Function<'_, '_, 'k> {
                 let (x, y) =
                     (self.four_operand(lanes, place, *a), self.four_operand(lanes, place, *b));
                 self.ops.overflows(*op, types(self, *a, *b), x, y)
+            }
+            Op::NearRsqrt(a) => {
+                let x = self.four_operand(lanes, place, *a);
+                self.ops.unary(UnaryOp::Rsqrt, ScalarType::F32, x)
             }
             Op::MulAdd(a, b, c) => {
                 let [a, b, c] = [a, b, c].map(|operand| self.four_operand(lanes, place, *operand));

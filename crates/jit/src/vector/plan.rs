@@ -418,7 +418,7 @@ impl<'k> Planner<'k> {
                 as_reg(*a) == Some(self.counter)
                     || has_vector_cast(self.operand_type(*a), self.kernel.regs[*reg])
             }
-            Stmt::Let(_, Op::Copy(_) | Op::MulAdd(..) | Op::Select(..)) => true,
+            Stmt::Let(_, Op::Copy(_) | Op::MulAdd(..) | Op::NearRsqrt(_) | Op::Select(..)) => true,
             Stmt::Set(..) | Stmt::Trap(_) => true,
             Stmt::Var(..) | Stmt::For(_) | Stmt::If(..) | Stmt::Gemm(_) => false,
         }

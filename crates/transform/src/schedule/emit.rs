@@ -85,6 +85,8 @@ pub(crate) struct Emit {
     pub(crate) turned: FxHashMap<(Arr, usize), (Vec<Ix>, Node)>,
     /// Divisors of the code being written whose reciprocals are known.
     pub(crate) reciprocals: FxHashMap<Node, Operand>,
+    /// Divisors of the code being written that have an inverse to multiply by.
+    pub(crate) inverses: FxHashMap<Node, Operand>,
 }
 
 impl Scope {
@@ -107,6 +109,7 @@ impl Emit {
             wanted: Vec::new(),
             turned: FxHashMap::default(),
             reciprocals: FxHashMap::default(),
+            inverses: FxHashMap::default(),
         }
     }
 
@@ -305,6 +308,11 @@ impl Emit {
             }
             Kind::Binary(BinaryOp::Div, a, b) if self.reciprocals.contains_key(&b) => {
                 self.divided(a, b, ty)
+            }
+            Kind::Binary(BinaryOp::Div, a, b) if self.inverses.contains_key(&b) => {
+                let (a, inverse) = (self.value(a), self.inverses[&b]);
+                let here = self.here();
+                (self.let_at(here, ty, Op::Binary(BinaryOp::Mul, a, inverse)), here)
             }
             Kind::Binary(op, a, b) | Kind::Wrapping(op, a, b) => {
                 let ((a, la), (b, lb)) = (self.valued(a), self.valued(b));

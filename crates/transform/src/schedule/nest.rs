@@ -15,7 +15,7 @@ use ein_ir::loops::{ForKind, Op, Operand, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
 /// A last axis of at most so many cells is written out.
-const FEW: i64 = 4;
+pub(crate) const FEW: i64 = 4;
 
 /// Cells of a row of accumulators.
 pub(crate) const TILE: i64 = 1024;

@@ -271,7 +271,7 @@ impl Emit {
 
     /// An extreme of several values with those that depend on the cell before at its end, so that
     /// the others need not wait.
-    fn with_cell_last(&mut self, value: Node, cell: Node) -> Node {
+    pub(crate) fn with_cell_last(&mut self, value: Node, cell: Node) -> Node {
         let Kind::Binary(op @ (BinaryOp::Max | BinaryOp::Min), ..) = self.points.nodes[value].kind
         else {
             return value;
@@ -301,7 +301,7 @@ impl Emit {
     }
 
     /// The largest parts of a value that do not depend on the cell before, but on the step.
-    fn independent(&self, value: Node, cell: Node, ix: Ix) -> Vec<Node> {
+    pub(crate) fn independent(&self, value: Node, cell: Node, ix: Ix) -> Vec<Node> {
         let mut found = Vec::new();
         self.find_independent(value, cell, ix, &mut found);
         found
@@ -340,11 +340,24 @@ impl Emit {
         let (tile, inner) = self.tiles((ix, first, end), PASS);
         let (from, to) = (self.bound_value(tile.1), self.bound_value(tile.2));
         self.open(tile.0, from, to, ForKind::Serial);
+        self.two_passes(at.arr, clause, inner, (cell, var), rest);
+        self.close();
+    }
+
+    /// The two passes over at most [`PASS`] steps.
+    pub(crate) fn two_passes(
+        &mut self,
+        arr: Arr,
+        clause: &Clause,
+        (ix, first, end): (Ix, Node, Node),
+        (cell, var): (Node, ein_ir::loops::Reg),
+        rest: &[Node],
+    ) {
         // Nothing that is read here is filled by the steps of this axis but the cell before.
         let here = self.here();
-        let origin = self.bound_value(inner.1);
+        let origin = self.bound_value(first);
         let origin = self.as_register(origin);
-        let end = self.bound_value(inner.2);
+        let end = self.bound_value(end);
         let place = self.points.index(ix);
         let mut rows = Vec::new();
         for node in rest {
@@ -370,9 +383,8 @@ impl Emit {
         let value = self.value(clause.value);
         let cell_at: Vec<Node> =
             clause.slots.iter().map(|slot| self.points.index(slot.ix)).collect();
-        self.store(at.arr, &cell_at, value);
+        self.store(arr, &cell_at, value);
         self.push(Stmt::Set(var, value));
-        self.close();
         self.close();
     }
 

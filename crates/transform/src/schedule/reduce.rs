@@ -6,6 +6,7 @@
 //! depend on how many there are.
 
 mod blocks;
+mod quotients;
 
 use super::emit::{Emit, Use};
 use super::{PARALLEL_WORK, node_cost};
@@ -221,6 +222,12 @@ impl Emit {
 
     /// The loop over the terms.
     fn terms(&mut self, accs: &[Acc], ix: Ix, lo: Operand, hi: Operand, vectors: bool) {
+        if !(vectors && self.by_inverse_powers(accs, ix, (lo, hi))) {
+            self.plain_terms(accs, ix, (lo, hi), vectors);
+        }
+    }
+
+    fn plain_terms(&mut self, accs: &[Acc], ix: Ix, (lo, hi): (Operand, Operand), vectors: bool) {
         let kind = if vectors {
             ForKind::Vector { reductions: accs.iter().map(|acc| (acc.var, acc.op())).collect() }
         } else {

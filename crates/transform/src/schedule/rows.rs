@@ -117,8 +117,11 @@ impl Emit {
         let stride = |(arr, at): &(Arr, Box<[Node]>), ix: Ix| self.stride(*arr, at, ix);
         let rows =
             loads.iter().any(|load| stride(load, ix) == Some(1) && stride(load, along) != Some(1));
+        // Where nothing moves with both indices, sums in registers are as good as any.
+        let moves = |load, ix| stride(load, ix) != Some(0);
+        let both = loads.iter().any(|load| moves(load, ix) && moves(load, along));
         let dots =
-            loads.iter().any(|load| stride(load, along) == Some(1) && stride(load, ix) != Some(0));
+            loads.iter().any(|load| stride(load, along) == Some(1) && (moves(load, ix) || !both));
         (extent >= 8 && independent && rows && !dots).then_some(last)
     }
 

@@ -6,7 +6,8 @@
 
 use super::contract::{self, Contraction};
 use super::delay;
-use crate::points::{Arr, ArrInfo, Body, Clause, Def, Kind, Node, Points, Slot, Source, Subst};
+use super::nest::FEW;
+use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Subst};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A definition of at most this cost is computed wherever it is read.
@@ -173,8 +174,15 @@ fn reads_each_cell_once(points: &Points, reader: usize, arr: Arr, shape: &[i64])
     if !at.iter().all(is_index) || at.len() != shape.len() {
         return false;
     }
+    // A short last axis is written out around reductions, so that its cells share what they read.
+    let last = clause.slots.last().map(|slot| slot.ix);
+    let written_out = |ix: Ix| {
+        let (lo, hi) = points.ixs[ix].range;
+        last == Some(ix) && hi - lo < i128::from(FEW) && points.nodes[clause.value].reduces
+    };
     let slots_used = clause.slots.iter().all(|slot| {
-        at.iter().any(|node| points.depends(*node, slot.ix))
+        written_out(slot.ix)
+            || at.iter().any(|node| points.depends(*node, slot.ix))
             || points.ixs[slot.ix].range.0 == points.ixs[slot.ix].range.1
     });
     slots_used && !clause.slots.is_empty() && at.len() <= clause.slots.len()

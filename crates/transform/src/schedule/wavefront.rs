@@ -10,7 +10,7 @@ use super::emit::{AxisPlace, Emit, Place};
 use super::{PARALLEL_WORK, node_cost};
 use crate::points::{Arr, Clause, Ix, Node, Step, Subst};
 use ein_base::Symbol;
-use ein_ir::loops::{ForKind, Op, Operand, Reg, Stmt};
+use ein_ir::loops::{ForKind, Op, Reg, Stmt};
 use ein_scalar::BinaryOp;
 
 /// The extent of a tile along both axes.
@@ -47,9 +47,7 @@ impl Emit {
         let shape = &self.points.arrs[arr].shape;
         let both = shape.len() == 2 && steps.len() == 2 && steps.iter().all(|step| !step.backward);
         let whole = match self.places.get(&arr)? {
-            Place::Buffer(_, axes) => {
-                axes.iter().all(|axis| matches!(axis, AxisPlace::Strided(_)))
-            }
+            Place::Buffer(_, axes) => axes.iter().all(|axis| matches!(axis, AxisPlace::Strided(_))),
             Place::Register(_) => false,
         };
         if !both || !whole || self.in_parallel || clauses.iter().any(|c| c.guard.is_some()) {
@@ -121,20 +119,19 @@ impl Emit {
         self.open(ixs[0], lo, hi, ForKind::Serial);
         let (first, after) = self.tile_bounds(front, tile[1], 1);
         self.stay_here(front.arr);
-        let carried = self.cell_before(front, first);
-        let (lo, hi) = (self.bound_value(first), self.bound_value(after));
-        self.open(ixs[1], lo, hi, ForKind::Serial);
-        self.stay_here(front.arr);
-        if let Some((cell, var)) = carried {
-            self.remember(cell, Operand::Reg(var));
+        match self.cell_before(front, first) {
+            Some(before) => {
+                let value = self.with_cell_last(front.main.value, before.0);
+                let main = Clause { value, ..front.main.clone() };
+                let rest = self.independent(value, before.0, ixs[1]);
+                self.two_passes(front.arr, &main, (ixs[1], first, after), before, &rest);
+            }
+            // No cell waits for its neighbour in the row.
+            None => {
+                let cell = self.cell(&front.main, front.arr);
+                self.nest(front.arr, vec![(ixs[1], first, after)], vec![cell]);
+            }
         }
-        let value = self.value(front.main.value);
-        let at = ixs.map(|ix| self.points.index(ix));
-        self.store(front.arr, &at, value);
-        if let Some((_, var)) = carried {
-            self.push(Stmt::Set(var, value));
-        }
-        self.close();
         self.close();
         self.floors.remove(&front.arr);
     }

@@ -1,13 +1,18 @@
 //! The innermost loop of a reduction, cut so that it runs in full vectors and does not wait.
 //!
-//! Before:  `for j in 0..4096 { s += x[j] }`, with `s` of `f64` and `x` of `f32`
-//! After:   `for b in 0..4 { t = 0; for j in 0..256 { t += x[1024 b + j]; u += x[1024 b + 256 + j]; … } s += t + u + … }`
+//! Before:  `for j in 0..4096 { s += f(x[j]) }`, with `s` of `f64` and `x` of `f32`
+//! After:   `for b in 0..4 { t = 0; for j in 0..1024 { t += f(x[1024 b + j]) } s += t }`
 //!
-//! * A long sum of `f32` is added in blocks: the terms of a block as `f32`, the blocks as `f64`.
-//! * A sum waits for itself at every step. A few streams with accumulators of their own hide that.
+//! Before:  `for j in 0..768 { s += x[j] }`
+//! After:   `for j in 0..192 { s += x[j]; t += x[192 + j]; … } s += t; …`
+//!
+//! * A long sum of costly `f32` is added in blocks: the terms of a block as `f32`, the blocks as
+//!   `f64`. Cheap terms are added as `f64`: they wait for memory, so the better sum costs nothing.
+//! * A sum of cheap terms waits for itself at every step. A few streams with accumulators of their
+//!   own hide that.
 //!
 //! Needs: constant bounds, terms that run in vectors.
-//! Refuses: costly terms, which hide the waiting themselves, and several reductions at once.
+//! Refuses: streams of more than two reductions at once.
 
 use super::{Acc, LONG_SUM, STREAMS, neutral};
 use crate::points::{Ix, Node, Subst};
@@ -20,7 +25,7 @@ use ein_scalar::{BinaryOp, Scalar, ScalarType};
 /// A stream has at least so many terms.
 const STREAM: i64 = 128;
 
-/// A term of at most this cost waits for the accumulator.
+/// Terms of at most this cost are cheap.
 const CHEAP: f64 = 12.0;
 
 impl Emit {
@@ -61,9 +66,11 @@ impl Emit {
         true
     }
 
-    /// Whether a sum is kept in a wider type than its terms have.
+    /// Whether a sum of costly terms is kept in a wider type than they have.
     fn is_wide(&self, acc: &Acc) -> bool {
-        acc.body_ty == ScalarType::F32 && self.kernel.regs[acc.var] == ScalarType::F64
+        acc.body_ty == ScalarType::F32
+            && self.kernel.regs[acc.var] == ScalarType::F64
+            && node_cost(&self.points, acc.reduction.body) > CHEAP
     }
 
     /// How many streams a block is worth.
@@ -99,13 +106,13 @@ impl Emit {
     }
 
     /// An accumulator of its own for some of the terms.
-    fn anew(&mut self, acc: &Acc, ty: ScalarType) -> Acc {
+    pub(super) fn anew(&mut self, acc: &Acc, ty: ScalarType) -> Acc {
         let var = self.reg(ty);
         self.push(Stmt::Var(var, Operand::Const(neutral(acc.op(), ty))));
         Acc { var, ..acc.clone() }
     }
 
-    fn take_in(&mut self, acc: &Acc, value: Operand) {
+    pub(super) fn take_in(&mut self, acc: &Acc, value: Operand) {
         let ty = self.kernel.regs[acc.var];
         let both = self.let_here(ty, Op::Binary(acc.op(), Operand::Reg(acc.var), value));
         self.push(Stmt::Set(acc.var, both));
