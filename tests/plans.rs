@@ -315,3 +315,21 @@ fn scratch_that_is_not_used_together_is_one_buffer() {
     let kept = ["scratch B_2: f32[4096]", "scratch C_3: f32[4096]"];
     assert_eq!(lines(&chain, "scratch "), kept, "{chain}");
 }
+
+#[test]
+fn tables_are_filled_in_tiles_along_diagonals() {
+    let table = |extent: usize| {
+        let last = extent + 1;
+        format!(
+            "let D[0, j in 0..{last}] = j;
+             let D[i in 1..{last}, 0] = i;
+             let D[i in 1..{last}, j in 1..{last}] =
+                 min(min(D[i - 1, j], D[i, j - 1]) + 1, D[i - 1, j - 1] + (i * j) % 3);"
+        )
+    };
+    let large = plan(&table(2000), &["D"]);
+    assert_eq!(large.matches("parallel(1) for").count(), 1, "{large}");
+    // A small table is not worth the threads.
+    let small = plan(&table(200), &["D"]);
+    assert!(!small.contains("parallel"), "{small}");
+}
