@@ -263,7 +263,72 @@ fn a_derivative_that_is_read_in_part_is_never_whole() {
     check("jacobian[2, 5]", x(2));
     check("let row = jacobian[7]; row[7] + row[8]", total + 3.0 * x(7) * x(7) + 2.0 * x(7));
     check("sum[i](jacobian[i, 4])", total + 3.0 * x(4) * x(4) + total);
+    let diagonal: f64 = (0..300).map(|i| total + x(i) + 3.0 * x(i) * x(i)).sum();
+    check("let d[i] = jacobian[i, i]; sum[i](d[i])", diagonal);
+    check("let d[i in 0..300] = @y[i] / @x[i]; sum[i](d[i])", diagonal);
+    let above: f64 = (0..299).map(x).sum();
+    check("sum[i in 0..299](jacobian[i, i + 1])", above);
+    let along = 2.0 * x(1) * total + 3.0 * x(1).powi(3);
+    check("let g[i] = sum[j](jacobian[i, j] * x[j]); g[1]", along);
+    let back = x(1) * total + 3.0 * x(1).powi(3) + (0..300).map(|i| x(i) * x(i)).sum::<f64>();
+    check("let g[j] = sum[i](x[i] * jacobian[i, j]); g[1]", back);
     check("let g = jvp(y, x, x); g[1]", 2.0 * x(1) * total + 3.0 * x(1).powi(3));
     let whole = outputs_within(&program("sum[i, j](jacobian[i, j])"), limit);
     assert!(whole.is_err_and(|why| why.contains("E0805")), "the whole does not fit");
+}
+
+/// Definitions of `y` over `x`, both of length 5, with different structure.
+const TARGETS: &[&str] = &[
+    "let y[i in 0..5] = sin(x[i]) * x[i];",
+    "let h[i in 0..5] = x[i] * x[i];\nlet y[i in 0..5] = h[i] + (if i > 0 { h[i - 1] } else { 0.0 });",
+    "let y[0] = x[0];\nlet y[i in 1..5] = y[i - 1] * x[i];",
+    "let s = sum[k](x[k] * x[k]);\nlet y[i in 0..5] = x[4 - i] * s;",
+    "let y[0] = 2.0 * x[1];\nlet y[1] = x[0] * x[0];\nlet y[i in 2..5] = x[i] * x[i - 2];",
+    "let t = [3, 0, 3, 1, 2];\nlet y[i in 0..5] = x[t[i]] * x[i];",
+    "let m[i in 0..5, j in 0..5] = (i * 3 + j) as f64 / 7.0;\nlet h[i in 0..5] = sum[j](m[i, j] * x[j]);\n\
+     let y[i in 0..5] = sin(h[i]) + h[4 - i];",
+    "let y[i in 0..5] = max[j in 0..3](x[(i + j) % 5] * (j + 1) as f64) where x[i] > -0.5;",
+    "let a[i in 0..5] = x[i] + 1.0;\nlet b[i in 0..5] = a[i] * a[4 - i];\n\
+     let c[i in 0..5] = b[i] * a[i] + b[4 - i];\nlet y[i in 0..5] = c[i] * b[i] * c[4 - i];",
+];
+
+#[test]
+fn parts_are_those_of_the_whole() {
+    for target in TARGETS {
+        let text = format!(
+            "use std::math::sin;\nlet x: [f64; 5] = [0.3, -0.7, 1.1, 0.4, -0.2];\n\
+             let v: [f64; 5] = [1.0, -2.0, 0.5, 3.0, -1.5];\n{target}\nlet whole = @y / @x;\n\
+             let diagonal[i in 0..5] = @y[i] / @x[i];\nlet turned[i in 0..5] = @y[i] / @x[4 - i];\n\
+             let below[i in 1..5] = @y[i] / @x[i - 1];\nlet row[j in 0..5] = @y[3] / @x[j];\n\
+             let column[i in 0..5] = @y[i] / @x[2];\nlet entry = @y[1] / @x[3];\n\
+             let all[i in 0..5, j in 0..5] = @y[i] / @x[j];\nlet lazy = @y / @x;\n\
+             let right[i in 0..5] = sum[j in 0..5](lazy[i, j] * v[j]);\n\
+             let left[j in 0..5] = sum[i in 0..5](2.0 * v[i] * lazy[i, j]);\n\
+             let trace = sum[i in 0..5](lazy[i, i]);\n"
+        );
+        let found = outputs(&text).unwrap_or_else(|why| panic!("{target}\n{why}"));
+        let whole = &found["whole"];
+        let v = &found["v"];
+        let at = |i: usize, j: usize| whole[i * 5 + j];
+        let check = |name: &str, expected: Vec<f64>| {
+            for (i, (a, b)) in found[name].iter().zip(&expected).enumerate() {
+                assert!((a - b).abs() < 1e-12, "{target}\n{name}[{i}] is {a}, not {b}");
+            }
+            assert_eq!(found[name].len(), expected.len(), "{target}\n{name}");
+        };
+        let all = 0..5usize;
+        check("diagonal", all.clone().map(|i| at(i, i)).collect());
+        check("turned", all.clone().map(|i| at(i, 4 - i)).collect());
+        check("below", [0.0].into_iter().chain((1..5).map(|i| at(i, i - 1))).collect());
+        check("row", all.clone().map(|j| at(3, j)).collect());
+        check("column", all.clone().map(|i| at(i, 2)).collect());
+        check("entry", vec![at(1, 3)]);
+        check("all", whole.clone());
+        let right = |i: usize| all.clone().map(|j| at(i, j) * v[j]).sum::<f64>();
+        let left = |j: usize| all.clone().map(|i| 2.0 * at(i, j) * v[i]).sum::<f64>();
+        check("right", all.clone().map(right).collect());
+        check("left", all.clone().map(left).collect());
+        check("trace", vec![all.clone().map(|i| at(i, i)).sum()]);
+        assert!(whole.iter().any(|entry| *entry != 0.0), "{target}");
+    }
 }

@@ -10,6 +10,8 @@
 //! become sums, and a cell that is data becomes a scatter. Then its own definition is pulled back
 //! (`pull`, one construct at a time).
 //!
+//! * Of a value that is read at a few fixed places only those points are pulled back (`points`), so an
+//!   entry of the derivative of an elementwise map costs one point, and a row of a stencil a few.
 //! * Values that the adjoint needs again and that are costly (reductions inside expressions) become
 //!   definitions of their own (`lift`), as do cotangents that a reduction is about to share.
 //! * The adjoint of a recurrence is a recurrence in the opposite direction (`recurrence`).
@@ -27,6 +29,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 mod gather;
 mod inline;
 mod lift;
+mod points;
 mod pull;
 mod read;
 mod recurrence;
@@ -120,8 +123,32 @@ impl Pass<'_> {
         params: &[VarId],
     ) -> Done<Option<Adjoints>> {
         let scope = self.behind(target);
-        let mut reverse = Reverse {
-            pass: self,
+        Reverse::new(self).run(&scope, target, at, seed, params)
+    }
+
+    /// The same for one element of one parameter: `target[at]` by `param[place]`.
+    pub(super) fn entry_adjoint(
+        &mut self,
+        (target, at): (VarId, &[IndexArg]),
+        (param, place): (VarId, &[IndexArg]),
+        span: Span,
+    ) -> Done<Option<Adjoints>> {
+        let scope = self.behind(target);
+        let seed = self.number(&self.program.vars[target].ty.clone(), 1.0, span);
+        let mut reverse = Reverse::new(self);
+        if !reverse.sweep(&scope, target, at, seed, &[param])? {
+            return Ok(None);
+        }
+        let of = vec![reverse.entry_of(param, place, span)?];
+        let stmts = reverse.used(&of);
+        Ok(Some(Adjoints { stmts, of }))
+    }
+}
+
+impl<'a, 'p> Reverse<'a, 'p> {
+    fn new(pass: &'a mut Pass<'p>) -> Self {
+        Self {
+            pass,
             steps: Vec::new(),
             path: Vec::new(),
             active: FxHashMap::default(),
@@ -132,8 +159,7 @@ impl Pass<'_> {
             running: None,
             lifted: FxHashMap::default(),
             aliases: FxHashMap::default(),
-        };
-        reverse.run(&scope, target, at, seed, params)
+        }
     }
 }
 
@@ -146,6 +172,27 @@ impl Reverse<'_, '_> {
         seed: Expr,
         params: &[VarId],
     ) -> Done<Option<Adjoints>> {
+        if !self.sweep(scope, target, at, seed, params)? {
+            return Ok(None);
+        }
+        let mut of = Vec::new();
+        for param in params {
+            of.push(self.adjoint_of(*param, &[])?);
+        }
+        let stmts = self.used(&of);
+        Ok(Some(Adjoints { stmts, of }))
+    }
+
+    /// Visits the bindings from the target back to the parameters. Returns whether the target
+    /// depends on them.
+    fn sweep(
+        &mut self,
+        scope: &[Bound],
+        target: VarId,
+        at: &[IndexArg],
+        seed: Expr,
+        params: &[VarId],
+    ) -> Done<bool> {
         for param in params {
             self.active.insert(*param, Vec::new());
         }
@@ -158,18 +205,13 @@ impl Reverse<'_, '_> {
             }
         }
         if !self.active.contains_key(&target) {
-            return Ok(None);
+            return Ok(false);
         }
         self.start(target, at, seed, &bound)?;
         for (var, value) in bound.iter().rev() {
             self.settle(*var, value)?;
         }
-        let mut of = Vec::new();
-        for param in params {
-            of.push(self.adjoint_of(*param, &[])?);
-        }
-        let stmts = self.used(&of);
-        Ok(Some(Adjoints { stmts, of }))
+        Ok(true)
     }
 
     /// The statements that the results need.
@@ -210,8 +252,7 @@ impl Reverse<'_, '_> {
                 && tensor.self_var.is_none()
                 && tensor.inner_rank == 0
             {
-                let at: Vec<Expr> = at.iter().map(|index| index.value.clone()).collect();
-                return self.pull_point(target, tensor, value, &at, seed);
+                return self.pull_point(target, tensor, value, at, seed);
             }
             self.contribute(target, &[], at.to_vec(), seed);
             return Ok(());
@@ -248,6 +289,11 @@ impl Reverse<'_, '_> {
             && tensor.self_var.is_some()
         {
             return self.pull_recurrence(var, tensor, value);
+        }
+        if let ExprKind::Tensor(tensor) = &*value.kind
+            && self.settle_points(var, tensor, value)?
+        {
+            return Ok(());
         }
         let Some(seed) = self.seed_of(var)? else { return Ok(()) };
         let own = match self.aliases.get(&var) {
@@ -372,7 +418,7 @@ fn mentions(e: &Expr, var: VarId) -> bool {
 }
 
 /// The number of nodes, at most `limit`.
-fn weight(e: &Expr, limit: usize) -> usize {
+pub(super) fn weight(e: &Expr, limit: usize) -> usize {
     let mut total = 1;
     each_child(e, &mut |child| {
         if total < limit {

@@ -11,6 +11,7 @@ use super::solve::Place;
 use super::{Done, Reverse, Step, Term, element, mentions, unsupported};
 use crate::autodiff::let_stmt;
 use crate::autodiff::rename::Renaming;
+use ein_ir::size;
 use ein_ir::tensor::walk::each_child_mut;
 use ein_ir::tensor::{
     Clause, ClauseSlot, Expr, ExprKind, Item, Recurrence, RecurrenceAxis, Tensor, Type, VarId,
@@ -201,7 +202,7 @@ impl Reverse<'_, '_> {
                 match slot {
                     ClauseSlot::Point(at) => {
                         slots.push(ClauseSlot::Point(*at));
-                        places.push(Place::At(*at));
+                        places.push(Place::At(size::Expr::constant(*at), None));
                     }
                     ClauseSlot::Loop(_) => {
                         let Some(binder) = loops.next() else {

@@ -16,8 +16,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) enum Place {
     /// Every value of a loop.
     Loop(Binder),
-    /// One position.
-    At(i64),
+    /// One position; below this extent, if it is known to be inside.
+    At(size::Expr, Option<size::Expr>),
 }
 
 /// A system being solved.
@@ -56,7 +56,13 @@ impl Reverse<'_, '_> {
         let mut facts = Facts::new();
         for place in places {
             goals.push(match place {
-                Place::At(at) => size::Expr::constant(*at),
+                Place::At(at, extent) => {
+                    if let Some(extent) = extent {
+                        facts.le(&size::Expr::zero(), at);
+                        facts.lt(at, extent);
+                    }
+                    at.clone()
+                }
                 Place::Loop(binder) => {
                     self.loop_facts(binder, &mut facts);
                     size::Expr::atom(self.pass.atom_of(binder.var))
@@ -86,14 +92,11 @@ impl Reverse<'_, '_> {
                     let loops = self.atoms(&system);
                     let still = !size.atoms().iter().any(|atom| loops.contains(atom));
                     if still {
-                        // The same position for all points.
-                        if size.sub(&goals[axis]).as_constant() == Some(0) {
-                            continue;
-                        }
-                        if let (Some(a), Some(b)) = (size.as_constant(), goals[axis].as_constant())
-                            && a != b
-                        {
-                            return Some(super::lift::zero_of(&value.ty, span));
+                        // The same position for all points, or never the same.
+                        match size.sub(&goals[axis]).as_constant() {
+                            Some(0) => continue,
+                            Some(_) => return Some(super::lift::zero_of(&value.ty, span)),
+                            None => {}
                         }
                         cell = self.pass.size_expr(&size, span);
                     }
