@@ -68,6 +68,7 @@ pub fn run(program: &mut Program) -> Outcome {
         adjoints: FxHashMap::default(),
         refused: FxHashMap::default(),
         decisions: Vec::new(),
+        as_text: false,
     };
     let funcs: Vec<FuncId> = pass.program.funcs.ids().collect();
     for func in funcs {
@@ -112,6 +113,8 @@ struct Pass<'p> {
     /// Why there are none, where they were tried.
     refused: FxHashMap<(VarId, VarId), &'static str>,
     decisions: Vec<Decision>,
+    /// Whether the result is for people, in its simplest form.
+    as_text: bool,
 }
 
 impl Pass<'_> {

@@ -20,16 +20,18 @@
 
 use super::{Bound, Pass, let_stmt};
 use ein_base::Span;
-use ein_ir::tensor::walk::{any, each_child};
+use ein_ir::tensor::walk::{any, each_child, each_in_stmt};
 use ein_ir::tensor::{
-    Binder, Bounds, Expr, ExprKind, FuncId, IndexArg, Stmt, StmtKind, Type, VarId,
+    AtomDef, Binder, Bounds, Expr, ExprKind, FuncId, IndexArg, Stmt, StmtKind, Type, VarId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 mod gather;
 mod inline;
 mod lift;
+mod pad;
 mod points;
+mod product;
 mod pull;
 mod read;
 mod recurrence;
@@ -140,8 +142,7 @@ impl Pass<'_> {
             return Ok(None);
         }
         let of = vec![reverse.entry_of(param, place, span)?];
-        let stmts = reverse.used(&of);
-        Ok(Some(Adjoints { stmts, of }))
+        reverse.finished(of).map(Some)
     }
 }
 
@@ -179,8 +180,33 @@ impl Reverse<'_, '_> {
         for param in params {
             of.push(self.adjoint_of(*param, &[])?);
         }
+        self.finished(of).map(Some)
+    }
+
+    /// The results with what they need, if all of it has extents that can be computed here.
+    fn finished(&mut self, of: Vec<Option<Expr>>) -> Done<Adjoints> {
         let stmts = self.used(&of);
-        Ok(Some(Adjoints { stmts, of }))
+        let mut unknown = of.iter().flatten().any(|e| self.has_unknown_size(e));
+        for stmt in &stmts {
+            each_in_stmt(stmt, &mut |e| unknown |= self.has_unknown_size(e));
+        }
+        if unknown {
+            return unsupported("an extent that only the run knows");
+        }
+        Ok(Adjoints { stmts, of })
+    }
+
+    fn has_unknown_size(&self, e: &Expr) -> bool {
+        let unknown = |size: &ein_ir::size::Expr| {
+            let atoms = size.atoms();
+            atoms.iter().any(|atom| self.pass.program.atoms[*atom].def == AtomDef::Unknown)
+        };
+        any(e, &mut |part| match &*part.kind {
+            ExprKind::Size(size) => unknown(size),
+            ExprKind::Tensor(tensor) => tensor.shape.iter().flatten().any(unknown),
+            ExprKind::Scatter(scatter) => scatter.shape.iter().any(unknown),
+            _ => false,
+        })
     }
 
     /// Visits the bindings from the target back to the parameters. Returns whether the target
@@ -364,6 +390,7 @@ impl Reverse<'_, '_> {
 
     /// Notes what flows back to a cell.
     fn contribute(&mut self, var: VarId, part: &[usize], cell: Vec<IndexArg>, value: Expr) {
+        let value = self.initial_head(value);
         let path = self.path.clone();
         if let Some(terms) = self.active.get_mut(&var) {
             terms.push(Term { part: part.to_vec(), path, cell, value });

@@ -52,7 +52,9 @@ impl Pass<'_> {
             family.push(Binder { var, lo: Expr::int(0, span), hi });
             at.push(IndexArg { value: self.var(var, span), bounds: Bounds::Proved });
         }
+        self.as_text = true;
         let made = self.computation(y, &at, x, &x_at, span);
+        self.as_text = false;
         let text = self.computation_text(made, family, x);
         let text = ein_base::Symbol::intern(&text);
         Some(Expr::new(ExprKind::Str(text), Type::Str, span))

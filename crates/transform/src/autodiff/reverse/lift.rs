@@ -122,7 +122,7 @@ impl Reverse<'_, '_> {
     }
 
     /// A definition over the loops on the way that a value depends on.
-    fn definition(&mut self, name: &str, e: &Expr) -> Option<Expr> {
+    pub(super) fn definition(&mut self, name: &str, e: &Expr) -> Option<Expr> {
         let Type::Scalar(_) = e.ty else { return None };
         if let Some(running) = &self.running
             && (mentions(e, running.bar) || mentions(e, running.head))
