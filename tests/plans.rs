@@ -333,3 +333,50 @@ fn tables_are_filled_in_tiles_along_diagonals() {
     let small = plan(&table(200), &["D"]);
     assert!(!small.contains("parallel"), "{small}");
 }
+
+#[test]
+fn derivatives_say_how_they_are_computed() {
+    let network = "use std::math::tanh;
+         let x: [f64; 8, 4] = input();
+         let w: [f64; 4, 3] = input();
+         let b: [f64; 3] = input();
+         let h[n, k] = tanh(sum[i](x[n, i] * w[i, k]) + b[k]);
+         let loss = sum[n, k](h[n, k] * h[n, k]);";
+    let derivatives = |rest: &str| -> Vec<String> {
+        let plan = plan(&format!("{network}\n{rest}"), &["g"]);
+        lines(&plan, "# derivative").iter().map(|line| line.to_string()).collect()
+    };
+    // Requests on one target share a sweep.
+    assert_eq!(
+        derivatives("let a = @loss / @w; let c = @loss / @b; let g = @loss / @x;"),
+        ["# derivative @loss / @w, @b, @x: one reverse sweep; reads x, w, h"]
+    );
+    assert_eq!(
+        derivatives("let g[n in 0..8] = @h[n, 1] / @b[1];"),
+        ["# derivative @h / @b: a column: one tangent"]
+    );
+    assert_eq!(
+        derivatives("let g[k in 0..3] = @h[2, k] / @b[k];"),
+        ["# derivative @h / @b: an entry: only the points between; reads h"]
+    );
+    assert_eq!(
+        derivatives("let g = vjp(h, w, h);"),
+        ["# derivative @h / @w: a product: one reverse sweep; reads x, h"]
+    );
+    assert_eq!(
+        derivatives("let g = jvp(h, w, w);"),
+        ["# derivative @h / @w: a product: one tangent"]
+    );
+    assert_eq!(
+        derivatives("let g[i in 0..4] = @h[2, 1] / @w[i, 0];"),
+        ["# derivative @h / @w: a row: one reverse sweep; reads x, h"]
+    );
+    assert_eq!(
+        derivatives(
+            "fn again(n: i32, v: f64) -> f64 { if n <= 0 { v } else { 2.0 * again(n - 1, v) } }
+             let s = sum[k](again(3, b[k])); let g = @s / @b;"
+        ),
+        ["# derivative @s / @b: all of it, by columns: a tangent for each element of the \
+          parameter; no adjoints because of a recursive function"]
+    );
+}

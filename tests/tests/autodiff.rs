@@ -191,7 +191,97 @@ const LIBRARY: &[&str] = &[
     "1.0 / u",
     "-u * u",
     "(u as f32) as f64",
+    "std::ops::add(u, 2.0 * u)",
+    "std::ops::sub(2.0, u)",
+    "std::ops::mul(u, u)",
+    "std::ops::div(1.5, u)",
+    "std::ops::rem(u, 0.3)",
+    "std::ops::pow(u, 3)",
+    "std::ops::min(u, 0.7)",
+    "std::ops::max(u, 0.4)",
+    "std::ops::neg(u)",
 ];
+
+/// The same for functions of arrays: vectors computed from the vector `v` of six numbers.
+const ARRAYS: &[&str] = &[
+    "let m[i in 0..2, j in 0..3] = v[3 * i + j]; let r = std::array::flatten(m);",
+    "let m[i in 0..2, j in 0..3] = v[3 * i + j]; let t = std::array::transpose(m); \
+     let r[k in 0..6] = t[k / 2, k % 2];",
+    "let m[i in 0..2, j in 0..3] = v[3 * i + j] * v[j]; let r = std::array::sum(m);",
+    "let r = std::array::concatenate(v, v);",
+    "let r = std::array::topk_extract(v, 3);",
+    "let s = std::math::sum(v); let r = [s, s * s];",
+];
+
+/// Functions of the library that are constant, whole-valued or not about numbers.
+const WITHOUT: &[&str] = &[
+    "sign",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "div_floor",
+    "gcd",
+    "lcm",
+    "factorial",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+    "and",
+    "or",
+    "not",
+    "argmax",
+    "argmin",
+    "argmax_all",
+    "argmin_all",
+    "partition",
+    "partition_2d",
+    "topk_with_indices_extract",
+];
+
+#[test]
+fn no_function_of_the_library_is_forgotten() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../library");
+    let mut forgotten = Vec::new();
+    let math = std::fs::read_dir(folder.join("math")).unwrap().map(|entry| entry.unwrap().path());
+    let files = math.chain([folder.join("ops.ein"), folder.join("array.ein")]);
+    for file in files.filter(|file| file.extension().is_some_and(|it| it == "ein")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for line in text.lines().filter_map(|line| line.strip_prefix("pub fn ")) {
+            let name: String =
+                line.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let call = format!("{name}(");
+            let tested = LIBRARY.iter().chain(ARRAYS).any(|it| it.contains(&call));
+            if !tested && !WITHOUT.contains(&name.as_str()) {
+                forgotten.push(name);
+            }
+        }
+    }
+    assert!(forgotten.is_empty(), "without a test of their derivative: {forgotten:?}");
+}
+
+#[test]
+fn every_function_of_arrays_has_its_derivative() {
+    let step = 1e-5;
+    for function in ARRAYS {
+        let text = format!(
+            "fn f(v: [f64; 6]) -> f64 {{ {function} sum[i](r[i] * r[i] * (i + 1) as f64) }}\n\
+             let v: [f64; 6] = [0.3, 0.8, 0.1, 0.6, 0.9, 0.45];\n\
+             let d: [f64; 6] = [1.0, -0.5, 2.0, 0.7, -1.3, 0.4];\n\
+             let y = f(v);\nlet g = @y / @v;\nlet t = jvp(y, v, d);\n\
+             let p[i] = v[i] + {step:?} * d[i];\nlet m[i] = v[i] - {step:?} * d[i];\n\
+             let yp = f(p);\nlet ym = f(m);\n"
+        );
+        let found = outputs(&text).unwrap_or_else(|why| panic!("{function}\n{why}"));
+        let expected = (found["yp"][0] - found["ym"][0]) / (2.0 * step);
+        let along = dot(&found["g"], &found["d"]);
+        assert!((along - expected).abs() < 1e-6 * expected.abs().max(1.0), "{function}: {along}");
+        assert!((along - found["t"][0]).abs() < 1e-9 * along.abs().max(1.0), "{function}");
+    }
+}
 
 #[test]
 fn every_function_of_the_library_has_its_derivative() {
@@ -263,7 +353,123 @@ fn a_derivative_that_is_read_in_part_is_never_whole() {
     check("jacobian[2, 5]", x(2));
     check("let row = jacobian[7]; row[7] + row[8]", total + 3.0 * x(7) * x(7) + 2.0 * x(7));
     check("sum[i](jacobian[i, 4])", total + 3.0 * x(4) * x(4) + total);
+    let diagonal: f64 = (0..300).map(|i| total + x(i) + 3.0 * x(i) * x(i)).sum();
+    check("let d[i] = jacobian[i, i]; sum[i](d[i])", diagonal);
+    check("let d[i in 0..300] = @y[i] / @x[i]; sum[i](d[i])", diagonal);
+    let above: f64 = (0..299).map(x).sum();
+    check("sum[i in 0..299](jacobian[i, i + 1])", above);
+    let along = 2.0 * x(1) * total + 3.0 * x(1).powi(3);
+    check("let g[i] = sum[j](jacobian[i, j] * x[j]); g[1]", along);
+    let back = x(1) * total + 3.0 * x(1).powi(3) + (0..300).map(|i| x(i) * x(i)).sum::<f64>();
+    check("let g[j] = sum[i](x[i] * jacobian[i, j]); g[1]", back);
     check("let g = jvp(y, x, x); g[1]", 2.0 * x(1) * total + 3.0 * x(1).powi(3));
     let whole = outputs_within(&program("sum[i, j](jacobian[i, j])"), limit);
     assert!(whole.is_err_and(|why| why.contains("E0805")), "the whole does not fit");
+}
+
+/// Definitions of `y` over `x`, both of length 5, with different structure.
+const TARGETS: &[&str] = &[
+    "let y[i in 0..5] = sin(x[i]) * x[i];",
+    "let h[i in 0..5] = x[i] * x[i];\nlet y[i in 0..5] = h[i] + (if i > 0 { h[i - 1] } else { 0.0 });",
+    "let y[0] = x[0];\nlet y[i in 1..5] = y[i - 1] * x[i];",
+    "let s = sum[k](x[k] * x[k]);\nlet y[i in 0..5] = x[4 - i] * s;",
+    "let y[0] = 2.0 * x[1];\nlet y[1] = x[0] * x[0];\nlet y[i in 2..5] = x[i] * x[i - 2];",
+    "let t = [3, 0, 3, 1, 2];\nlet y[i in 0..5] = x[t[i]] * x[i];",
+    "let m[i in 0..5, j in 0..5] = (i * 3 + j) as f64 / 7.0;\nlet h[i in 0..5] = sum[j](m[i, j] * x[j]);\n\
+     let y[i in 0..5] = sin(h[i]) + h[4 - i];",
+    "let y[i in 0..5] = max[j in 0..3](x[(i + j) % 5] * (j + 1) as f64) where x[i] > -0.5;",
+    "let a[i in 0..5] = x[i] + 1.0;\nlet b[i in 0..5] = a[i] * a[4 - i];\n\
+     let c[i in 0..5] = b[i] * a[i] + b[4 - i];\nlet y[i in 0..5] = c[i] * b[i] * c[4 - i];",
+];
+
+#[test]
+fn parts_are_those_of_the_whole() {
+    for target in TARGETS {
+        let text = format!(
+            "use std::math::sin;\nlet x: [f64; 5] = [0.3, -0.7, 1.1, 0.4, -0.2];\n\
+             let v: [f64; 5] = [1.0, -2.0, 0.5, 3.0, -1.5];\n{target}\nlet whole = @y / @x;\n\
+             let diagonal[i in 0..5] = @y[i] / @x[i];\nlet turned[i in 0..5] = @y[i] / @x[4 - i];\n\
+             let below[i in 1..5] = @y[i] / @x[i - 1];\nlet row[j in 0..5] = @y[3] / @x[j];\n\
+             let column[i in 0..5] = @y[i] / @x[2];\nlet entry = @y[1] / @x[3];\n\
+             let all[i in 0..5, j in 0..5] = @y[i] / @x[j];\nlet lazy = @y / @x;\n\
+             let right[i in 0..5] = sum[j in 0..5](lazy[i, j] * v[j]);\n\
+             let left[j in 0..5] = sum[i in 0..5](2.0 * v[i] * lazy[i, j]);\n\
+             let trace = sum[i in 0..5](lazy[i, i]);\n"
+        );
+        let found = outputs(&text).unwrap_or_else(|why| panic!("{target}\n{why}"));
+        let whole = &found["whole"];
+        let v = &found["v"];
+        let at = |i: usize, j: usize| whole[i * 5 + j];
+        let check = |name: &str, expected: Vec<f64>| {
+            for (i, (a, b)) in found[name].iter().zip(&expected).enumerate() {
+                assert!((a - b).abs() < 1e-12, "{target}\n{name}[{i}] is {a}, not {b}");
+            }
+            assert_eq!(found[name].len(), expected.len(), "{target}\n{name}");
+        };
+        let all = 0..5usize;
+        check("diagonal", all.clone().map(|i| at(i, i)).collect());
+        check("turned", all.clone().map(|i| at(i, 4 - i)).collect());
+        check("below", [0.0].into_iter().chain((1..5).map(|i| at(i, i - 1))).collect());
+        check("row", all.clone().map(|j| at(3, j)).collect());
+        check("column", all.clone().map(|i| at(i, 2)).collect());
+        check("entry", vec![at(1, 3)]);
+        check("all", whole.clone());
+        let right = |i: usize| all.clone().map(|j| at(i, j) * v[j]).sum::<f64>();
+        let left = |j: usize| all.clone().map(|i| 2.0 * at(i, j) * v[i]).sum::<f64>();
+        check("right", all.clone().map(right).collect());
+        check("left", all.clone().map(left).collect());
+        check("trace", vec![all.clone().map(|i| at(i, i)).sum()]);
+        assert!(whole.iter().any(|entry| *entry != 0.0), "{target}");
+    }
+}
+
+/// What running a program takes at most, in bytes, on the engine of this process.
+fn peak(text: &str, observe: &str) -> u64 {
+    let mut session = Session::new(Options::default(), FileSources::in_memory());
+    let input = Input::Text { name: "program.ein".into(), text: text.into() };
+    let options = RunOptions {
+        engine: Engine::Jit,
+        observe: Some(vec![observe.into()]),
+        ..RunOptions::default()
+    };
+    let report = session.bench(&input, &options, Some(1), Default::default()).unwrap();
+    assert!(!report.checked.has_errors() && report.failure.is_none(), "{:?}", report.failure);
+    report.peak_bytes
+}
+
+#[test]
+fn training_keeps_two_copies_of_the_weights() {
+    let example = include_str!("../../examples/training.ein");
+    let steps = |count: usize| {
+        let text = example.replace("1..400", &format!("1..{count}"));
+        let text = text.replace("w[399]", &format!("w[{}]", count - 1));
+        assert_ne!(text, example);
+        peak(&text, "last")
+    };
+    let (few, many) = (steps(40), steps(20_000));
+    assert_eq!(few, many);
+    // The data take 1280 bytes if all of them are stored, the weights 32 a copy.
+    assert!(many < 2_000, "{many} bytes");
+}
+
+#[test]
+fn products_of_many_factors_have_linear_slopes() {
+    let text = "let x: [f64; 4, 9] = [[1.0, 2.0, 0.5, -1.0, 3.0, 1.5, 2.5, -0.5, 0.25],
+            [1.0, 0.0, 0.5, -1.0, 3.0, 1.5, 2.5, -0.5, 0.25],
+            [1.0, 0.0, 0.5, -1.0, 0.0, 1.5, 2.5, -0.5, 0.25],
+            [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]];
+        let p[i] = prod[k](x[i, k]);
+        let s = sum[i](p[i]);
+        let g = @s / @x;
+        let e[i in 0..4, k in 0..9] = prod[j in 0..9](x[i, j] where j != k);
+        let q = prod[k in 1..9](x[3, k] * x[0, k]);
+        let h = @q / @x;
+        let f[k in 1..9] = x[3, k] * prod[j in 1..9](x[3, j] * x[0, j] where j != k);";
+    let found = outputs(text).unwrap();
+    for (a, b) in found["g"].iter().zip(&found["e"]) {
+        assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} and not {b}");
+    }
+    for (a, b) in found["h"].iter().take(9).zip(&found["f"]) {
+        assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} and not {b}");
+    }
 }

@@ -40,6 +40,7 @@ pub use sources::{FileSources, decode, read_file, read_stream};
 use ein_base::{FileId, Sources, Span};
 use ein_ir::tensor;
 use ein_syntax::Notation;
+use ein_transform::autodiff::Decision;
 use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,6 +75,8 @@ pub struct Session {
 #[derive(Debug)]
 struct Compiled {
     program: tensor::Program,
+    /// How its derivative requests are computed.
+    derivatives: Vec<Decision>,
     /// Where the program lies: relative paths start here.
     directory: PathBuf,
 }
@@ -144,32 +147,36 @@ impl Session {
                 return Ok(());
             }
         };
-        let checked = self.analyse(root, &FxHashSet::default(), &mut report.diagnostics)?;
+        let (checked, _) = self.analyse(root, &FxHashSet::default(), &mut report.diagnostics)?;
         report.facts.push(FileFacts { file: root, report: checked.report });
         Ok(())
     }
 
-    /// Resolves and checks a program whose file is loaded; gives what came of it.
+    /// Resolves and checks a program whose file is loaded; gives what came of it, and how its
+    /// derivative requests are computed.
     fn analyse(
         &mut self,
         root: FileId,
         inputs: &FxHashSet<Symbol>,
         diagnostics: &mut Vec<Diagnostic>,
-    ) -> Result<ein_sema::check::Checked, InternalError> {
+    ) -> Result<(ein_sema::check::Checked, Vec<Decision>), InternalError> {
         let before = diagnostics.len();
         let resolved = ein_sema::resolve::resolve(&mut self.files, root, &self.sources);
         diagnostics.extend(resolved.diagnostics);
         let mut checked = ein_sema::check::check(&resolved.program, inputs);
         diagnostics.append(&mut checked.diagnostics);
+        let mut derivatives = Vec::new();
         let rejected = |found: &[Diagnostic]| found[before..].iter().any(Diagnostic::is_error);
         if !rejected(diagnostics) {
             verified(&checked.program, tensor::verify::verify)?;
-            diagnostics.extend(ein_transform::autodiff::run(&mut checked.program).diagnostics);
+            let outcome = ein_transform::autodiff::run(&mut checked.program);
+            diagnostics.extend(outcome.diagnostics);
+            derivatives = outcome.decisions;
         }
         if !rejected(diagnostics) {
             verified(&checked.program, tensor::verify::verify_differentiated)?;
         }
-        Ok(checked)
+        Ok((checked, derivatives))
     }
 
     /// Loads, resolves and checks a program; `None` if its file cannot be read. `inputs` names the
@@ -197,7 +204,7 @@ impl Session {
         inputs: &FxHashSet<Symbol>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Compiled, InternalError> {
-        let checked = self.analyse(root, inputs, diagnostics)?;
+        let (checked, derivatives) = self.analyse(root, inputs, diagnostics)?;
         order::sort(&self.files, diagnostics);
         let directory = match &self.files.file(root).path {
             Some(path) => match path.parent() {
@@ -206,7 +213,7 @@ impl Session {
             },
             None => PathBuf::from("."),
         };
-        Ok(Compiled { program: checked.program, directory })
+        Ok(Compiled { program: checked.program, derivatives, directory })
     }
 
     /// The tree of a file, as text, with what the parser had to say.

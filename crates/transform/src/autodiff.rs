@@ -1,18 +1,20 @@
 //! Replaces derivative requests by ordinary code.
 //!
 //! Before:  `let g = @loss / @w;`
-//! After:   `let g[p] = { t_w = onehot(p); …; t_loss };`, where `t_v` is the tangent of `v`
+//! After:   `let g[p] = { t_w = onehot(p); …; t_loss };`, where `t_v` is the tangent of `v`,
+//!          or   `let z' = …; let g[k, h] = sum[n](z'[n, h] * x[n, k]);` with adjoints (`reverse`)
 //!
 //! Every value between the parameter and the target gets a tangent: the derivative of its
 //! definition in the direction that the parameter moves. Tangents are made construct by construct
 //! (`scalar`, `tensor`, `reduce`, `call`, `host`), keep guards, domains and the order of
 //! recurrences, and read the primal values that are already there. One direction gives one column
 //! of the Jacobian; a request for all of it is a definition over the axes of the parameter.
+//! Adjoints go the other way, and give a row. What a request is used for decides how much of it
+//! there is (`lazy`, `loops`), and what is fewer which way it is made (`modes`).
 //!
 //! Needs: a checked program. After: no derivative request is left.
 //! Refuses (E0703): operations without a rule. Warns (W0401): a target that does not depend on its
 //! parameter.
-//! Limit: one mode. A row costs as many columns as the parameter has elements.
 
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::size;
@@ -25,10 +27,14 @@ use ein_scalar::{BinaryOp, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
+pub use decision::{Decision, Mode};
+
 mod call;
 mod columns;
+mod decision;
 mod host;
 mod lazy;
+mod loops;
 mod modes;
 mod pattern;
 mod reduce;
@@ -48,30 +54,6 @@ pub struct Outcome {
     pub decisions: Vec<Decision>,
 }
 
-/// How a request is computed.
-#[derive(Clone, Debug)]
-pub struct Decision {
-    /// The target and the parameter.
-    pub request: (Symbol, Symbol),
-    /// The way.
-    pub mode: Mode,
-    /// Why not by adjoints, where that was tried first.
-    pub why: Option<&'static str>,
-}
-
-/// The ways to compute a derivative.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// One reverse sweep, shared by the requests on one target.
-    Adjoints,
-    /// One reverse sweep for each element of the target.
-    Rows,
-    /// One tangent for each element of the parameter.
-    Columns,
-    /// A product with a direction.
-    Product,
-}
-
 /// Replaces all derivative requests of a program.
 pub fn run(program: &mut Program) -> Outcome {
     let mut pass = Pass {
@@ -84,7 +66,9 @@ pub fn run(program: &mut Program) -> Outcome {
         atoms: FxHashMap::default(),
         atoms_seen: 0,
         adjoints: FxHashMap::default(),
+        refused: FxHashMap::default(),
         decisions: Vec::new(),
+        as_text: false,
     };
     let funcs: Vec<FuncId> = pass.program.funcs.ids().collect();
     for func in funcs {
@@ -126,7 +110,11 @@ struct Pass<'p> {
     atoms_seen: usize,
     /// Adjoints that are at hand: of this target, by this parameter.
     adjoints: FxHashMap<(VarId, VarId), Expr>,
+    /// Why there are none, where they were tried.
+    refused: FxHashMap<(VarId, VarId), &'static str>,
     decisions: Vec<Decision>,
+    /// Whether the result is for people, in its simplest form.
+    as_text: bool,
 }
 
 impl Pass<'_> {
@@ -150,6 +138,7 @@ impl Pass<'_> {
     fn clean_top(&mut self) {
         let mut top = std::mem::take(&mut self.program.top);
         self.take_parts(&mut top, None);
+        self.out_of_loops(&mut top, None);
         self.clean_stmts(&mut top);
         self.program.top = top;
     }
@@ -182,6 +171,7 @@ impl Pass<'_> {
             ExprKind::Block { stmts, value } => {
                 let known = self.adjoints.clone();
                 self.take_parts(stmts, Some(&mut *value));
+                self.out_of_loops(stmts, Some(&mut *value));
                 self.clean_stmts(stmts);
                 self.prepare_value(stmts, value);
                 self.clean_expr(value);
@@ -402,11 +392,6 @@ impl Pass<'_> {
             );
         }
         Expr::error(span)
-    }
-
-    fn decide(&mut self, y: VarId, x: VarId, mode: Mode, why: Option<&'static str>) {
-        let request = (self.program.vars[y].name, self.program.vars[x].name);
-        self.decisions.push(Decision { request, mode, why });
     }
 
     fn independent(&mut self, y: VarId, x: VarId, span: Span) {

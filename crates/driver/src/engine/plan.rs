@@ -32,7 +32,14 @@ impl Session {
                 return Ok((String::new(), report));
             };
             keep_outputs(&mut compiled.program, observe);
-            Ok((self.plan_text(&compiled.program, show), report))
+            let mut text = String::new();
+            if show == Show::Plan {
+                for decision in &compiled.derivatives {
+                    text.push_str(&format!("# {decision}\n"));
+                }
+            }
+            text.push_str(&self.plan_text(&compiled.program, show));
+            Ok((text, report))
         })
         .flatten()
     }

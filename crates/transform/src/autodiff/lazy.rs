@@ -3,12 +3,15 @@
 //! Before:  `let J = @y / @x; … J[3] … J[i, 2] …`
 //! After:   `let row = @y[3] / @x; let column = @y / @x[2]; … row … column[i] …`
 //!
-//! A row is one pullback and a column one pushforward. Where an index that would be fixed changes
-//! with a loop, or anything else is done with the derivative, it is computed as a whole.
+//! A row is one pullback and a column one pushforward. Where indices change with loops, the reads
+//! become requests of their own (`@y[i] / @x[i]`), which `loops` looks at; if that would be all of
+//! it, or anything else is done with the derivative, it is computed as a whole.
 
 use super::{Pass, named};
 use ein_ir::tensor::walk::{each_child, each_child_mut, each_in_stmt, each_in_stmt_mut};
-use ein_ir::tensor::{Derivative, Expr, ExprKind, IndexArg, Place, Stmt, StmtKind, Type, VarId};
+use ein_ir::tensor::{
+    Derivative, Expr, ExprKind, HostOp, IndexArg, Place, Stmt, StmtKind, Type, VarId,
+};
 
 /// A part that is read.
 struct Part {
@@ -29,7 +32,8 @@ impl Pass<'_> {
                 StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => None,
             };
             let Some((made, parts, target_rank)) = replaced else {
-                at += 1;
+                let gone = self.take_entries(stmts, at, value.as_deref_mut());
+                at += usize::from(!gone);
                 continue;
             };
             let StmtKind::Let(var, _) = stmts[at].kind else { return };
@@ -43,6 +47,48 @@ impl Pass<'_> {
             stmts.splice(at..=at, made);
             at += count;
         }
+    }
+
+    /// Replaces the reads of a derivative by requests of their own, if none of them is for all of
+    /// it. Returns whether the derivative is gone; one that is an output stays.
+    fn take_entries(&mut self, stmts: &mut Vec<Stmt>, at: usize, value: Option<&mut Expr>) -> bool {
+        let StmtKind::Let(var, e) = &stmts[at].kind else { return false };
+        let ExprKind::Derivative(Derivative::Quotient { target, parameter }) = &*e.kind else {
+            return false;
+        };
+        let (Some((_, [])), Some((_, []))) = (named(target), named(parameter)) else {
+            return false;
+        };
+        if !target.ty.is_array() || !parameter.ty.is_array() {
+            return false;
+        }
+        let (var, target, parameter) = (*var, target.clone(), parameter.clone());
+        let (mut reads, mut whole) = (Vec::new(), false);
+        let mut look = |e: &Expr| find(e, var, &mut reads, &mut whole);
+        stmts[at + 1..].iter().for_each(|stmt| each_in_stmt(stmt, &mut look));
+        value.iter().for_each(|e| look(e));
+        let rows = target.ty.rank();
+        let known = reads.iter().all(|at| fixed(at) || at.len() >= rows && fixed(&at[..rows]));
+        if whole || known {
+            return false;
+        }
+        let mut rest = stmts[at + 1..].to_vec();
+        let mut last = value.as_deref().cloned();
+        let swap = |e: &mut Expr| request_reads(e, var, &target, &parameter);
+        rest.iter_mut().for_each(|stmt| each_in_stmt_mut(stmt, &mut |e| swap(e)));
+        last.iter_mut().for_each(swap);
+        if self.out_of_loops(&mut rest, last.as_mut()) {
+            return false;
+        }
+        stmts.splice(at + 1.., rest);
+        if let (Some(value), Some(last)) = (value, last) {
+            *value = last;
+        }
+        let local = matches!(self.program.vars[var].place, Place::Local(_));
+        if local {
+            stmts.remove(at);
+        }
+        local
     }
 
     /// The requests for the parts of a derivative that are read, if nothing else is done with it.
@@ -132,6 +178,37 @@ impl Pass<'_> {
                 return;
             }
         }
+    }
+}
+
+/// Requests in the place of reads of a derivative.
+fn request_reads(e: &mut Expr, var: VarId, target: &Expr, parameter: &Expr) {
+    each_child_mut(e, &mut |child| request_reads(child, var, target, parameter));
+    if let ExprKind::Host(HostOp::Print, args) = &mut *e.kind {
+        args.iter_mut().for_each(as_value);
+    }
+    let ExprKind::Index { base, indices } = &*e.kind else { return };
+    if !matches!(&*base.kind, ExprKind::Var(own) if *own == var) {
+        return;
+    }
+    let rows = target.ty.rank().min(indices.len());
+    let fix = |base: &Expr, at: &[IndexArg]| {
+        let rest = base.ty.axes().get(at.len()..).unwrap_or(&[]).to_vec();
+        super::modes::part(base.clone(), at, &Type::array(base.ty.elem().clone(), rest))
+    };
+    let request = Derivative::Quotient {
+        target: fix(target, &indices[..rows]),
+        parameter: fix(parameter, &indices[rows..]),
+    };
+    *e = Expr::new(ExprKind::Derivative(request), e.ty.clone(), e.span);
+}
+
+/// Keeps what has a name from being printed as text.
+fn as_value(e: &mut Expr) {
+    if matches!(&*e.kind, ExprKind::Derivative(_)) {
+        let (ty, span) = (e.ty.clone(), e.span);
+        let value = std::mem::replace(e, Expr::error(span));
+        *e = Expr::new(ExprKind::Block { stmts: Vec::new(), value }, ty, span);
     }
 }
 

@@ -79,7 +79,7 @@ impl Pass<'_> {
                 // One of them may be what is in the way of the others.
                 for param in params {
                     if let Err(unsupported) = self.prepare_all(*target, &[param], stmts) {
-                        self.decide(*target, param, Mode::Columns, Some(unsupported.why));
+                        self.refused.insert((*target, param), unsupported.why);
                     }
                 }
             }
@@ -91,6 +91,8 @@ impl Pass<'_> {
         let ty = self.program.vars[target].ty.clone();
         let seed = self.number(&ty, 1.0, span);
         let Some(adjoints) = self.adjoints(target, &[], seed, params)? else { return Ok(()) };
+        let needs = self.needs(target, &adjoints);
+        let mut found = Vec::new();
         for stmt in adjoints.stmts {
             if let StmtKind::Let(var, value) = &stmt.kind {
                 self.enter_scope(*var, value);
@@ -108,9 +110,10 @@ impl Pass<'_> {
                     self.var(var, span)
                 }
             };
-            self.decide(target, *param, Mode::Adjoints, None);
+            found.push(*param);
             self.adjoints.insert((target, *param), adjoint);
         }
+        self.decide_with(target, &found, Mode::Adjoints, None, needs);
         Ok(())
     }
 }
@@ -138,23 +141,49 @@ impl Pass<'_> {
             let kind = ExprKind::Index { base: adjoint, indices: x_at.to_vec() };
             return Expr::new(kind, ty, span);
         }
-        let mut why = None;
-        if self.by_rows(y, y_at, x, x_at) {
+        let (y_rank, x_rank) = (self.program.vars[y].ty.rank(), self.program.vars[x].ty.rank());
+        let (row, column) = (y_at.len() == y_rank, x_at.len() == x_rank);
+        let mut why = self.refused.get(&(y, x)).copied();
+        if row && column && y_rank + x_rank > 0 && y != x {
+            match self.entry(y, y_at, x, x_at, &ty, span) {
+                Ok(Some(entry)) => return entry,
+                Ok(None) => {}
+                Err(unsupported) => why = Some(unsupported.why),
+            }
+        } else if self.by_rows(y, y_at, x, x_at) {
             match self.rows(y, y_at, x, x_at, &ty, span) {
-                Ok(Some(rows)) => {
-                    self.decide(y, x, Mode::Rows, None);
-                    return rows;
-                }
+                Ok(Some(rows)) => return rows,
                 Ok(None) => {}
                 Err(unsupported) => why = Some(unsupported.why),
             }
         }
-        self.decide(y, x, Mode::Columns, why);
+        self.decide(y, &[x], if column { Mode::Column } else { Mode::Columns }, why);
         self.columns(y, y_at, x, x_at, ty, span)
     }
 
+    /// One element by one element, by adjoints: only the points between them are looked at.
+    fn entry(
+        &mut self,
+        y: VarId,
+        y_at: &[IndexArg],
+        x: VarId,
+        x_at: &[IndexArg],
+        ty: &Type,
+        span: Span,
+    ) -> Done<Option<Expr>> {
+        let Some(adjoints) = self.entry_adjoint((y, y_at), (x, x_at), span)? else {
+            return Ok(None);
+        };
+        let needs = self.needs(y, &adjoints);
+        self.decide_with(y, &[x], Mode::Entry, None, needs);
+        let zero = self.number(ty, 0.0, span);
+        let value = adjoints.of.into_iter().next().flatten().unwrap_or(zero);
+        let kind = ExprKind::Block { stmts: adjoints.stmts, value };
+        Ok(Some(Expr::new(kind, ty.clone(), span)))
+    }
+
     /// Indices in which negative literals, which count from the end, are replaced by positions.
-    fn positions(&self, var: VarId, at: &[IndexArg]) -> Vec<IndexArg> {
+    pub(super) fn positions(&self, var: VarId, at: &[IndexArg]) -> Vec<IndexArg> {
         let axes = self.program.vars[var].ty.axes();
         let place = |(index, axis): (&IndexArg, &ein_ir::tensor::Axis)| {
             let negative = match &*index.value.kind {
@@ -209,7 +238,10 @@ impl Pass<'_> {
         }
         let one = self.number(&self.program.vars[y].ty.clone(), 1.0, span);
         let Some(adjoints) = self.adjoints(y, &at, one, &[x])? else { return Ok(None) };
+        let needs = self.needs(y, &adjoints);
         let Some(row) = adjoints.of.into_iter().next().flatten() else { return Ok(None) };
+        let mode = if slots.is_empty() { Mode::Row } else { Mode::Rows };
+        self.decide_with(y, &[x], mode, None, needs);
         let x_ty = self.program.vars[x].ty.clone();
         let inner = Type::array(x_ty.elem().clone(), x_ty.axes()[x_at.len()..].to_vec());
         let value = if x_at.is_empty() {
@@ -249,8 +281,8 @@ impl Pass<'_> {
         };
         let (y_at, x_at) = (&self.positions(y, y_at)[..], &self.positions(x, x_at)[..]);
         let mut stmts = Vec::new();
-        self.decide(y, x, Mode::Product, None);
         if forward {
+            self.decide(y, &[x], Mode::Pushforward, None);
             let direction = self.spread(x, x_at, direction, &mut stmts);
             return match self.along(y, x, direction, &mut stmts) {
                 Some(tangent) => {
@@ -267,6 +299,8 @@ impl Pass<'_> {
         let flows = self.name(flows, &mut stmts);
         match self.adjoints(y, &[], flows, &[x]) {
             Ok(Some(adjoints)) => {
+                let needs = self.needs(y, &adjoints);
+                self.decide_with(y, &[x], Mode::Pullback, None, needs);
                 stmts.extend(adjoints.stmts);
                 let row = adjoints.of.into_iter().next().flatten();
                 let row = row.unwrap_or_else(|| self.zeros_of_var(x, span));
@@ -278,14 +312,14 @@ impl Pass<'_> {
                 self.zeros_like(parameter.clone())
             }
             Err(unsupported) => {
-                self.decide(y, x, Mode::Columns, Some(unsupported.why));
+                self.decide(y, &[x], Mode::Columns, Some(unsupported.why));
                 self.contracted(target, parameter, direction, ty, span)
             }
         }
     }
 
     /// A value under a name.
-    fn name(&mut self, value: Expr, stmts: &mut Vec<Stmt>) -> Expr {
+    pub(super) fn name(&mut self, value: Expr, stmts: &mut Vec<Stmt>) -> Expr {
         if matches!(&*value.kind, ExprKind::Var(_)) {
             return value;
         }
@@ -296,7 +330,7 @@ impl Pass<'_> {
     }
 
     /// A direction of a part as a direction of the whole: zero elsewhere.
-    fn spread(
+    pub(super) fn spread(
         &mut self,
         var: VarId,
         at: &[IndexArg],
@@ -417,7 +451,7 @@ impl Pass<'_> {
 }
 
 /// A part of an array.
-fn part(base: Expr, at: &[IndexArg], ty: &Type) -> Expr {
+pub(super) fn part(base: Expr, at: &[IndexArg], ty: &Type) -> Expr {
     if at.is_empty() {
         return base;
     }

@@ -25,9 +25,10 @@ impl Pass<'_> {
     /// A variable of this frame like another one.
     pub(super) fn fresh(&mut self, var: VarId, names: &mut Renaming) -> VarId {
         let info = self.program.vars[var].clone();
-        let ty = self.renamed_type(&info.ty, names);
-        let new = self.local(info.name.as_str(), ty, info.span);
+        let new = self.local(info.name.as_str(), info.ty.clone(), info.span);
         names.vars.insert(var, new);
+        // An extent that only the run knows is an extent of the variable itself.
+        self.program.vars[new].ty = self.renamed_type(&info.ty, names);
         new
     }
 

@@ -10,6 +10,8 @@
 //! become sums, and a cell that is data becomes a scatter. Then its own definition is pulled back
 //! (`pull`, one construct at a time).
 //!
+//! * Of a value that is read at a few fixed places only those points are pulled back (`points`), so an
+//!   entry of the derivative of an elementwise map costs one point, and a row of a stencil a few.
 //! * Values that the adjoint needs again and that are costly (reductions inside expressions) become
 //!   definitions of their own (`lift`), as do cotangents that a reduction is about to share.
 //! * The adjoint of a recurrence is a recurrence in the opposite direction (`recurrence`).
@@ -18,15 +20,18 @@
 
 use super::{Bound, Pass, let_stmt};
 use ein_base::Span;
-use ein_ir::tensor::walk::{any, each_child};
+use ein_ir::tensor::walk::{any, each_child, each_in_stmt};
 use ein_ir::tensor::{
-    Binder, Bounds, Expr, ExprKind, FuncId, IndexArg, Stmt, StmtKind, Type, VarId,
+    AtomDef, Binder, Bounds, Expr, ExprKind, FuncId, IndexArg, Stmt, StmtKind, Type, VarId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 mod gather;
 mod inline;
 mod lift;
+mod pad;
+mod points;
+mod product;
 mod pull;
 mod read;
 mod recurrence;
@@ -120,8 +125,31 @@ impl Pass<'_> {
         params: &[VarId],
     ) -> Done<Option<Adjoints>> {
         let scope = self.behind(target);
-        let mut reverse = Reverse {
-            pass: self,
+        Reverse::new(self).run(&scope, target, at, seed, params)
+    }
+
+    /// The same for one element of one parameter: `target[at]` by `param[place]`.
+    pub(super) fn entry_adjoint(
+        &mut self,
+        (target, at): (VarId, &[IndexArg]),
+        (param, place): (VarId, &[IndexArg]),
+        span: Span,
+    ) -> Done<Option<Adjoints>> {
+        let scope = self.behind(target);
+        let seed = self.number(&self.program.vars[target].ty.clone(), 1.0, span);
+        let mut reverse = Reverse::new(self);
+        if !reverse.sweep(&scope, target, at, seed, &[param])? {
+            return Ok(None);
+        }
+        let of = vec![reverse.entry_of(param, place, span)?];
+        reverse.finished(of).map(Some)
+    }
+}
+
+impl<'a, 'p> Reverse<'a, 'p> {
+    fn new(pass: &'a mut Pass<'p>) -> Self {
+        Self {
+            pass,
             steps: Vec::new(),
             path: Vec::new(),
             active: FxHashMap::default(),
@@ -132,8 +160,7 @@ impl Pass<'_> {
             running: None,
             lifted: FxHashMap::default(),
             aliases: FxHashMap::default(),
-        };
-        reverse.run(&scope, target, at, seed, params)
+        }
     }
 }
 
@@ -146,6 +173,52 @@ impl Reverse<'_, '_> {
         seed: Expr,
         params: &[VarId],
     ) -> Done<Option<Adjoints>> {
+        if !self.sweep(scope, target, at, seed, params)? {
+            return Ok(None);
+        }
+        let mut of = Vec::new();
+        for param in params {
+            of.push(self.adjoint_of(*param, &[])?);
+        }
+        self.finished(of).map(Some)
+    }
+
+    /// The results with what they need, if all of it has extents that can be computed here.
+    fn finished(&mut self, of: Vec<Option<Expr>>) -> Done<Adjoints> {
+        let stmts = self.used(&of);
+        let mut unknown = of.iter().flatten().any(|e| self.has_unknown_size(e));
+        for stmt in &stmts {
+            each_in_stmt(stmt, &mut |e| unknown |= self.has_unknown_size(e));
+        }
+        if unknown {
+            return unsupported("an extent that only the run knows");
+        }
+        Ok(Adjoints { stmts, of })
+    }
+
+    fn has_unknown_size(&self, e: &Expr) -> bool {
+        let unknown = |size: &ein_ir::size::Expr| {
+            let atoms = size.atoms();
+            atoms.iter().any(|atom| self.pass.program.atoms[*atom].def == AtomDef::Unknown)
+        };
+        any(e, &mut |part| match &*part.kind {
+            ExprKind::Size(size) => unknown(size),
+            ExprKind::Tensor(tensor) => tensor.shape.iter().flatten().any(unknown),
+            ExprKind::Scatter(scatter) => scatter.shape.iter().any(unknown),
+            _ => false,
+        })
+    }
+
+    /// Visits the bindings from the target back to the parameters. Returns whether the target
+    /// depends on them.
+    fn sweep(
+        &mut self,
+        scope: &[Bound],
+        target: VarId,
+        at: &[IndexArg],
+        seed: Expr,
+        params: &[VarId],
+    ) -> Done<bool> {
         for param in params {
             self.active.insert(*param, Vec::new());
         }
@@ -158,18 +231,13 @@ impl Reverse<'_, '_> {
             }
         }
         if !self.active.contains_key(&target) {
-            return Ok(None);
+            return Ok(false);
         }
         self.start(target, at, seed, &bound)?;
         for (var, value) in bound.iter().rev() {
             self.settle(*var, value)?;
         }
-        let mut of = Vec::new();
-        for param in params {
-            of.push(self.adjoint_of(*param, &[])?);
-        }
-        let stmts = self.used(&of);
-        Ok(Some(Adjoints { stmts, of }))
+        Ok(true)
     }
 
     /// The statements that the results need.
@@ -210,8 +278,7 @@ impl Reverse<'_, '_> {
                 && tensor.self_var.is_none()
                 && tensor.inner_rank == 0
             {
-                let at: Vec<Expr> = at.iter().map(|index| index.value.clone()).collect();
-                return self.pull_point(target, tensor, value, &at, seed);
+                return self.pull_point(target, tensor, value, at, seed);
             }
             self.contribute(target, &[], at.to_vec(), seed);
             return Ok(());
@@ -248,6 +315,11 @@ impl Reverse<'_, '_> {
             && tensor.self_var.is_some()
         {
             return self.pull_recurrence(var, tensor, value);
+        }
+        if let ExprKind::Tensor(tensor) = &*value.kind
+            && self.settle_points(var, tensor, value)?
+        {
+            return Ok(());
         }
         let Some(seed) = self.seed_of(var)? else { return Ok(()) };
         let own = match self.aliases.get(&var) {
@@ -318,6 +390,7 @@ impl Reverse<'_, '_> {
 
     /// Notes what flows back to a cell.
     fn contribute(&mut self, var: VarId, part: &[usize], cell: Vec<IndexArg>, value: Expr) {
+        let value = self.initial_head(value);
         let path = self.path.clone();
         if let Some(terms) = self.active.get_mut(&var) {
             terms.push(Term { part: part.to_vec(), path, cell, value });
@@ -372,7 +445,7 @@ fn mentions(e: &Expr, var: VarId) -> bool {
 }
 
 /// The number of nodes, at most `limit`.
-fn weight(e: &Expr, limit: usize) -> usize {
+pub(super) fn weight(e: &Expr, limit: usize) -> usize {
     let mut total = 1;
     each_child(e, &mut |child| {
         if total < limit {

@@ -97,7 +97,7 @@ impl Reverse<'_, '_> {
             self.lifted.insert(key, read.clone());
             return read;
         }
-        match self.definition(e) {
+        match self.definition("$r", e) {
             Some(read) => read,
             None => {
                 let mut names = Renaming::default();
@@ -114,7 +114,7 @@ impl Reverse<'_, '_> {
         if let Some(read) = self.lift_head(&seed) {
             return read;
         }
-        match self.definition(&seed) {
+        match self.definition("$s", &seed) {
             Some(read) => read,
             None if super::weight(&seed, 16) >= 16 => self.bind("$s", seed),
             None => seed,
@@ -122,7 +122,7 @@ impl Reverse<'_, '_> {
     }
 
     /// A definition over the loops on the way that a value depends on.
-    fn definition(&mut self, e: &Expr) -> Option<Expr> {
+    pub(super) fn definition(&mut self, name: &str, e: &Expr) -> Option<Expr> {
         let Type::Scalar(_) = e.ty else { return None };
         if let Some(running) = &self.running
             && (mentions(e, running.bar) || mentions(e, running.head))
@@ -214,13 +214,19 @@ impl Reverse<'_, '_> {
         if let Some(known) = self.lifted.get(&key) {
             return Some(element(known.clone(), &at, e.span));
         }
-        let known = self.define(&kept, &loops, e);
+        let known = self.define(name, &kept, &loops, e);
         self.lifted.insert(key, known.clone());
         Some(element(known, &at, e.span))
     }
 
     /// The statement that defines a value over loops.
-    fn define(&mut self, steps: &[Step], loops: &[(Binder, size::Expr)], e: &Expr) -> Expr {
+    fn define(
+        &mut self,
+        name: &str,
+        steps: &[Step],
+        loops: &[(Binder, size::Expr)],
+        e: &Expr,
+    ) -> Expr {
         let span = e.span;
         let mut names = Renaming::default();
         let mut slots = Vec::new();
@@ -244,7 +250,7 @@ impl Reverse<'_, '_> {
         let value = self.pass.freshened(e, &mut names);
         if loops.is_empty() {
             let value = super::sums::with_items(items, value, || zero_of(&e.ty, span));
-            let var = self.pass.local("$r", e.ty.clone(), span);
+            let var = self.pass.local(name, e.ty.clone(), span);
             self.out.push(let_stmt(var, value));
             return self.pass.var(var, span);
         }
@@ -259,7 +265,7 @@ impl Reverse<'_, '_> {
             recurrence: None,
             requires: Vec::new(),
         };
-        let var = self.pass.local("$r", ty.clone(), span);
+        let var = self.pass.local(name, ty.clone(), span);
         self.out.push(let_stmt(var, Expr::new(ExprKind::Tensor(tensor), ty, span)));
         self.pass.var(var, span)
     }

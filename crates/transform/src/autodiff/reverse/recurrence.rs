@@ -11,10 +11,13 @@ use super::solve::Place;
 use super::{Done, Reverse, Step, Term, element, mentions, unsupported};
 use crate::autodiff::let_stmt;
 use crate::autodiff::rename::Renaming;
+use ein_ir::size;
 use ein_ir::tensor::walk::each_child_mut;
 use ein_ir::tensor::{
-    Clause, ClauseSlot, Expr, ExprKind, Item, Recurrence, RecurrenceAxis, Tensor, Type, VarId,
+    Binder, Clause, ClauseSlot, Expr, ExprKind, Item, Recurrence, RecurrenceAxis, Tensor, Type,
+    VarId,
 };
+use rustc_hash::FxHashMap;
 
 /// The recurrence whose clauses are being pulled back.
 #[derive(Clone, Debug)]
@@ -29,6 +32,8 @@ pub(super) struct Running {
     clause: usize,
     heads: Vec<Head>,
     allowed: bool,
+    /// Whether the clause reads no other step.
+    initial: bool,
 }
 
 /// The factor of one clause.
@@ -39,6 +44,33 @@ struct Head {
     steps: Vec<Step>,
     /// What flows back, in terms of the adjoint at the point.
     value: Expr,
+}
+
+/// Some steps of a recurrence.
+#[derive(Clone, Copy, Debug)]
+enum Stretch {
+    /// Those of the clause.
+    All,
+    /// One of them.
+    At(i64),
+    /// From here to before there.
+    Between(i64, i64),
+}
+
+/// Recurrences that read deeper than this are not split.
+const DEEPEST: u32 = 4;
+
+/// The only axis along which the steps of a recurrence depend on each other.
+fn first_axis(tensor: &Tensor) -> Option<usize> {
+    match tensor.recurrence.as_ref()?.axes.as_slice() {
+        [only] => Some(only.axis),
+        _ => None,
+    }
+}
+
+fn place_at(at: i64, slots: &mut Vec<ClauseSlot>, places: &mut Vec<Place>) {
+    slots.push(ClauseSlot::Point(at));
+    places.push(Place::At(size::Expr::constant(at), None));
 }
 
 impl Reverse<'_, '_> {
@@ -61,6 +93,7 @@ impl Reverse<'_, '_> {
                 clause: 0,
                 heads: Vec::new(),
                 allowed,
+                initial: false,
             });
             self.active.insert(var, Vec::new());
             let done = self.pull_clauses(var, self_var, tensor, e, bar);
@@ -121,6 +154,9 @@ impl Reverse<'_, '_> {
             if let Some(running) = &mut self.running {
                 running.clause = at;
                 running.start = mark + 1;
+                let clause = &tensor.clauses[at];
+                let parts = [&clause.value].into_iter().chain(&clause.otherwise);
+                running.initial = !parts.chain(items_of(clause)).any(|e| mentions(e, self_var));
             }
             self.pull_clause(tensor, at, e, &bar, Some(&own), &names)?;
             self.path.truncate(mark);
@@ -135,6 +171,15 @@ impl Reverse<'_, '_> {
                 Step::Let(_, e) | Step::Guard(e) => mentions(e, var),
                 Step::Loop(_) => false,
             })
+    }
+
+    /// The same for what flows out of a clause that reads no other step: with it, nobody reads the
+    /// adjoint itself, and it need not be computed beside the factor.
+    pub(super) fn initial_head(&mut self, value: Expr) -> Expr {
+        match self.running.as_ref().is_some_and(|running| running.initial) {
+            true => self.lift_head(&value).unwrap_or(value),
+            false => value,
+        }
     }
 
     /// A read of the common factor in place of a cotangent, if this is where it is taken out.
@@ -169,71 +214,128 @@ impl Reverse<'_, '_> {
         own: &[Term],
         running: &Running,
     ) -> Done {
-        let span = e.span;
-        let self_var = self.pass.local("$s", e.ty.clone(), span);
+        let self_var = self.pass.local("$s", e.ty.clone(), e.span);
         let mut clauses = Vec::new();
         for head in &running.heads {
-            let mut names = Renaming::default();
-            let mut items = Vec::new();
-            let mut loops = Vec::new();
-            let steps = self.needed(head.steps.clone(), &head.value, &[]);
-            for step in &steps {
-                match step {
-                    Step::Loop(binder) => {
-                        let mut binder = binder.clone();
-                        self.pass.freshen_binder(&mut binder, &mut names);
-                        loops.push(binder);
-                    }
-                    Step::Let(var, value) => {
-                        let value = self.pass.freshened(value, &mut names);
-                        items.push(Item::Let(self.pass.fresh(*var, &mut names), value));
-                    }
-                    Step::Guard(cond) => {
-                        items.push(Item::Guard(self.pass.freshened(cond, &mut names)));
-                    }
-                }
-            }
-            let mut loops = loops.into_iter();
-            let source = &tensor.clauses[head.clause];
-            let mut slots = Vec::new();
-            let mut places = Vec::new();
-            for slot in &source.slots {
-                match slot {
-                    ClauseSlot::Point(at) => {
-                        slots.push(ClauseSlot::Point(*at));
-                        places.push(Place::At(*at));
-                    }
-                    ClauseSlot::Loop(_) => {
-                        let Some(binder) = loops.next() else {
-                            return unsupported("a clause");
-                        };
-                        slots.push(ClauseSlot::Loop(binder.clone()));
-                        places.push(Place::Loop(binder));
-                    }
-                }
-            }
-            if tensor.inner_rank > 0 {
-                for binder in loops {
-                    slots.push(ClauseSlot::Loop(binder.clone()));
-                    places.push(Place::Loop(binder));
-                }
-            }
-            let flow = self.flow_at(before, own, &places, (running.head, self_var), span)?;
-            let mut value = self.pass.freshened(&head.value, &mut names);
-            let times = count(&value, running.bar);
-            let flow = if times > 1 {
-                let var = self.pass.local("$h", flow.ty.clone(), span);
-                items.push(Item::Let(var, flow));
-                self.pass.var(var, span)
-            } else {
-                flow
+            let slot =
+                first_axis(tensor).and_then(|axis| tensor.clauses[head.clause].slots.get(axis));
+            let stretches = match slot {
+                Some(ClauseSlot::Loop(binder)) => self.stretches(tensor, binder),
+                Some(ClauseSlot::Point(_)) | None => vec![Stretch::All],
             };
-            replace_reads(&mut value, running.bar, &flow);
-            clauses.push(Clause { slots, items, value, otherwise: None, span });
+            for stretch in stretches {
+                let flows = (before, own, (running.head, self_var));
+                clauses.push(self.head_clause(tensor, head, stretch, flows, running.bar)?);
+            }
         }
         let value = self.reversed(tensor, e, self_var, clauses);
         self.emit(running.head, value);
         Ok(())
+    }
+
+    /// The clause of a factor, on a stretch of the steps.
+    fn head_clause(
+        &mut self,
+        tensor: &Tensor,
+        head: &Head,
+        stretch: Stretch,
+        (before, own, vars): (&[Term], &[Term], (VarId, VarId)),
+        bar: VarId,
+    ) -> Done<Clause> {
+        let source = &tensor.clauses[head.clause];
+        let span = source.span;
+        let mut names = Renaming::default();
+        let mut items = Vec::new();
+        let mut loops = Vec::new();
+        let steps = self.needed(head.steps.clone(), &head.value, &[]);
+        for step in &steps {
+            match step {
+                Step::Loop(binder) => {
+                    let mut binder = binder.clone();
+                    self.pass.freshen_binder(&mut binder, &mut names);
+                    loops.push(binder);
+                }
+                Step::Let(var, value) => {
+                    let value = self.pass.freshened(value, &mut names);
+                    items.push(Item::Let(self.pass.fresh(*var, &mut names), value));
+                }
+                Step::Guard(cond) => {
+                    items.push(Item::Guard(self.pass.freshened(cond, &mut names)));
+                }
+            }
+        }
+        let mut loops = loops.into_iter();
+        let mut slots = Vec::new();
+        let mut places = Vec::new();
+        let mut fixed = FxHashMap::default();
+        for (axis, slot) in source.slots.iter().enumerate() {
+            match slot {
+                ClauseSlot::Point(at) => place_at(*at, &mut slots, &mut places),
+                ClauseSlot::Loop(_) => {
+                    let Some(mut binder) = loops.next() else { return unsupported("a clause") };
+                    let ordered = first_axis(tensor) == Some(axis);
+                    match stretch {
+                        Stretch::At(at) if ordered => {
+                            fixed.insert(binder.var, size::Expr::constant(at));
+                            place_at(at, &mut slots, &mut places);
+                            continue;
+                        }
+                        Stretch::Between(lo, hi) if ordered => {
+                            binder.lo = Expr::int(lo, span);
+                            binder.hi = Expr::int(hi, span);
+                        }
+                        Stretch::All | Stretch::At(_) | Stretch::Between(..) => {}
+                    }
+                    slots.push(ClauseSlot::Loop(binder.clone()));
+                    places.push(Place::Loop(binder));
+                }
+            }
+        }
+        if tensor.inner_rank > 0 {
+            for binder in loops {
+                slots.push(ClauseSlot::Loop(binder.clone()));
+                places.push(Place::Loop(binder));
+            }
+        }
+        let mut value = self.pass.freshened(&head.value, &mut names);
+        self.pass.replace_indices(&mut value, &fixed);
+        for item in &mut items {
+            match item {
+                Item::Let(_, e) | Item::Guard(e) => self.pass.replace_indices(e, &fixed),
+            }
+        }
+        let flow = self.flow_at(before, own, &places, vars, span)?;
+        let flow = if count(&value, bar) > 1 {
+            let var = self.pass.local("$h", flow.ty.clone(), span);
+            items.push(Item::Let(var, flow));
+            self.pass.var(var, span)
+        } else {
+            flow
+        };
+        replace_reads(&mut value, bar, &flow);
+        Ok(Clause { slots, items, value, otherwise: None, span })
+    }
+
+    /// The steps of a clause in stretches on which the same reads exist: the last ones that later
+    /// steps read from are points of their own, so that no condition stands in the others.
+    fn stretches(&mut self, tensor: &Tensor, binder: &Binder) -> Vec<Stretch> {
+        let (Some(recurrence), Some(lo), Some(hi)) = (
+            &tensor.recurrence,
+            self.pass.size_of(&binder.lo).and_then(|lo| lo.as_constant()),
+            self.pass.size_of(&binder.hi).and_then(|hi| hi.as_constant()),
+        ) else {
+            return vec![Stretch::All];
+        };
+        let back = match recurrence.lookback {
+            Some(back) if back <= DEEPEST && hi - lo > 2 * i64::from(back) => i64::from(back),
+            Some(_) | None => return vec![Stretch::All],
+        };
+        if recurrence.axes.first().is_some_and(|axis| axis.backward) {
+            let ends = (lo..lo + back).map(Stretch::At);
+            return ends.chain([Stretch::Between(lo + back, hi)]).collect();
+        }
+        let ends = (hi - back..hi).map(Stretch::At);
+        [Stretch::Between(lo, hi - back)].into_iter().chain(ends).collect()
     }
 
     /// The adjoint itself; `recurrent` if it reads itself.
@@ -248,19 +350,42 @@ impl Reverse<'_, '_> {
     ) -> Done {
         let span = e.span;
         let self_var = self.pass.local("$s", e.ty.clone(), span);
-        let mut slots = Vec::new();
-        let mut places = Vec::new();
+        let mut binders = Vec::new();
         for axis in e.ty.axes().to_vec() {
             let var = self.pass.local("$i", Type::I32, span);
             let hi = Expr::size(axis.size.clone(), span);
-            let binder = ein_ir::tensor::Binder { var, lo: Expr::int(0, span), hi };
-            slots.push(ClauseSlot::Loop(binder.clone()));
-            places.push(Place::Loop(binder));
+            binders.push(Binder { var, lo: Expr::int(0, span), hi });
         }
-        let value = self.flow_at(before, own, &places, (bar, self_var), span)?;
-        let clause = Clause { slots, items: Vec::new(), value, otherwise: None, span };
+        let axis = first_axis(tensor).filter(|_| recurrent.is_some());
+        let stretches = match axis.and_then(|axis| binders.get(axis).cloned()) {
+            Some(binder) => self.stretches(tensor, &binder),
+            None => vec![Stretch::All],
+        };
+        let mut clauses = Vec::new();
+        for stretch in stretches {
+            let (mut slots, mut places) = (Vec::new(), Vec::new());
+            for (number, binder) in binders.iter().enumerate() {
+                let mut binder = binder.clone();
+                self.pass.freshen_binder(&mut binder, &mut Renaming::default());
+                match stretch {
+                    Stretch::At(at) if axis == Some(number) => {
+                        place_at(at, &mut slots, &mut places);
+                        continue;
+                    }
+                    Stretch::Between(lo, hi) if axis == Some(number) => {
+                        binder.lo = Expr::int(lo, span);
+                        binder.hi = Expr::int(hi, span);
+                    }
+                    Stretch::All | Stretch::At(_) | Stretch::Between(..) => {}
+                }
+                slots.push(ClauseSlot::Loop(binder.clone()));
+                places.push(Place::Loop(binder));
+            }
+            let value = self.flow_at(before, own, &places, (bar, self_var), span)?;
+            clauses.push(Clause { slots, items: Vec::new(), value, otherwise: None, span });
+        }
         let value = match recurrent {
-            Some(_) => self.reversed(tensor, e, self_var, vec![clause]),
+            Some(_) => self.reversed(tensor, e, self_var, clauses),
             None => {
                 let axes = e.ty.axes();
                 let tensor = Tensor {
@@ -268,7 +393,7 @@ impl Reverse<'_, '_> {
                     self_var: None,
                     shape: axes.iter().map(|axis| Some(axis.size.clone())).collect(),
                     inner_rank: 0,
-                    clauses: vec![clause],
+                    clauses,
                     recurrence: None,
                     requires: Vec::new(),
                 };
@@ -361,6 +486,13 @@ fn coordinates(e: &Expr, var: VarId) -> Option<Vec<Expr>> {
         }
     });
     found
+}
+
+/// What the bindings and guards of a clause compute.
+fn items_of(clause: &Clause) -> impl Iterator<Item = &Expr> {
+    clause.items.iter().map(|item| match item {
+        Item::Let(_, e) | Item::Guard(e) => e,
+    })
 }
 
 /// How often a variable is read.

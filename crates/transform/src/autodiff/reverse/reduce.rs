@@ -23,7 +23,10 @@ impl Reverse<'_, '_> {
                 let mut names = Renaming::default();
                 let mut copy = reduce.clone();
                 self.pass.freshen_reduce(&mut copy, &mut names);
-                let others = self.others(&copy, e);
+                let others = match self.running_products(&copy) {
+                    Some(others) => others,
+                    None => self.others(&copy, e),
+                };
                 self.push_reduce(&copy, seed, |it, seed| it.product(seed, others))
             }
             ReduceOp::Max | ReduceOp::Min if reduce.binders.len() == 1 => {

@@ -16,8 +16,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) enum Place {
     /// Every value of a loop.
     Loop(Binder),
-    /// One position.
-    At(i64),
+    /// One position; below this extent, if it is known to be inside.
+    At(size::Expr, Option<size::Expr>),
 }
 
 /// A system being solved.
@@ -56,7 +56,13 @@ impl Reverse<'_, '_> {
         let mut facts = Facts::new();
         for place in places {
             goals.push(match place {
-                Place::At(at) => size::Expr::constant(*at),
+                Place::At(at, extent) => {
+                    if let Some(extent) = extent {
+                        facts.le(&size::Expr::zero(), at);
+                        facts.lt(at, extent);
+                    }
+                    at.clone()
+                }
                 Place::Loop(binder) => {
                     self.loop_facts(binder, &mut facts);
                     size::Expr::atom(self.pass.atom_of(binder.var))
@@ -86,12 +92,15 @@ impl Reverse<'_, '_> {
                     let loops = self.atoms(&system);
                     let still = !size.atoms().iter().any(|atom| loops.contains(atom));
                     if still {
-                        // The same position for all points.
-                        if size.sub(&goals[axis]).as_constant() == Some(0) {
-                            continue;
+                        // The same position for all points, or never the same.
+                        match size.sub(&goals[axis]).as_constant() {
+                            Some(0) => continue,
+                            Some(_) => return Some(super::lift::zero_of(&value.ty, span)),
+                            None => {}
                         }
-                        if let (Some(a), Some(b)) = (size.as_constant(), goals[axis].as_constant())
-                            && a != b
+                        let goal = &goals[axis];
+                        if prove_le(&facts, &size.offset(1), goal).is_proved()
+                            || prove_le(&facts, &goal.offset(1), &size).is_proved()
                         {
                             return Some(super::lift::zero_of(&value.ty, span));
                         }
@@ -148,6 +157,8 @@ impl Reverse<'_, '_> {
             }
         }
         let mut guards = Vec::new();
+        let (whole, mut open) = (left.clone(), Vec::new());
+        let tested = !system.tests.is_empty();
         for (a, distance, b) in std::mem::take(&mut system.bounds) {
             let least = a.offset(distance);
             if prove_le(&facts, &least, &b).is_proved() {
@@ -156,6 +167,7 @@ impl Reverse<'_, '_> {
             if prove_le(&facts, &b.offset(1), &least).is_proved() {
                 return Some(super::lift::zero_of(&value.ty, span));
             }
+            open.push(b.sub(&least));
             if self.tighten(&mut left, &least, &b, span) {
                 continue;
             }
@@ -164,6 +176,12 @@ impl Reverse<'_, '_> {
             guards.push(Expr::new(ExprKind::Binary(op, a, b), Type::BOOL, span));
         }
         guards.append(&mut system.tests);
+        if !tested
+            && guards.is_empty()
+            && let Some(padded) = self.padded((&whole, &left), &value, &open, places)
+        {
+            return Some(padded);
+        }
         let left = self.with_guards(left, guards);
         Some(self.sum_over(left, value))
     }
@@ -181,7 +199,10 @@ impl Reverse<'_, '_> {
         effort: u32,
     ) -> bool {
         let cell = self.pass.replaced_size(cell, &system.solved);
-        for number in (0..system.loops.len()).rev() {
+        // Of two loops the longer one goes: what is left of a convolution is its kernel.
+        let mut order: Vec<usize> = (0..system.loops.len()).rev().collect();
+        order.sort_by_key(|number| std::cmp::Reverse(self.length(&system.loops[*number].1)));
+        for number in order {
             let binder = system.loops[number].1.clone();
             let atom = self.pass.atom_of(binder.var);
             let Some((coefficient, rest)) = cell.affine_in(atom) else { continue };
@@ -240,6 +261,14 @@ impl Reverse<'_, '_> {
         false
     }
 
+    /// How many steps a loop has; one that is not known counts as long.
+    fn length(&mut self, binder: &Binder) -> i64 {
+        match (self.pass.size_of(&binder.lo), self.pass.size_of(&binder.hi)) {
+            (Some(lo), Some(hi)) => hi.sub(&lo).as_constant().unwrap_or(i64::MAX),
+            _ => i64::MAX,
+        }
+    }
+
     /// Bindings of integers are looked through, so that index maps are seen.
     fn without_integers(
         &mut self,
@@ -294,24 +323,24 @@ impl Reverse<'_, '_> {
         if coefficient == 0 {
             return false;
         }
-        let Step::Loop(binder) = &steps[at] else { return false };
-        let (Some(lo), Some(hi)) = (self.pass.size_of(&binder.lo), self.pass.size_of(&binder.hi))
-        else {
-            return false;
-        };
-        let by = size::Expr::constant(coefficient.abs());
-        let (lo, hi) = if coefficient > 0 {
+        // Plain arithmetic, which engines compute for every row.
+        let by = coefficient.abs();
+        let limit = match coefficient > 0 {
             // c · k + rest >= 0: k >= -rest / c, rounded up
-            let least = rest.neg().offset(coefficient - 1).div_floor(&by);
-            (lo.max(&least), hi)
-        } else {
-            let most = rest.div_floor(&by).offset(1);
-            (lo, hi.min(&most))
+            true => rest.neg().offset(by - 1),
+            // k <= rest / c, and one more is not inside
+            false => rest.offset(by),
         };
-        let (lo, hi) = (self.pass.size_expr(&lo, span), self.pass.size_expr(&hi, span));
+        let mut limit = self.pass.size_expr(&limit, span);
+        if by > 1 {
+            limit = self.pass.arith(BinaryOp::FloorDiv, limit, Expr::int(by, span));
+        }
         if let Step::Loop(binder) = &mut steps[at] {
-            binder.lo = lo;
-            binder.hi = hi;
+            let (op, bound) = match coefficient > 0 {
+                true => (BinaryOp::Max, &mut binder.lo),
+                false => (BinaryOp::Min, &mut binder.hi),
+            };
+            *bound = self.pass.arith(op, bound.clone(), limit);
         }
         true
     }

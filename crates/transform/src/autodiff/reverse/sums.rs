@@ -1,6 +1,7 @@
 //! Sums over the steps on the way to a point, in the plainest form: conditions that no index of the
 //! sum decides stand outside it, bindings that nothing needs are left out.
 
+use super::pull::constant;
 use super::{Reverse, Step};
 use crate::autodiff::let_stmt;
 use ein_ir::tensor::{Binder, Expr, ExprKind, Item, Reduce, ReduceOp, VarId};
@@ -138,15 +139,50 @@ impl Reverse<'_, '_> {
                 }
             }
         }
+        // Constant factors stand before the sum, so that a matrix product is seen as one.
+        let (factor, value) = self.constant_factor(value);
         let value = self.sum_of(&steps[after..], value);
         let reduce = Reduce { op: ReduceOp::Sum, binders, items, value, requires: Vec::new() };
         let mut result = Expr::new(ExprKind::Reduce(reduce), ty.clone(), span);
+        if let Some(factor) = factor {
+            result = self.product(factor, result);
+        }
         for cond in outside.into_iter().rev() {
             let otherwise = super::lift::zero_of(&ty, span);
             let kind = ExprKind::If { cond, then: result, otherwise };
             result = Expr::new(kind, ty.clone(), span);
         }
         result
+    }
+
+    /// The constant factors of a product, and the rest.
+    fn constant_factor(&self, value: Expr) -> (Option<Expr>, Expr) {
+        let ExprKind::Binary(BinaryOp::Mul, a, b) = &*value.kind else { return (None, value) };
+        match (constant(a), constant(b)) {
+            (Some(_), Some(_)) => (None, value),
+            (Some(_), None) => {
+                let (inner, rest) = self.constant_factor(b.clone());
+                let factor = inner.map_or(a.clone(), |inner| self.product(a.clone(), inner));
+                (Some(factor), rest)
+            }
+            (None, Some(_)) => {
+                let (inner, rest) = self.constant_factor(a.clone());
+                let factor = inner.map_or(b.clone(), |inner| self.product(b.clone(), inner));
+                (Some(factor), rest)
+            }
+            (None, None) => {
+                let ((p, x), (q, y)) =
+                    (self.constant_factor(a.clone()), self.constant_factor(b.clone()));
+                let factor = match (p, q) {
+                    (Some(p), Some(q)) => Some(self.product(p, q)),
+                    (p, q) => p.or(q),
+                };
+                match factor {
+                    Some(factor) => (Some(factor), self.product(x, y)),
+                    None => (None, value),
+                }
+            }
+        }
     }
 
     /// `a + b`, zero left out.

@@ -3,7 +3,9 @@
 use super::{Done, Reverse, Step, element, proved};
 use crate::autodiff::rename::Renaming;
 use ein_ir::size::{self, Facts, prove_le};
-use ein_ir::tensor::{Clause, ClauseSlot, Expr, ExprKind, Item, Tensor, Type, VarId};
+use ein_ir::tensor::{
+    Axis, Binder, Bounds, Clause, ClauseSlot, Expr, ExprKind, IndexArg, Item, Tensor, Type, VarId,
+};
 use ein_scalar::{BinaryOp, Scalar};
 
 impl Reverse<'_, '_> {
@@ -43,16 +45,18 @@ impl Reverse<'_, '_> {
         var: VarId,
         tensor: &Tensor,
         e: &Expr,
-        at: &[Expr],
+        indices: &[IndexArg],
         seed: Expr,
     ) -> Done {
         let span = e.span;
-        let own = element(self.pass.var(var, span), at, span);
+        let at: Vec<Expr> = indices.iter().map(|index| index.value.clone()).collect();
+        let own = element(self.pass.var(var, span), &at, span);
+        let mark = self.path.len();
         for number in 0..tensor.clauses.len() {
             let clause = &tensor.clauses[number];
             let mut names = Renaming::default();
             let mut coords = Vec::new();
-            for (slot, place) in clause.slots.iter().zip(at) {
+            for ((slot, place), axis) in clause.slots.iter().zip(&at).zip(0..) {
                 let test = |op, a: Expr, b: Expr| {
                     Step::Guard(Expr::new(ExprKind::Binary(op, a, b), Type::BOOL, span))
                 };
@@ -67,8 +71,10 @@ impl Reverse<'_, '_> {
                         self.pass.freshen_binder(&mut binder, &mut names);
                         self.push(Step::Let(binder.var, place.clone()));
                         let here = self.pass.var(binder.var, span);
-                        self.push(test(BinaryOp::Le, binder.lo, here.clone()));
-                        self.push(test(BinaryOp::Lt, here.clone(), binder.hi));
+                        if !self.whole_axis(&binder, &e.ty.axes()[axis], &indices[axis]) {
+                            self.push(test(BinaryOp::Le, binder.lo, here.clone()));
+                            self.push(test(BinaryOp::Lt, here.clone(), binder.hi));
+                        }
                         coords.push(here);
                     }
                 }
@@ -86,9 +92,17 @@ impl Reverse<'_, '_> {
             self.pull_otherwise(clause, &items, &mut names, |it, otherwise| {
                 it.pull(otherwise, seed.clone(), Some(own.clone()))
             })?;
-            self.path.clear();
+            self.path.truncate(mark);
         }
         Ok(())
+    }
+
+    /// Whether a clause covers every position that an index is known to have.
+    fn whole_axis(&mut self, binder: &Binder, axis: &Axis, index: &IndexArg) -> bool {
+        let (lo, hi) = (self.pass.size_of(&binder.lo), self.pass.size_of(&binder.hi));
+        index.bounds == Bounds::Proved
+            && lo.is_some_and(|lo| lo.as_constant() == Some(0))
+            && hi.is_some_and(|hi| hi.sub(&axis.size).as_constant() == Some(0))
     }
 
     /// The value where a guard fails.
@@ -290,7 +304,7 @@ impl Reverse<'_, '_> {
         facts
     }
 
-    pub(super) fn loop_facts(&mut self, binder: &ein_ir::tensor::Binder, facts: &mut Facts) {
+    pub(super) fn loop_facts(&mut self, binder: &Binder, facts: &mut Facts) {
         let atom = self.pass.atom_of(binder.var);
         let place = size::Expr::atom(atom);
         if let Some(lo) = self.pass.size_of(&binder.lo) {

@@ -1,0 +1,125 @@
+//! Folds constants, decided conditions and equal terms, so that a derivative reads as it would be
+//! written by hand.
+
+use super::super::reverse::constant;
+use super::text::Text;
+use ein_ir::tensor::walk::each_child_mut;
+use ein_ir::tensor::{Expr, ExprKind, StmtKind, Type};
+use ein_scalar::{BinaryOp, Scalar};
+
+impl Text<'_, '_> {
+    /// Folds constants and collects equal terms.
+    pub(super) fn simplify(&mut self, e: &mut Expr) {
+        each_child_mut(e, &mut |child| self.simplify(child));
+        if let Some(plain) = self.without_names(e) {
+            *e = plain;
+            return self.simplify(e);
+        }
+        if let Some(decided) = decided(e) {
+            *e = decided;
+            return;
+        }
+        let ExprKind::Binary(op, a, b) = &*e.kind else { return };
+        let (ty, span) = (e.ty.clone(), e.span);
+        let number = |it: &Self, value: f64| it.pass.number(&ty, value, span);
+        let new = match (op, constant(a), constant(b)) {
+            (BinaryOp::Mul, Some(x), Some(y)) => number(self, x * y),
+            (BinaryOp::Mul, Some(1.0), _) => b.clone(),
+            (BinaryOp::Mul, _, Some(1.0)) => a.clone(),
+            (BinaryOp::Mul, None, Some(_)) => {
+                let mut turned = self.pass.arith(BinaryOp::Mul, b.clone(), a.clone());
+                self.simplify(&mut turned);
+                turned
+            }
+            (BinaryOp::Mul, Some(x), None) => match &*b.kind {
+                ExprKind::Binary(BinaryOp::Mul, c, d) => match constant(c) {
+                    Some(y) => {
+                        let factor = number(self, x * y);
+                        self.pass.arith(BinaryOp::Mul, factor, d.clone())
+                    }
+                    None => return,
+                },
+                _ => return,
+            },
+            (BinaryOp::Add, Some(0.0), _) => b.clone(),
+            (BinaryOp::Add | BinaryOp::Sub, _, Some(0.0)) => a.clone(),
+            (BinaryOp::Add, Some(x), Some(y)) => number(self, x + y),
+            (BinaryOp::Add, None, None) => {
+                let ((x, p), (y, q)) = (self.scaled(a), self.scaled(b));
+                if self.shown(&p) != self.shown(&q) {
+                    return;
+                }
+                let factor = number(self, x + y);
+                self.pass.arith(BinaryOp::Mul, factor, p)
+            }
+            (BinaryOp::Add, Some(_), None) => self.pass.arith(BinaryOp::Add, b.clone(), a.clone()),
+            (BinaryOp::Div, _, Some(1.0)) => a.clone(),
+            _ => return,
+        };
+        *e = new;
+    }
+
+    /// What is left of a block that only gives other names to names and numbers.
+    fn without_names(&mut self, e: &Expr) -> Option<Expr> {
+        let ExprKind::Block { stmts, value } = &*e.kind else { return None };
+        let mut value = value.clone();
+        for stmt in stmts.iter().rev() {
+            let StmtKind::Let(var, bound) = &stmt.kind else { return None };
+            if !matches!(&*bound.kind, ExprKind::Var(_) | ExprKind::Const(_) | ExprKind::Size(_)) {
+                return None;
+            }
+            self.pass.put(&mut value, *var, bound);
+        }
+        Some(value)
+    }
+
+    /// A factor and what it stands before.
+    fn scaled(&self, e: &Expr) -> (f64, Expr) {
+        match &*e.kind {
+            ExprKind::Binary(BinaryOp::Mul, a, b) => match constant(a) {
+                Some(factor) => (factor, b.clone()),
+                None => (1.0, e.clone()),
+            },
+            _ => (1.0, e.clone()),
+        }
+    }
+}
+
+/// What is left of a condition or a choice once it is decided.
+fn decided(e: &Expr) -> Option<Expr> {
+    match &*e.kind {
+        ExprKind::Binary(op, a, b) => {
+            let (ExprKind::Const(x), ExprKind::Const(y)) = (&*a.kind, &*b.kind) else {
+                return None;
+            };
+            let (x, y) = (x.as_i64()?, y.as_i64()?);
+            let holds = match op {
+                BinaryOp::Eq => x == y,
+                BinaryOp::Ne => x != y,
+                BinaryOp::Lt => x < y,
+                BinaryOp::Le => x <= y,
+                BinaryOp::Gt => x > y,
+                BinaryOp::Ge => x >= y,
+                _ => return None,
+            };
+            Some(Expr::new(ExprKind::Const(Scalar::Bool(holds)), Type::BOOL, e.span))
+        }
+        ExprKind::If { cond, then, otherwise } => match truth(cond)? {
+            true => Some(then.clone()),
+            false => Some(otherwise.clone()),
+        },
+        ExprKind::And(a, b) => match (truth(a), truth(b)) {
+            (Some(true), _) => Some(b.clone()),
+            (Some(false), _) | (_, Some(true)) => Some(a.clone()),
+            (None, Some(false) | None) => None,
+        },
+        _ => None,
+    }
+}
+
+fn truth(e: &Expr) -> Option<bool> {
+    match &*e.kind {
+        ExprKind::Const(Scalar::Bool(truth)) => Some(*truth),
+        _ => None,
+    }
+}

@@ -1,0 +1,424 @@
+//! The printer: expressions and definitions as they could be written in the source.
+
+use super::super::Pass;
+use ein_ir::tensor::print::infix;
+use ein_ir::tensor::walk::each_child;
+use ein_ir::tensor::{
+    AtomDef, Binder, ClauseSlot, Expr, ExprKind, IndexArg, Item, Scatter, Stmt, StmtKind, Type,
+    VarId,
+};
+use ein_scalar::{BinaryOp, Scalar, UnaryOp};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt::Write;
+
+/// Source text under way.
+pub(super) struct Text<'a, 'p> {
+    pub(super) pass: &'a mut Pass<'p>,
+    names: FxHashMap<VarId, String>,
+    /// Names that the program uses.
+    taken: FxHashSet<String>,
+    /// The indices of the target that every definition has first.
+    family: Vec<Binder>,
+    /// The definitions that have them.
+    members: FxHashSet<VarId>,
+    out: String,
+}
+
+impl<'a, 'p> Text<'a, 'p> {
+    pub(super) fn new(pass: &'a mut Pass<'p>) -> Self {
+        Self {
+            pass,
+            names: FxHashMap::default(),
+            taken: FxHashSet::default(),
+            family: Vec::new(),
+            members: FxHashSet::default(),
+            out: String::new(),
+        }
+    }
+}
+
+impl Text<'_, '_> {
+    /// Keeps the names of the program in an expression from being given to anything else.
+    pub(super) fn reserve(&mut self, e: &Expr) {
+        if let ExprKind::Var(var) = &*e.kind {
+            let name = self.pass.program.vars[*var].name;
+            if !made_up(name.as_str()) {
+                self.taken.insert(name.to_string());
+            }
+        }
+        each_child(e, &mut |child| self.reserve(child));
+    }
+
+    /// Gives all definitions the indices of the target.
+    pub(super) fn family(&mut self, family: Vec<Binder>, members: impl Iterator<Item = VarId>) {
+        if !family.is_empty() {
+            self.members = members.collect();
+        }
+        family.iter().for_each(|binder| {
+            self.name_of(binder.var);
+        });
+        self.family = family;
+    }
+
+    /// The expression alone.
+    pub(super) fn finished(mut self, e: &Expr) -> String {
+        self.expr(e, 0);
+        self.out
+    }
+
+    /// The lines so far.
+    pub(super) fn into_text(self) -> String {
+        self.out.trim_end().to_string()
+    }
+
+    fn name_of(&mut self, var: VarId) -> String {
+        if let Some(name) = self.names.get(&var) {
+            return name.clone();
+        }
+        let name = self.pass.program.vars[var].name;
+        if !made_up(name.as_str()) {
+            return name.to_string();
+        }
+        let plain = name.as_str().trim_start_matches('$').trim_end_matches('\'').to_string();
+        // Index variables that the compiler made up get letters of their own.
+        let name = if plain == "i" || plain == "p" {
+            let letters = ["i", "j", "k", "l", "m", "n"];
+            let free = letters.iter().find(|letter| self.is_free(letter));
+            free.map_or_else(|| self.numbered("i"), |letter| (*letter).to_string())
+        } else {
+            self.numbered(&plain)
+        };
+        self.names.insert(var, name.clone());
+        name
+    }
+
+    /// `d_v` for the adjoint of `v`, `d_x` for that of the parameter.
+    pub(super) fn name_adjoint(&mut self, var: VarId, parameter: Option<VarId>) {
+        let name = self.pass.program.vars[parameter.unwrap_or(var)].name;
+        let plain = name.as_str().trim_start_matches('$').trim_end_matches('\'');
+        let name = self.numbered(&format!("d_{plain}"));
+        self.names.insert(var, name);
+    }
+
+    fn is_free(&self, name: &str) -> bool {
+        !self.taken.contains(name) && !self.names.values().any(|own| own == name)
+    }
+
+    /// A name, or with the first number that makes it one of its own.
+    fn numbered(&self, name: &str) -> String {
+        if self.is_free(name) {
+            return name.to_string();
+        }
+        let mut number = 1;
+        while !self.is_free(&format!("{name}_{number}")) {
+            number += 1;
+        }
+        format!("{name}_{number}")
+    }
+
+    /// The derivative by a parameter, as the last definition.
+    pub(super) fn result(&mut self, x: VarId, e: &Expr) {
+        let plain = self.pass.program.vars[x].name;
+        let name = self.numbered(&format!("d_{}", plain.as_str().trim_start_matches('$')));
+        self.lines(&name, e);
+    }
+
+    /// `let d_x[i in 0..3] = …;`
+    pub(super) fn definition(&mut self, var: VarId, e: &Expr) {
+        let name = self.name_of(var);
+        self.lines(&name, e);
+    }
+
+    fn lines(&mut self, name: &str, e: &Expr) {
+        self.clauses(name, e);
+        self.out.push('\n');
+    }
+
+    /// A definition, its clauses one after another.
+    fn clauses(&mut self, name: &str, e: &Expr) {
+        match &*e.kind {
+            ExprKind::Tensor(tensor) => {
+                if let Some(own) = tensor.self_var {
+                    self.names.insert(own, name.to_string());
+                    if !self.family.is_empty() {
+                        self.members.insert(own);
+                    }
+                }
+                for (at, clause) in tensor.clauses.iter().enumerate() {
+                    if at > 0 {
+                        self.out.push('\n');
+                    }
+                    let before = self.names.clone();
+                    self.left(name, &clause.slots);
+                    self.expr(&clause.value, 0);
+                    self.items(&clause.items);
+                    self.out.push(';');
+                    self.names = before;
+                }
+            }
+            ExprKind::Scatter(scatter) => self.scatter(name, scatter, e),
+            _ => {
+                self.left(name, &[]);
+                self.expr(e, 0);
+                self.out.push(';');
+            }
+        }
+    }
+
+    /// `let d_x[i in 0..3] = `
+    fn left(&mut self, name: &str, slots: &[ClauseSlot]) {
+        let _ = write!(self.out, "let {name}");
+        let family = self.family.clone();
+        let mut separator = "[";
+        for binder in &family {
+            self.out.push_str(separator);
+            separator = ", ";
+            self.binder(binder);
+        }
+        for slot in slots {
+            self.out.push_str(separator);
+            separator = ", ";
+            match slot {
+                ClauseSlot::Point(at) => {
+                    let _ = write!(self.out, "{at}");
+                }
+                ClauseSlot::Loop(binder) => self.binder(binder),
+            }
+        }
+        self.out.push_str(if separator == "[" { " = " } else { "] = " });
+    }
+
+    /// An accumulation, as the sum over the points that name a cell.
+    fn scatter(&mut self, name: &str, scatter: &Scatter, e: &Expr) {
+        let before = self.names.clone();
+        let mut slots = Vec::new();
+        let mut items = scatter.items.clone();
+        for (extent, index) in scatter.shape.iter().zip(&scatter.indices) {
+            let var = self.pass.local("$i", Type::I32, e.span);
+            let hi = Expr::size(extent.clone(), e.span);
+            slots.push(ClauseSlot::Loop(Binder { var, lo: Expr::int(0, e.span), hi }));
+            let here = self.pass.var(var, e.span);
+            let test = ExprKind::Binary(BinaryOp::Eq, index.value.clone(), here);
+            items.push(Item::Guard(Expr::new(test, Type::BOOL, e.span)));
+        }
+        self.left(name, &slots);
+        self.reduction("sum", &scatter.binders, &scatter.value, &items);
+        self.out.push(';');
+        self.names = before;
+    }
+
+    fn reduction(&mut self, op: &str, binders: &[Binder], value: &Expr, items: &[Item]) {
+        let before = self.names.clone();
+        self.out.push_str(op);
+        self.out.push('[');
+        for (at, binder) in binders.iter().enumerate() {
+            if at > 0 {
+                self.out.push_str(", ");
+            }
+            self.binder(binder);
+        }
+        self.out.push_str("](");
+        self.expr(value, 0);
+        self.items(items);
+        self.out.push(')');
+        self.names = before;
+    }
+
+    fn binder(&mut self, binder: &Binder) {
+        let name = self.name_of(binder.var);
+        let _ = write!(self.out, "{name} in ");
+        self.expr(&binder.lo, 5);
+        self.out.push_str("..");
+        self.expr(&binder.hi, 5);
+    }
+
+    fn items(&mut self, items: &[Item]) {
+        for (at, item) in items.iter().enumerate() {
+            self.out.push_str(if at == 0 { " where " } else { ", " });
+            match item {
+                Item::Let(var, value) => {
+                    let name = self.name_of(*var);
+                    let _ = write!(self.out, "{name} = ");
+                    self.expr(value, 0);
+                }
+                Item::Guard(cond) => self.expr(cond, 0),
+            }
+        }
+    }
+
+    pub(super) fn expr(&mut self, e: &Expr, least: u8) {
+        let strength = match &*e.kind {
+            ExprKind::Or(..) => 1,
+            ExprKind::And(..) => 2,
+            ExprKind::Binary(op, ..) => infix(*op).map_or(9, |(_, strength)| strength),
+            ExprKind::Cast(_) => 6,
+            ExprKind::Unary(UnaryOp::Neg | UnaryOp::Not, _) => 7,
+            _ => 9,
+        };
+        if strength < least {
+            self.out.push('(');
+        }
+        self.bare(e, strength);
+        if strength < least {
+            self.out.push(')');
+        }
+    }
+
+    fn bare(&mut self, e: &Expr, strength: u8) {
+        match &*e.kind {
+            ExprKind::Const(value) => match value {
+                Scalar::Bool(truth) => {
+                    let _ = write!(self.out, "{truth}");
+                }
+                value if value.ty().is_float() => {
+                    let _ = write!(self.out, "{:?}", value.as_f64());
+                }
+                value => {
+                    let _ = write!(self.out, "{}", value.as_i64().unwrap_or(0));
+                }
+            },
+            ExprKind::Var(_) => self.read(e, &[]),
+            ExprKind::Size(size) => {
+                let plain = self.pass.size_expr(size, e.span);
+                if let ExprKind::Size(size) = &*plain.kind {
+                    let atoms = &self.pass.program.atoms;
+                    let text = size.display(&|atom| match atoms[atom].def {
+                        AtomDef::Var(_)
+                        | AtomDef::Extent(..)
+                        | AtomDef::Length(_)
+                        | AtomDef::Unknown => atoms[atom].name.to_string(),
+                    });
+                    let _ = write!(self.out, "{text}");
+                } else {
+                    self.expr(&plain, strength);
+                }
+            }
+            ExprKind::Unary(UnaryOp::Neg, a) => {
+                self.out.push('-');
+                self.expr(a, strength);
+            }
+            ExprKind::Unary(UnaryOp::Not, a) => {
+                self.out.push('!');
+                self.expr(a, strength);
+            }
+            ExprKind::Unary(op, a) => self.call(source_name(*op), std::slice::from_ref(a)),
+            ExprKind::Binary(op, a, b) => match infix(*op) {
+                Some((sign, _)) => {
+                    self.expr(a, strength);
+                    let _ = write!(self.out, " {sign} ");
+                    self.expr(b, strength + 1);
+                }
+                None => self.call(op.as_str(), &[a.clone(), b.clone()]),
+            },
+            ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                self.expr(a, strength);
+                self.out.push_str(if strength == 2 { " && " } else { " || " });
+                self.expr(b, strength + 1);
+            }
+            ExprKind::Cast(a) => {
+                self.expr(a, strength);
+                let name = e.ty.scalar().map_or("f64", |ty| ty.name());
+                let _ = write!(self.out, " as {name}");
+            }
+            ExprKind::If { cond, then, otherwise } => {
+                self.out.push_str("if ");
+                self.expr(cond, 0);
+                self.out.push_str(" { ");
+                self.expr(then, 0);
+                self.out.push_str(" } else { ");
+                self.expr(otherwise, 0);
+                self.out.push_str(" }");
+            }
+            ExprKind::Index { base, indices } => self.read(base, indices),
+            ExprKind::Reduce(reduce) => {
+                self.reduction(reduce.op.as_str(), &reduce.binders, &reduce.value, &reduce.items);
+            }
+            ExprKind::Block { stmts, value } => self.block(stmts, value),
+            ExprKind::Call { func, args, .. } => {
+                let name = self.pass.program.funcs[*func].name;
+                let name = match name.as_str().strip_suffix('\'') {
+                    Some(plain) => format!("d_{plain}"),
+                    None => name.to_string(),
+                };
+                self.call(&name, args);
+            }
+            // What has no form of its own in the source.
+            _ => self.out.push('…'),
+        }
+    }
+
+    /// A value, or a part of it; one of the family has the indices of the target first.
+    fn read(&mut self, base: &Expr, indices: &[IndexArg]) {
+        let mut separator = "[";
+        match &*base.kind {
+            ExprKind::Var(var) => {
+                let name = self.name_of(*var);
+                self.out.push_str(&name);
+                if self.members.contains(var) {
+                    for binder in self.family.clone() {
+                        self.out.push_str(separator);
+                        separator = ", ";
+                        let index = self.name_of(binder.var);
+                        self.out.push_str(&index);
+                    }
+                }
+            }
+            _ => self.expr(base, 9),
+        }
+        for index in indices {
+            self.out.push_str(separator);
+            separator = ", ";
+            self.expr(&index.value, 0);
+        }
+        if separator == ", " {
+            self.out.push(']');
+        }
+    }
+
+    /// The text of an expression by itself.
+    pub(super) fn shown(&mut self, e: &Expr) -> String {
+        let before = std::mem::take(&mut self.out);
+        self.expr(e, 0);
+        std::mem::replace(&mut self.out, before)
+    }
+
+    fn block(&mut self, stmts: &[Stmt], value: &Expr) {
+        let family = std::mem::take(&mut self.family);
+        self.out.push_str("{ ");
+        for stmt in stmts {
+            if let StmtKind::Let(var, bound) = &stmt.kind {
+                let name = self.name_of(*var);
+                self.clauses(&name, bound);
+                self.out.push(' ');
+            }
+        }
+        self.expr(value, 0);
+        self.out.push_str(" }");
+        self.family = family;
+    }
+
+    fn call(&mut self, name: &str, args: &[Expr]) {
+        self.out.push_str(name);
+        self.out.push('(');
+        for (at, arg) in args.iter().enumerate() {
+            if at > 0 {
+                self.out.push_str(", ");
+            }
+            self.expr(arg, 0);
+        }
+        self.out.push(')');
+    }
+}
+
+/// Whether the compiler made up a name.
+fn made_up(name: &str) -> bool {
+    name.starts_with('$') || name.ends_with('\'')
+}
+
+/// The name of a function in the library.
+fn source_name(op: UnaryOp) -> &'static str {
+    match op {
+        UnaryOp::Log => "ln",
+        other => other.as_str(),
+    }
+}
