@@ -55,6 +55,7 @@ mod paths;
 mod pattern;
 mod pipe;
 mod pointwise;
+mod ragged;
 mod ranges;
 mod reduce;
 mod regions;

@@ -72,14 +72,14 @@ impl Cx<'_> {
         })
     }
 
-    /// A tensor over generated indices, one per axis.
+    /// A tensor over generated indices, one per axis; rows of a jagged array if its cells vary.
     pub(super) fn tabulate(
         &mut self,
         axes: Vec<Axis>,
         span: Span,
         build: impl FnOnce(&mut Self, &[Expr]) -> Expr,
     ) -> Expr {
-        let mut slots = Vec::new();
+        let mut frame = Vec::new();
         let mut indices = Vec::new();
         for (position, axis) in axes.iter().enumerate() {
             let name = axis
@@ -88,11 +88,16 @@ impl Cx<'_> {
             let index = self.new_index(Name { sym: name, span }, Declared::Any);
             let binder = self.full_binder(self.indices[index].var, &axis.size, span);
             indices.push(self.index_expr(index, span));
-            slots.push(ClauseSlot::Loop(binder));
+            frame.push(binder);
         }
         self.f.loops += 1;
         let value = self.scoped(|cx| build(cx, &indices));
         self.f.loops -= 1;
+        let bound: Vec<VarId> = frame.iter().map(|binder| binder.var).collect();
+        if self.varies(&value.ty, &bound) || matches!(value.ty, Type::Jagged(..)) {
+            return self.ragged_frame(frame, value, span);
+        }
+        let slots = frame.into_iter().map(ClauseSlot::Loop).collect();
         self.tensor(None, axes, vec![(slots, value)], span)
     }
 
