@@ -97,7 +97,15 @@ impl Cx<'_> {
         if self.varies(&value.ty, &bound) || matches!(value.ty, Type::Jagged(..)) {
             return self.ragged_frame(frame, value, span);
         }
-        let slots = frame.into_iter().map(ClauseSlot::Loop).collect();
+        let mut axes = axes;
+        let mut slots: Vec<ClauseSlot> = frame.into_iter().map(ClauseSlot::Loop).collect();
+        let mut value = value;
+        // A frame over a frame is one frame.
+        while let Some((inner, cell)) = one_clause(&value) {
+            axes.extend_from_slice(&value.ty.axes()[..inner.len()]);
+            slots.extend(inner);
+            value = cell;
+        }
         self.tensor(None, axes, vec![(slots, value)], span)
     }
 
@@ -323,4 +331,16 @@ impl Cx<'_> {
             Expr::new(ExprKind::If { cond, then, otherwise }, elem, span)
         })
     }
+}
+
+/// The loops and the value of a tensor that is one plain clause.
+fn one_clause(value: &Expr) -> Option<(Vec<ClauseSlot>, Expr)> {
+    let ExprKind::Tensor(tensor) = &*value.kind else { return None };
+    let [clause] = tensor.clauses.as_slice() else { return None };
+    let plain = tensor.self_var.is_none()
+        && tensor.requires.is_empty()
+        && clause.items.is_empty()
+        && clause.otherwise.is_none()
+        && clause.slots.iter().all(|slot| matches!(slot, ClauseSlot::Loop(_)));
+    plain.then(|| (clause.slots.clone(), clause.value.clone()))
 }
