@@ -148,6 +148,43 @@ fn lifting_has_the_plan_of_the_indexed_definition() {
 }
 
 #[test]
+fn a_lifted_convolution_keeps_no_shifted_signals() {
+    let plan = plan(
+        "use std::ops::{add, mul};
+         fn rotated(amount: i32, items: [f32; ?n]) -> [f32; ?n] { rotate(items, amount) }
+         fn convolve(w: [f32; ?f], s: [f32; ?n]) -> [f32; ?n] {
+             reduce(add, 0.0, mul(w, rotated(iota(len(w)), s)))
+         }
+         let w: [f32; 5] = input();
+         let s: [f32; 1000] = input();
+         let y = convolve(w, s);",
+        &["y"],
+    );
+    assert!(lines(&plan, "scratch ").is_empty(), "{plan}");
+    assert_eq!(lines(&plan, "local "), ["local t_3: f32[128]"], "{plan}");
+}
+
+#[test]
+fn work_before_and_after_a_call_needs_one_buffer_for_all_depths() {
+    let plan = plan(
+        "fn g(x: [f64; ?n]) -> [f64; ?n] {
+             if ?n == 0 { x } else {
+                 let t = rest[#0](x);
+                 let p[i] = 1.0 + t[i];
+                 let inner = g(p);
+                 let q[i] = 1.0 + inner[i];
+                 join[#0](first[#0](x), q)
+             }
+         }
+         let x: [f64; 40] = input();
+         let y = g(x);",
+        &["y"],
+    );
+    assert!(plan.contains("# g (in place)"), "{plan}");
+    assert!(lines(&plan, "scratch ").iter().all(|line| line.ends_with("f64[40]")), "{plan}");
+}
+
+#[test]
 fn batches_and_convolutions_are_matrix_products() {
     let batched = plan(
         "let A: [f32; 8, 32, 16] = input();
