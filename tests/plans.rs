@@ -79,6 +79,120 @@ fn contractions_are_found_in_every_order() {
     }
 }
 
+/// A dot product of two vectors, and two matrices and a vector to lift it over.
+const DOT: &str = "fn dot(u: [f32; ?n], v: [f32; ?n]) -> f32 { sum[i](u[i] * v[i]) }
+    let A: [f32; 32, 32] = input();
+    let B: [f32; 32, 32] = input();
+    let x: [f32; 32] = input();";
+
+/// A plan without the names of its results, and without the order of its inputs.
+fn nameless(plan: &str) -> String {
+    let output = lines(plan, "output ").first().map_or("", |line| *line);
+    let name = output.trim_start().trim_start_matches("output ").split(':').next();
+    let name = name.filter(|name| !name.is_empty()).unwrap_or("output");
+    let plan = plan.replace(name, "result").replace("_0", "").replace("_1", "").replace("_2", "");
+    let (mut inputs, body): (Vec<&str>, Vec<&str>) = plan
+        .lines()
+        .filter(|line| !line.starts_with(['#', 'k']))
+        .partition(|line| line.starts_with("input "));
+    inputs.sort_unstable();
+    format!("{}\n{}", inputs.join("\n"), body.join("\n"))
+}
+
+#[test]
+fn a_lifted_chain_is_one_loop() {
+    let plan = plan(
+        "fn up(x: f32) -> f32 { x + 1.0 }
+         fn twice(x: f32) -> f32 { 2.0 * x }
+         fn square(x: f32) -> f32 { x * x }
+         let x: [f32; 100, 8] = input();
+         let y = square(twice(up(x)));",
+        &["y"],
+    );
+    assert_eq!(plan.matches(" for ").count(), 1, "{plan}");
+    assert!(!plan.contains("scratch ") && !plan.contains("local "), "{plan}");
+}
+
+#[test]
+fn lifted_dot_products_are_matrix_products() {
+    for product in [
+        "let C[i, j] = dot(A[i], B[j]);",
+        "let C = rerank(dot, 1, 2)(A, B);",
+        "let C = rerank(|u, m| dot(u, m), 1, 2)(A, B);",
+        "fn rows(u: [f32; ?n], m: [f32; ?k, ?n]) -> [f32; ?k] { dot(u, m) }
+         let C = rows(A, B);",
+    ] {
+        let plan = plan(&format!("{DOT}\n{product}"), &["C"]);
+        assert_eq!(plan.matches("gemm(32, 32, 32)").count(), 1, "{product}\n{plan}");
+    }
+}
+
+#[test]
+fn a_frame_over_a_frame_needs_no_copy() {
+    let plan = plan(&format!("{DOT}\nlet C = rerank(dot, 1, 2)(A, B);"), &["C"]);
+    assert!(lines(&plan, "scratch ").is_empty() && lines(&plan, "store ").is_empty(), "{plan}");
+}
+
+#[test]
+fn lifting_has_the_plan_of_the_indexed_definition() {
+    let video = "fn lerp(lo: f32, hi: f32, a: f32) -> f32 { lo * (1.0 - a) + hi * a }
+        let p: [f32; 11, 16, 24, 3] = input();
+        let q: [f32; 11, 16, 24, 3] = input();
+        let a: [f32; 11] = input();";
+    let pairs = [
+        (
+            video,
+            "let y = lerp(p, q, a);",
+            "let y[t, r, s, c] = p[t, r, s, c] * (1.0 - a[t]) + q[t, r, s, c] * a[t];",
+        ),
+        (DOT, "let y = dot(A, x);", "let y[i] = sum[k](A[i, k] * x[k]);"),
+        (DOT, "let y = dot(x, A);", "let y[i] = sum[k](x[k] * A[i, k]);"),
+        (DOT, "let y = dot(A, B);", "let y[i] = sum[k](A[i, k] * B[i, k]);"),
+        (DOT, "let y = rerank(dot, 1, 2)(A, B);", "let y[i, j] = sum[k](A[i, k] * B[j, k]);"),
+    ];
+    for (given, lifted, indexed) in pairs {
+        let plan = |text: &str| nameless(&plan(&format!("{given}\n{text}"), &["y"]));
+        assert_eq!(plan(lifted), plan(indexed), "{lifted}");
+    }
+}
+
+#[test]
+fn a_lifted_convolution_keeps_no_shifted_signals() {
+    let plan = plan(
+        "use std::ops::{add, mul};
+         fn rotated(amount: i32, items: [f32; ?n]) -> [f32; ?n] { rotate(items, amount) }
+         fn convolve(w: [f32; ?f], s: [f32; ?n]) -> [f32; ?n] {
+             reduce(add, 0.0, mul(w, rotated(iota(len(w)), s)))
+         }
+         let w: [f32; 5] = input();
+         let s: [f32; 1000] = input();
+         let y = convolve(w, s);",
+        &["y"],
+    );
+    assert!(lines(&plan, "scratch ").is_empty(), "{plan}");
+    assert_eq!(lines(&plan, "local "), ["local t_3: f32[128]"], "{plan}");
+}
+
+#[test]
+fn work_before_and_after_a_call_needs_one_buffer_for_all_depths() {
+    let plan = plan(
+        "fn g(x: [f64; ?n]) -> [f64; ?n] {
+             if ?n == 0 { x } else {
+                 let t = rest[#0](x);
+                 let p[i] = 1.0 + t[i];
+                 let inner = g(p);
+                 let q[i] = 1.0 + inner[i];
+                 join[#0](first[#0](x), q)
+             }
+         }
+         let x: [f64; 40] = input();
+         let y = g(x);",
+        &["y"],
+    );
+    assert!(plan.contains("# g (in place)"), "{plan}");
+    assert!(lines(&plan, "scratch ").iter().all(|line| line.ends_with("f64[40]")), "{plan}");
+}
+
 #[test]
 fn batches_and_convolutions_are_matrix_products() {
     let batched = plan(

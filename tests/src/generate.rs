@@ -11,11 +11,13 @@ mod define;
 mod expr;
 mod index;
 mod large;
+mod ranked;
 mod recur;
 mod recursive;
 mod rng;
 
 use ein_scalar::ScalarType as S;
+pub use ranked::{Ranked, ranked};
 pub use recursive::recursive;
 use rng::Rng;
 

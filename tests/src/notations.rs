@@ -1,14 +1,17 @@
-//! The programs in the other notations: each gives the outputs that stand beside it, also when it
-//! is translated to Einlang first.
+//! The programs in the other notations: each gives the outputs that stand beside it, on the
+//! evaluator and compiled, also when it is translated to Einlang first; or it is rejected.
 
 use crate::{Case, repository};
 use ein_driver::render::Style;
-use ein_driver::{FileSources, Input, Options, RunOptions, Session};
+use ein_driver::{Engine, FileSources, Input, Options, RunOptions, Session};
 use serde_json::Value as Json;
 use std::path::Path;
 
 /// How far a float may be from what is expected.
 const TOLERANCE: f64 = 1e-5;
+
+/// What every program runs on.
+const ENGINES: [Engine; 2] = [Engine::Eval, Engine::Jit];
 
 /// One test for each program.
 pub fn cases() -> Result<Vec<Case>, String> {
@@ -34,7 +37,12 @@ fn program(path: &Path) -> Result<(), String> {
         .map_err(|error| format!("there are no expectations beside it: {error}"))?;
     let expected: Json = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let input = Input::File(path.to_owned());
-    matches(&expected["outputs"], &outputs(&input)?)?;
+    if let Some(codes) = expected["rejected"].as_array() {
+        return rejected(&input, codes);
+    }
+    for engine in ENGINES {
+        matches(&expected["outputs"], &outputs(&input, engine)?)?;
+    }
 
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     let (source, report) =
@@ -43,17 +51,36 @@ fn program(path: &Path) -> Result<(), String> {
         return Err(session.render(&report.diagnostics, Style::Plain));
     }
     let translated = Input::Text { name: "translated.ein".into(), text: source.as_str().into() };
-    let found = outputs(&translated).map_err(|why| format!("{why}\n\nof this text:\n{source}"))?;
-    matches(&expected["outputs"], &found).map_err(|why| format!("translated: {why}\n{source}"))
+    for engine in ENGINES {
+        let found = outputs(&translated, engine)
+            .map_err(|why| format!("{why}\n\nof this text:\n{source}"))?;
+        matches(&expected["outputs"], &found)
+            .map_err(|why| format!("translated: {why}\n{source}"))?;
+    }
+    Ok(())
+}
+
+/// Holds if exactly these errors are reported, each as often as it is named.
+fn rejected(input: &Input, codes: &[Json]) -> Result<(), String> {
+    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let report = session
+        .check(std::slice::from_ref(input))
+        .map_err(|bug| format!("{bug}: {}", bug.detail))?;
+    let found: Vec<Json> =
+        report.diagnostics.iter().map(|it| Json::String(it.code.to_string())).collect();
+    if found == codes {
+        return Ok(());
+    }
+    Err(session.render(&report.diagnostics, Style::Plain))
 }
 
 /// All outputs of a program about which the checker has nothing to say.
-fn outputs(input: &Input) -> Result<Vec<(String, Json)>, String> {
+fn outputs(input: &Input, engine: Engine) -> Result<Vec<(String, Json)>, String> {
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     let report = session
         .run(
             input,
-            &RunOptions { report_outputs: true, ..RunOptions::default() },
+            &RunOptions { engine, report_outputs: true, ..RunOptions::default() },
             Default::default(),
             &mut |_| {},
         )

@@ -186,6 +186,7 @@ codes! {
     W0201 "clauses that overlap"
     W0202 "a region that no clause covers"
     W0203 "an arm that is never reached"
+    W0204 "a recursion that never ends"
     W0301 "a term repeated by the sum around it"
     W0302 "a value that hides a coordinate"
     W0401 "a derivative that is always zero"

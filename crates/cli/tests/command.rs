@@ -196,6 +196,33 @@ fn check_lists_facts_bounds_and_broadcasts() {
 }
 
 #[test]
+fn facts_say_why_recursion_ends() {
+    let place = Place::new("recursion");
+    let text = "fn total(v: [f32; ?n]) -> f32 {\n    \
+                if ?n == 0 { 0.0 } else { first[#0](v) + total(rest[#0](v)) }\n}\n\
+                fn halves(v: [f32; ?n]) -> f32 {\n    \
+                if ?n <= 1 { 0.0 } else { halves(take[#0](v, ?n / 2)) + halves(drop[#0](v, ?n / 2)) }\n}\n\
+                fn merged(a: [f32; ?m], b: [f32; ?n]) -> f32 {\n    \
+                if ?m == 0 || ?n == 0 { 0.0 }\n    \
+                else if a[0] < b[0] { a[0] + merged(rest[#0](a), b) }\n    \
+                else { b[0] + merged(a, rest[#0](b)) }\n}\n\
+                fn power(b: i32, n: i32) -> i32 { if n <= 0 { 1 } else { b * power(b, n - 1) } }\n\
+                let x = [1.0, 2.0];\nlet y = total(x) + halves(x) + merged(x, x);\nlet z = power(2, 3);\n";
+    place.file("p.ein", text);
+    let (code, out, err) = place.run(&["check", "p.ein", "--facts", "json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    for (name, why) in [
+        ("total", "`n` falls by 1 at every call"),
+        ("halves", "`n` falls at every call"),
+        ("merged", "`m + n` falls by 1 or more at every call"),
+    ] {
+        let fact = format!(r#""{name}":{{"recursion":"{why}"}}"#);
+        assert!(out.contains(&fact), "{name}: {out}");
+    }
+    assert!(!out.contains(r#""power":"#), "{out}");
+}
+
+#[test]
 fn test_runs_blocks_and_examples() {
     let place = Place::new("test");
     let good = "//! ```einlang\n//! use good::twice;\n//! assert(twice(2) == 4);\n//! ```\n\

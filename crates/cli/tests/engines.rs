@@ -49,9 +49,10 @@ fn without_a_compiler_auto_takes_the_other_engine() {
 
 #[test]
 fn what_is_evaluated_is_listed_with_its_reason() {
-    let program = "fn down(v: [f32; ?n]) -> f32 {\n\
-                   if len(v) <= 1 { v[0] } else { down(v[1..]) + sum[i](v[i]) }\n}\n\
-                   let v[i in 0..200] = i as f32;\nlet d = down(v);\nprint(d);";
+    // A number decides how deep the recursion goes.
+    let program = "fn down(n: i32, v: [f32; ?m]) -> f32 {\n\
+                   if n <= 1 { v[0] } else { down(n - 1, v) + sum[i](v[i]) }\n}\n\
+                   let v[i in 0..200] = i as f32;\nlet d = down(200, v);\nprint(d);";
     let run = einlang(&["run", "--engine", "jit", "--time", "-c", program], None);
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
     let err = text(&run.stderr);

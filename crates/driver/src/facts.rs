@@ -16,14 +16,21 @@ pub struct FileFacts {
 }
 
 impl Session {
-    /// One JSON line: the top-level bindings with type, layout and shape, and every read with its
-    /// verdict.
+    /// One JSON line: the top-level bindings with type, layout and shape, functions whose recursion
+    /// ends with what falls at every call, and every read with its verdict.
     pub fn facts_json(&self, facts: &FileFacts) -> String {
         let mut bindings = Map::new();
         for binding in &facts.report.bindings {
             bindings.insert(binding.name.to_string(), binding_json(binding));
         }
-        line(json!({ "facts": { "bindings": bindings, "reads": self.reads_json(facts) } }))
+        let mut functions = Map::new();
+        for fact in &facts.report.recursions {
+            if self.own_place(facts, fact.span).is_some() {
+                functions.insert(fact.name.to_string(), json!({ "recursion": fact.why }));
+            }
+        }
+        let reads = self.reads_json(facts);
+        line(json!({ "facts": { "bindings": bindings, "functions": functions, "reads": reads } }))
     }
 
     /// One JSON line: every read with its verdict.

@@ -55,7 +55,9 @@ mod paths;
 mod pattern;
 mod pipe;
 mod pointwise;
+mod ragged;
 mod ranges;
+mod recursion;
 mod reduce;
 mod regions;
 mod report;
@@ -66,6 +68,7 @@ mod template;
 mod types;
 
 pub use facts::{BindingFact, Broadcast, ReadFact, Report, Verdict};
+pub use recursion::RecursionFact;
 
 /// A checked program.
 #[derive(Debug)]
@@ -83,6 +86,7 @@ pub struct Checked {
 pub fn check(hir: &hir::Program, inputs: &FxHashSet<Symbol>) -> Checked {
     let mut cx = Cx::new(hir, inputs);
     cx.program();
+    cx.check_recursion();
     let report = cx.report();
     Checked { program: cx.out, diagnostics: cx.diagnostics, report }
 }
@@ -130,6 +134,8 @@ struct Cx<'a> {
     addresses: FxHashMap<VarId, Symbol>,
     /// What the checker says of top-level bindings.
     bindings: Vec<facts::BindingFact>,
+    /// Why recursive functions end.
+    recursions: Vec<recursion::RecursionFact>,
     f: FnState,
 }
 
@@ -271,6 +277,7 @@ impl<'a> Cx<'a> {
             declared_roles: FxHashSet::default(),
             addresses: FxHashMap::default(),
             bindings: Vec::new(),
+            recursions: Vec::new(),
             f: FnState { top: true, pending: vec![Vec::new()], ..FnState::default() },
         }
     }

@@ -2,6 +2,7 @@
 
 mod args;
 mod coords;
+mod functions;
 
 use super::instance::{Instance, SizeKey};
 use super::matching::{Cell, Match};
@@ -32,9 +33,7 @@ impl Cx<'_> {
             H::Builtin(builtin) => self.builtin_call(*builtin, coords, args, want, span),
             H::Variant(def, index) => self.make_variant(*def, *index, args, want, span),
             H::Array(items) if !items.is_empty() && self.are_functions(items) => {
-                let results: Vec<Expr> =
-                    items.iter().map(|item| self.call(*item, coords, args, want, span)).collect();
-                self.stack(results, span)
+                self.call_functions(items, coords, args, want, span)
             }
             _ => {
                 let value = self.expr(callee, None);
@@ -214,6 +213,9 @@ impl Cx<'_> {
         if args.iter().any(|arg| arg.ty.has_error() && !matches!(arg.ty, Type::Data(..))) {
             return Expr::error(span);
         }
+        if let Some(value) = self.apply_to_rows(def, function, coords, &args, span) {
+            return value;
+        }
         let args: Vec<Expr> = args.into_iter().map(|arg| self.settle_expr(arg)).collect();
         let mut m = Match::of(name);
         if !self.bracket(&mut m, function, coords, span) {
@@ -242,11 +244,6 @@ impl Cx<'_> {
         let Some(at) = self.instance_of(def, given, packs, types, (name, span), true) else {
             return Expr::error(span);
         };
-        if let Some(ret) = &function.ret
-            && self.lifts_hidden(ret, &cells)
-        {
-            return self.lift_ragged(name, args, &cells, at, &m, ret, span);
-        }
         self.lift(name, args, &cells, span, |cx, args| {
             cx.call_instance(at, &m, function, args, span)
         })
@@ -380,11 +377,19 @@ impl Cx<'_> {
             match foreign {
                 Some(atom) => {
                     let external = cx.out.atoms[atom].external;
+                    let external = external && !cx.chosen_by_index(atom, instance, args);
                     cx.unknown_size(external)
                 }
                 None => mapped,
             }
         })
+    }
+
+    /// Whether a size is the value of an argument that differs from one step of a loop to the next.
+    fn chosen_by_index(&self, atom: size::Atom, instance: &Instance, args: &[Expr]) -> bool {
+        let AtomDef::Var(var) = self.out.atoms[atom].def else { return false };
+        let at = instance.params.iter().position(|param| *param == var);
+        at.and_then(|at| args.get(at)).is_some_and(|arg| !self.index_deps(arg).is_empty())
     }
 
     fn match_args(
@@ -434,37 +439,6 @@ impl Cx<'_> {
                 _ => arg,
             })
             .collect()
-    }
-
-    /// Whether a result that hides a size is lifted over a frame.
-    fn lifts_hidden(&self, ret: &hir::Type, cells: &[Cell]) -> bool {
-        matches!(ret.kind, TypeKind::Some(..)) && cells.iter().any(|cell| !cell.frame.is_empty())
-    }
-
-    /// Lifting stops at `some`: a frame of rows whose lengths differ.
-    #[allow(clippy::too_many_arguments, reason = "a private step of `apply`")]
-    fn lift_ragged(
-        &mut self,
-        name: Symbol,
-        args: Vec<Expr>,
-        cells: &[Cell],
-        at: usize,
-        m: &Match,
-        ret: &hir::Type,
-        span: Span,
-    ) -> Expr {
-        let instance = self.instances.items[at].clone();
-        let row = self.result_type(m, ret);
-        let sizes: Vec<_> = instance.sizes.iter().map(|key| self.size_argument(m, *key)).collect();
-        let lifted = self.lift(name, args, cells, span, |_, args| {
-            let kind = ExprKind::Call { func: instance.func, sizes, closure: None, args };
-            Expr::new(kind, Type::Jagged(Box::new(row.elem().clone()), 1), span)
-        });
-        if lifted.ty.has_error() {
-            return lifted;
-        }
-        let ty = Type::Jagged(Box::new(row.elem().clone()), 2);
-        Expr { ty, ..lifted }
     }
 
     // ---------------------------------------------------------------- arguments

@@ -122,6 +122,9 @@ impl Cx<'_> {
             axes.push(Axis { coord: Some(self.index_coord(*index)), size });
         }
         let bound: Vec<VarId> = free.iter().map(|index| self.indices[*index].var).collect();
+        if self.ragged_cells(None, &clause.value, &bound) {
+            return Expr::error(span);
+        }
         let inner = self.forget_vars(clause.value.ty.clone(), &|var| bound.contains(&var));
         let tensor = Tensor {
             name: None,

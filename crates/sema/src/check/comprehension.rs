@@ -4,7 +4,7 @@ use super::{Cx, error};
 use crate::hir::{self, ExprId};
 use ein_base::{Code, Span};
 use ein_ir::size;
-use ein_ir::tensor::{AtomDef, Axis, CompClause, Expr, ExprKind, HostOp, Pattern, Type, VarId};
+use ein_ir::tensor::{Axis, CompClause, Expr, ExprKind, Pattern, Type, VarId};
 
 /// The state of a comprehension being checked.
 struct Draft {
@@ -130,39 +130,12 @@ impl Cx<'_> {
         }
     }
 
-    /// Whether a size mentions what a comprehension binds.
-    fn depends(&self, size: &size::Expr, bound: &[VarId]) -> bool {
-        size.atoms().into_iter().any(|atom| match self.out.atoms[atom].def {
-            AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
-                bound.contains(&var)
-            }
-            AtomDef::Unknown => false,
-        })
-    }
-
     /// The body and the type of the whole: an array, or a jagged one if the bodies differ in
     /// shape.
     fn collected(&mut self, body: Expr, draft: &Draft, want: Option<&Type>) -> (Expr, Type) {
-        let varies = body.ty.axes().iter().any(|axis| {
-            self.depends(&axis.size, &draft.bound) || self.unsettled(&axis.size) == Some(false)
-        });
         let jagged = matches!(want, Some(Type::Jagged(..))) && body.ty.is_array();
-        if let Type::Jagged(elem, depth) = &body.ty {
-            let ty = Type::Jagged(elem.clone(), depth + 1);
-            return (body, ty);
-        }
-        if varies || jagged {
-            let elem = Box::new(body.ty.elem().clone());
-            let rank = body.ty.rank() as u32;
-            let ty = Type::Jagged(elem.clone(), rank + 1);
-            if rank == 1 {
-                return (body, ty);
-            }
-            // The rows of a jagged array are jagged themselves.
-            let span = body.span;
-            let row = Type::Jagged(elem, rank);
-            let body = Expr::new(ExprKind::Host(HostOp::Convert, vec![body]), row, span);
-            return (body, ty);
+        if jagged || matches!(body.ty, Type::Jagged(..)) || self.varies(&body.ty, &draft.bound) {
+            return self.ragged_row(body);
         }
         let row = self.forget_vars(body.ty.clone(), &|var| draft.bound.contains(&var));
         if let Type::AnyRank(elem) = row {

@@ -406,6 +406,9 @@ impl Cx<'_> {
             .flat_map(|draft| draft.indices.iter().flatten())
             .map(|index| self.indices[*index].var)
             .collect();
+        if drafts.iter().any(|draft| self.ragged_cells(Some(name), &draft.clause.value, &bound)) {
+            return Expr::error(span);
+        }
         let inner = self.forget_vars(inner, &|var| bound.contains(&var));
         let ty = Type::array(inner.clone(), axes);
         let mut requires = Vec::new();

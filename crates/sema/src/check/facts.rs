@@ -1,6 +1,7 @@
 //! What the checker found out, for `einlang check --facts`, `--bounds` and `--broadcasts`.
 
 use super::Cx;
+use super::recursion::RecursionFact;
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Type, VarId};
 use rustc_hash::FxHashMap;
@@ -14,6 +15,8 @@ pub struct Report {
     pub reads: Vec<ReadFact>,
     /// Every broadcast, in source order.
     pub broadcasts: Vec<Broadcast>,
+    /// Functions whose recursion ends, in source order.
+    pub recursions: Vec<RecursionFact>,
 }
 
 /// What is known of a top-level binding.
@@ -96,7 +99,9 @@ impl Cx<'_> {
         let mut broadcasts = self.ledger.clone();
         broadcasts.sort_by_key(|entry| entry.span);
         broadcasts.dedup();
-        Report { bindings: self.bindings.clone(), reads, broadcasts }
+        let mut recursions = self.recursions.clone();
+        recursions.sort_by_key(|fact| fact.span);
+        Report { bindings: self.bindings.clone(), reads, broadcasts, recursions }
     }
 
     /// Records a top-level binding of the root: what is known of it, and that it is an output.

@@ -343,7 +343,8 @@ impl Cx<'_> {
             let (op, ty) = match &value.ty {
                 Type::Str => (HostOp::CharAt, Type::Str),
                 Type::Jagged(elem, 2) => {
-                    let size = self.unknown_size(true);
+                    // Rows that an index chooses differ from one step to the next.
+                    let size = self.unknown_size(self.index_deps(&index).is_empty());
                     (HostOp::ElementAt, Type::array((**elem).clone(), vec![super::anonymous(size)]))
                 }
                 Type::Jagged(elem, depth) => {

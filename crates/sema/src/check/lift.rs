@@ -7,7 +7,7 @@ use super::matching::Cell;
 use super::symbolic::SizeRelation;
 use super::{Cx, error};
 use ein_base::{Code, Span, Symbol};
-use ein_ir::tensor::{Axis, Bounds, Expr};
+use ein_ir::tensor::{Axis, Bounds, Expr, ExprKind};
 
 impl Cx<'_> {
     /// Applies `build` to the cells of the arguments, over the frame that they share.
@@ -34,7 +34,7 @@ impl Cx<'_> {
             .into_iter()
             .zip(cells)
             .map(|(arg, cell)| {
-                let arg = self.atomise(arg);
+                let arg = if is_cell(&arg) { arg } else { self.atomise(arg) };
                 let mut order = cell.frame.clone();
                 order.extend(&cell.cell);
                 (self.permute(arg, order, span), cell.frame.len())
@@ -45,11 +45,23 @@ impl Cx<'_> {
                 .into_iter()
                 .map(|(arg, depth)| match depth {
                     0 => arg,
-                    _ => cx.read(arg, indices[..depth].to_vec(), Bounds::Proved, span),
+                    _ => cx.read_cell(arg, &indices[..depth], span),
                 })
                 .collect();
             build(cx, cells)
         })
+    }
+
+    /// The cell of an argument at a point of the frame; a cell of a cell is one of the whole.
+    fn read_cell(&self, arg: Expr, at: &[Expr], span: Span) -> Expr {
+        let read = self.read(arg.clone(), at.to_vec(), Bounds::Proved, span);
+        match (*arg.kind, *read.kind) {
+            (ExprKind::Index { base, mut indices }, ExprKind::Index { indices: more, .. }) => {
+                indices.extend(more);
+                Expr::new(ExprKind::Index { base, indices }, read.ty, span)
+            }
+            (_, kind) => Expr::new(kind, read.ty, span),
+        }
     }
 
     /// The frame of which every argument's frame is a prefix.
@@ -123,4 +135,13 @@ impl Cx<'_> {
         }
         Some(frame)
     }
+}
+
+/// Whether a value is a cell of a variable at a point of a frame: reading it again costs nothing.
+fn is_cell(e: &Expr) -> bool {
+    let ExprKind::Index { base, indices } = &*e.kind else { return false };
+    matches!(*base.kind, ExprKind::Var(_))
+        && indices.iter().all(|index| {
+            index.bounds == Bounds::Proved && matches!(*index.value.kind, ExprKind::Var(_))
+        })
 }

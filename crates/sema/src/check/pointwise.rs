@@ -72,14 +72,14 @@ impl Cx<'_> {
         })
     }
 
-    /// A tensor over generated indices, one per axis.
+    /// A tensor over generated indices, one per axis; rows of a jagged array if its cells vary.
     pub(super) fn tabulate(
         &mut self,
         axes: Vec<Axis>,
         span: Span,
         build: impl FnOnce(&mut Self, &[Expr]) -> Expr,
     ) -> Expr {
-        let mut slots = Vec::new();
+        let mut frame = Vec::new();
         let mut indices = Vec::new();
         for (position, axis) in axes.iter().enumerate() {
             let name = axis
@@ -88,11 +88,24 @@ impl Cx<'_> {
             let index = self.new_index(Name { sym: name, span }, Declared::Any);
             let binder = self.full_binder(self.indices[index].var, &axis.size, span);
             indices.push(self.index_expr(index, span));
-            slots.push(ClauseSlot::Loop(binder));
+            frame.push(binder);
         }
         self.f.loops += 1;
         let value = self.scoped(|cx| build(cx, &indices));
         self.f.loops -= 1;
+        let bound: Vec<VarId> = frame.iter().map(|binder| binder.var).collect();
+        if self.varies(&value.ty, &bound) || matches!(value.ty, Type::Jagged(..)) {
+            return self.ragged_frame(frame, value, span);
+        }
+        let mut axes = axes;
+        let mut slots: Vec<ClauseSlot> = frame.into_iter().map(ClauseSlot::Loop).collect();
+        let mut value = value;
+        // A frame over a frame is one frame.
+        while let Some((inner, cell)) = one_clause(&value) {
+            axes.extend_from_slice(&value.ty.axes()[..inner.len()]);
+            slots.extend(inner);
+            value = cell;
+        }
         self.tensor(None, axes, vec![(slots, value)], span)
     }
 
@@ -318,4 +331,16 @@ impl Cx<'_> {
             Expr::new(ExprKind::If { cond, then, otherwise }, elem, span)
         })
     }
+}
+
+/// The loops and the value of a tensor that is one plain clause.
+fn one_clause(value: &Expr) -> Option<(Vec<ClauseSlot>, Expr)> {
+    let ExprKind::Tensor(tensor) = &*value.kind else { return None };
+    let [clause] = tensor.clauses.as_slice() else { return None };
+    let plain = tensor.self_var.is_none()
+        && tensor.requires.is_empty()
+        && clause.items.is_empty()
+        && clause.otherwise.is_none()
+        && clause.slots.iter().all(|slot| matches!(slot, ClauseSlot::Loop(_)));
+    plain.then(|| (clause.slots.clone(), clause.value.clone()))
 }

@@ -93,6 +93,7 @@ impl Cx<'_> {
         if let Some(otherwise) = &clause.otherwise {
             self.collect(otherwise, true, &mut found);
         }
+        self.drop_inner_reads(&mut found, 0, &left, &clause.value);
         if let Some(self_var) = self_var {
             self.drop_self_reads(&mut found, self_var);
         }
@@ -112,6 +113,21 @@ impl Cx<'_> {
     /// Reads of axes whose extent is still open say nothing about ranges.
     fn drop_self_reads(&self, found: &mut Found, _self_var: VarId) {
         found.reads.retain(|read| self.unsettled(&read.extent).is_none());
+    }
+
+    /// The extent of something that is bound inside a loop is not known where the loop begins.
+    fn drop_inner_reads(&self, found: &mut Found, from: usize, vars: &[VarId], body: &Expr) {
+        let mut bound = Vec::new();
+        bound_in(body, &mut bound);
+        if bound.is_empty() {
+            return;
+        }
+        let mut at = 0;
+        found.reads.retain(|read| {
+            at += 1;
+            let inner = at > from && self.depends(&read.extent, &bound);
+            !(inner && self.depends(&read.index, vars))
+        });
     }
 
     fn note_range(&mut self, binder: &Binder) {
@@ -194,8 +210,11 @@ impl Cx<'_> {
                         self.collect(&binder.hi, conditional, found);
                     }
                 }
+                let before = found.reads.len();
                 let guarded = self.collect_items(&reduce.items, conditional, found);
                 self.collect(&reduce.value, guarded, found);
+                let vars: Vec<VarId> = reduce.binders.iter().map(|binder| binder.var).collect();
+                self.drop_inner_reads(found, before, &vars, &reduce.value);
             }
             ExprKind::Tensor(tensor) => {
                 for clause in &tensor.clauses {
@@ -492,6 +511,17 @@ impl Cx<'_> {
 struct Solved {
     ranges: FxHashMap<VarId, (size::Expr, size::Expr)>,
     requires: Vec<(VarId, Require)>,
+}
+
+/// The variables that statements inside an expression bind.
+fn bound_in(e: &Expr, bound: &mut Vec<VarId>) {
+    if let ExprKind::Block { stmts, .. } = &*e.kind {
+        bound.extend(stmts.iter().filter_map(|stmt| match &stmt.kind {
+            StmtKind::Let(var, _) => Some(*var),
+            StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => None,
+        }));
+    }
+    each_child(e, &mut |child| bound_in(child, bound));
 }
 
 /// Whether a binder still waits for its domain.

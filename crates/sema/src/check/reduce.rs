@@ -98,6 +98,10 @@ impl Cx<'_> {
         let Some(ty) = self.reduction_type(op, op_span, &bounds, &value) else {
             return Expr::error(span);
         };
+        if bounds.is_empty() && items.is_empty() && op != ReduceOp::Count {
+            // A pack without axes: there is one value, and nothing to combine it with.
+            return Expr { span, ..value };
+        }
         let binders = bounds.into_iter().map(|bound| self.binder(bound)).collect();
         let reduce = Reduce { op, binders, items, value, requires: Vec::new() };
         Expr::new(ExprKind::Reduce(reduce), ty, span)

@@ -367,7 +367,18 @@ impl Cx<'_> {
         let mut cells = Vec::new();
         for (arg, cell) in args.iter().zip(ranks) {
             let rank = arg.ty.rank();
-            let split = rank.saturating_sub(*cell);
+            let Some(split) = rank.checked_sub(*cell) else {
+                let d = error(
+                    Code::E0405,
+                    arg.span,
+                    format!(
+                        "`rerank` says cells of rank {cell}, but this argument has rank {rank}"
+                    ),
+                )
+                .here(format!("this is `{}`", self.show(&arg.ty)))
+                .help("give a rank that the argument has");
+                return self.fail(d);
+            };
             cells.push(super::matching::Cell {
                 frame: (0..split).collect(),
                 cell: (split..rank).collect(),

@@ -8,6 +8,7 @@ use super::types::{
     Array, Binding, BindingCode, Bound, Function, FunctionCode, Functions, Ty, Val,
 };
 use crate::notation::Elem;
+use crate::notation::size::Size;
 use ein_base::{Code, Span, Symbol};
 use std::rc::Rc;
 
@@ -34,6 +35,9 @@ impl Translator {
         if let ([function], false) = (&functions.list[..], functions.array) {
             return self.call(function, args, span);
         }
+        if !self.functions_agree(functions, &args, span) {
+            return Val::Array(self.broken(span));
+        }
         let mut cells = Vec::with_capacity(functions.list.len());
         for (at, function) in functions.list.iter().enumerate() {
             let args: Vec<Val> = args
@@ -53,6 +57,35 @@ impl Translator {
             cells.push(self.expect_array(value, span));
         }
         self.collect(cells, span)
+    }
+
+    /// Whether the functions of an array take cells of the same ranks, and the frames of the
+    /// arguments begin with theirs.
+    fn functions_agree(&mut self, functions: &Functions, args: &[Val], span: Span) -> bool {
+        let count = Size::number(i64::try_from(functions.list.len()).unwrap_or(i64::MAX));
+        for (place, arg) in args.iter().enumerate() {
+            let Val::Array(arg) = arg else { continue };
+            let rank = arg.ty.rank();
+            let mut cells = functions.list.iter().map(|it| it.cell_rank(place, rank));
+            let Some(first) = cells.next() else { continue };
+            if let Some(other) = cells.find(|cell| *cell != first) {
+                let message = format!(
+                    "the functions of one array take cells of one rank, but one takes rank {first} here and another rank {other}"
+                );
+                self.report(Code::E0409, span, message);
+                return false;
+            }
+            let Some(frame) = arg.ty.shape.first().filter(|_| rank > first) else { continue };
+            let more = self.sizes.resolve(frame).distance(&count);
+            if let Some(more) = more.filter(|more| *more != 0) {
+                let have = functions.list.len();
+                let message =
+                    format!("an array of {have} functions meets a frame of {}", have as i64 + more);
+                self.report(Code::E0409, span, message);
+                return false;
+            }
+        }
+        true
     }
 
     /// Calls a function.

@@ -1,0 +1,134 @@
+//! Rows of unequal lengths: a frame over cells whose sizes only the data decides.
+//!
+//! Before:  `each(m)` with `fn each(row: [f32; ?n]) -> some k. [f32; k]`, `m`: `[4, n]`
+//! After:   `[each(m[i]) | i in 0..4]`, a jagged array of four rows
+//!
+//! Needs: a cell that is checked, and the index variables around it.
+//! Limit: a call runs over the rows of one ragged argument; the others are the same for all rows.
+
+use super::{Cx, error};
+use crate::hir::{self, CoordArg, DefId, DimKind, Function, TypeKind};
+use ein_base::{Code, Span, Symbol};
+use ein_ir::size;
+use ein_ir::tensor::{
+    AtomDef, Axis, Binder, CompClause, Expr, ExprKind, HostOp, Pattern, Type, VarId,
+};
+
+impl Cx<'_> {
+    /// Whether values of this type differ in shape from one step of a loop to the next.
+    pub(super) fn varies(&self, ty: &Type, bound: &[VarId]) -> bool {
+        ty.axes().iter().any(|axis| {
+            self.depends(&axis.size, bound) || self.unsettled(&axis.size) == Some(false)
+        })
+    }
+
+    /// Whether a size mentions what a loop binds.
+    pub(super) fn depends(&self, size: &size::Expr, bound: &[VarId]) -> bool {
+        size.atoms().into_iter().any(|atom| match self.out.atoms[atom].def {
+            AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
+                bound.contains(&var)
+            }
+            AtomDef::Unknown => false,
+        })
+    }
+
+    /// A value as a row of a jagged array, and the type of the array.
+    pub(super) fn ragged_row(&self, row: Expr) -> (Expr, Type) {
+        if let Type::Jagged(elem, depth) = &row.ty {
+            let ty = Type::Jagged(elem.clone(), depth + 1);
+            return (row, ty);
+        }
+        let elem = Box::new(row.ty.elem().clone());
+        let rank = row.ty.rank() as u32;
+        let ty = Type::Jagged(elem.clone(), rank + 1);
+        if rank == 1 {
+            return (row, ty);
+        }
+        // The rows of a jagged array are jagged themselves.
+        let span = row.span;
+        let jagged = Type::Jagged(elem, rank);
+        (Expr::new(ExprKind::Host(HostOp::Convert, vec![row]), jagged, span), ty)
+    }
+
+    /// A frame of cells that vary: collected one after the other, a level of rows for each axis.
+    pub(super) fn ragged_frame(&self, frame: Vec<Binder>, cell: Expr, span: Span) -> Expr {
+        let mut value = cell;
+        for binder in frame.into_iter().rev() {
+            let range = Expr::new(ExprKind::Range(binder.lo, binder.hi), Type::Range, span);
+            let clauses = vec![CompClause::Generator(Pattern::Bind(binder.var), range)];
+            let (body, ty) = self.ragged_row(value);
+            value = Expr::new(ExprKind::Comprehension { clauses, body }, ty, span);
+        }
+        value
+    }
+
+    /// A definition is rectangular: says so if the values that its indices choose are not.
+    pub(super) fn ragged_cells(
+        &mut self,
+        name: Option<Symbol>,
+        value: &Expr,
+        bound: &[VarId],
+    ) -> bool {
+        if !self.varies(&value.ty, bound) {
+            return false;
+        }
+        let what = name.map_or("this definition".into(), |name| format!("`{name}`"));
+        let d = error(
+            Code::E0416,
+            value.span,
+            format!("the values of {what} have lengths that only the data decides"),
+        )
+        .here(format!("this is `{}`", self.show(&value.ty)))
+        .note("an indexed definition is a rectangular array")
+        .help("collect rows of unequal lengths with a comprehension: `[f(i) | i in 0..n]`");
+        self.report_at(d);
+        true
+    }
+
+    /// A call on an array of ragged rows, where the function takes one row: once for each of them.
+    pub(super) fn apply_to_rows(
+        &mut self,
+        def: DefId,
+        function: &Function,
+        coords: &[CoordArg],
+        args: &[Expr],
+        span: Span,
+    ) -> Option<Expr> {
+        let takes_row = |at: &usize| {
+            matches!(args[*at].ty, Type::Jagged(..)) && is_vector(&function.params[*at])
+        };
+        let at = (0..args.len()).find(takes_row)?;
+        let mut args = args.to_vec();
+        for arg in &mut args {
+            *arg = self.atomise(arg.clone());
+        }
+        let ExprKind::Var(rows) = *args[at].kind else { return None };
+        let name = Symbol::intern("rows");
+        let count = size::Expr::atom(self.new_atom(name, AtomDef::Length(rows), true));
+        self.f.facts.ge0(count.clone());
+        let ty = match &args[at].ty {
+            Type::Jagged(elem, 2) => {
+                let open = Axis::anonymous(self.unknown_size(false));
+                Type::array((**elem).clone(), vec![open])
+            }
+            Type::Jagged(elem, depth) => Type::Jagged(elem.clone(), depth - 1),
+            _ => return None,
+        };
+        let lifted = self.tabulate(vec![Axis::anonymous(count)], span, |cx, indices| {
+            let row = ExprKind::Host(HostOp::ElementAt, vec![args[at].clone(), indices[0].clone()]);
+            args[at] = Expr::new(row, ty, span);
+            cx.apply(def, function, coords, args, span)
+        });
+        Some(lifted)
+    }
+}
+
+/// Whether a parameter is an array of one axis.
+fn is_vector(param: &hir::Param) -> bool {
+    match param.ty.as_deref() {
+        Some(hir::Type { kind: TypeKind::Array { dims, .. }, .. }) => {
+            matches!(**dims, [ref dim] if !matches!(dim.kind, DimKind::Pack(_)))
+        }
+        _ => false,
+    }
+}
