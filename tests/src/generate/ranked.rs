@@ -18,15 +18,13 @@ pub struct Ranked {
     pub shapes: Vec<(String, Vec<usize>)>,
     /// Whether the last call is one that must be rejected.
     pub wrong: bool,
-    /// Whether some array has no elements.
-    pub empty: bool,
 }
 
 /// The program with this number.
 pub fn ranked(seed: u64) -> Ranked {
     let mut it = Gen {
         rng: Rng::new(seed ^ 0x7261_6e6b),
-        out: Ranked { statements: Vec::new(), shapes: Vec::new(), wrong: false, empty: false },
+        out: Ranked { statements: Vec::new(), shapes: Vec::new(), wrong: false },
         next: 0,
     };
     for _ in 0..2 + it.rng.below(4) {
@@ -103,7 +101,6 @@ impl Gen {
         self.out.statements.push(format!("let {result} = {call};"));
         let empty = shape_of(&way, &signature, &numbers(&args, &[0; SIZES.len()]));
         self.out.wrong = judged.is_none() || empty.is_none();
-        self.out.empty |= shape.as_ref().is_some_and(|shape| shape.contains(&0));
         if let (false, Some(shape)) = (self.out.wrong, shape) {
             self.out.shapes.push((result, shape));
         }
@@ -196,7 +193,6 @@ impl Gen {
     /// An array of this shape.
     fn array(&mut self, shape: &[usize]) -> String {
         let name = self.fresh("a");
-        self.out.empty |= shape.contains(&0);
         let indices: Vec<String> =
             shape.iter().enumerate().map(|(at, extent)| format!("i{at} in 0..{extent}")).collect();
         let terms: Vec<String> =

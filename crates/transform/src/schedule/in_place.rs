@@ -72,12 +72,7 @@ impl Emit {
     }
 
     fn write(&mut self, write: &Write) {
-        let empty = |(_, lo, hi): &(_, _, _)| {
-            self.constant_extent(*lo, *hi).is_some_and(|extent| extent <= 0)
-        };
-        if !write.loops.iter().any(empty) {
-            let cell = (write.at.clone(), write.value);
-            self.nest(write.arr, write.loops.clone(), vec![cell]);
-        }
+        let cell = (write.at.clone(), write.value);
+        self.nest(write.arr, write.loops.clone(), vec![cell]);
     }
 }

@@ -32,6 +32,10 @@ pub(crate) type Cell = (Vec<Node>, Node);
 impl Emit {
     /// Fills cells of an array for all values of the indices.
     pub(crate) fn nest(&mut self, arr: Arr, mut loops: Vec<Loop>, mut cells: Vec<Cell>) {
+        let empty = |(_, lo, hi): &Loop| self.constant_extent(*lo, *hi).is_some_and(|n| n <= 0);
+        if loops.iter().any(empty) {
+            return;
+        }
         while let Some((ix, lo, hi)) = loops.last().copied()
             && let Some(extent) = self.constant_extent(lo, hi)
             && (extent == 1 || (extent <= FEW && self.worth_writing_out(arr, &loops, &cells)))
