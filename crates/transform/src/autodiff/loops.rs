@@ -8,11 +8,12 @@
 //! * Indices that change together (`@y[i] / @x[i]`, `@y[i] / @x[i + k]`) are entries, each by itself.
 //! * Indices that change independently read all of it: it is computed as a whole, once.
 
+use super::tensor::defined;
 use super::{Pass, let_stmt, modes, named};
 use ein_ir::tensor::walk::{any, each_child, each_child_mut, each_in_stmt, each_in_stmt_mut};
 use ein_ir::tensor::{
-    Axis, Binder, Bounds, Clause, ClauseSlot, CompClause, Derivative, Expr, ExprKind, IndexArg,
-    Item, Reduce, ReduceOp, Stmt, StmtKind, Tensor, Type, VarId,
+    Axis, Binder, Bounds, ClauseSlot, CompClause, Derivative, Expr, ExprKind, IndexArg, Item,
+    Reduce, ReduceOp, Stmt, StmtKind, Type, VarId,
 };
 use ein_scalar::BinaryOp;
 use rustc_hash::FxHashSet;
@@ -224,16 +225,7 @@ impl Pass<'_> {
             return self.var(own, span);
         }
         let slots = binders.iter().cloned().map(ClauseSlot::Loop).collect();
-        let tensor = Tensor {
-            name: None,
-            self_var: None,
-            shape: ty.axes().iter().map(|axis| Some(axis.size.clone())).collect(),
-            inner_rank: 0,
-            clauses: vec![Clause { slots, items: Vec::new(), value, otherwise: None, span }],
-            recurrence: None,
-            requires: Vec::new(),
-        };
-        Expr::new(ExprKind::Tensor(tensor), ty, span)
+        defined(slots, value, ty, span)
     }
 }
 

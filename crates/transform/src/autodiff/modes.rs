@@ -4,6 +4,7 @@
 //! the first of them. One number by one number is a single tangent.
 
 use super::reverse::Done;
+use super::tensor::defined;
 use super::{Mode, Pass, let_stmt, named};
 use ein_base::Span;
 use ein_ir::tensor::walk::each_child;
@@ -369,16 +370,7 @@ impl Pass<'_> {
             Some(cond) => Expr::new(ExprKind::If { cond, then, otherwise }, elem, span),
             None => then,
         };
-        let tensor = Tensor {
-            name: None,
-            self_var: None,
-            shape: ty.axes().iter().map(|axis| Some(axis.size.clone())).collect(),
-            inner_rank: 0,
-            clauses: vec![Clause { slots, items: Vec::new(), value, otherwise: None, span }],
-            recurrence: None,
-            requires: Vec::new(),
-        };
-        Expr::new(ExprKind::Tensor(tensor), ty, span)
+        defined(slots, value, ty, span)
     }
 
     /// The whole derivative, contracted: where adjoints cannot be made.

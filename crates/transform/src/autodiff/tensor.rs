@@ -2,7 +2,8 @@
 
 use super::Pass;
 use super::tangent::Tangents;
-use ein_ir::tensor::{Clause, Expr, ExprKind, Tensor, VarId};
+use ein_base::Span;
+use ein_ir::tensor::{Clause, ClauseSlot, Expr, ExprKind, Tensor, Type, VarId};
 
 impl Pass<'_> {
     /// The tangent of a definition. `bound` is the variable that holds the finished tensor, if
@@ -97,4 +98,18 @@ impl Pass<'_> {
         }
         (clauses, moving)
     }
+}
+
+/// A definition with one clause.
+pub(super) fn defined(slots: Vec<ClauseSlot>, value: Expr, ty: Type, span: Span) -> Expr {
+    let tensor = Tensor {
+        name: None,
+        self_var: None,
+        shape: ty.axes().iter().map(|axis| Some(axis.size.clone())).collect(),
+        inner_rank: 0,
+        clauses: vec![Clause { slots, items: Vec::new(), value, otherwise: None, span }],
+        recurrence: None,
+        requires: Vec::new(),
+    };
+    Expr::new(ExprKind::Tensor(tensor), ty, span)
 }

@@ -16,11 +16,10 @@
 use super::solve::Place;
 use super::{Reverse, Step, element};
 use crate::autodiff::rename::Renaming;
+use crate::autodiff::tensor::defined;
 use ein_base::Span;
 use ein_ir::size;
-use ein_ir::tensor::{
-    Axis, Binder, Clause, ClauseSlot, Expr, ExprKind, Reduce, ReduceOp, Tensor, Type, VarId,
-};
+use ein_ir::tensor::{Axis, Binder, ClauseSlot, Expr, ExprKind, Reduce, ReduceOp, Type, VarId};
 use ein_scalar::BinaryOp;
 use rustc_hash::FxHashSet;
 
@@ -279,16 +278,7 @@ impl Reverse<'_, '_> {
         value: Expr,
         span: Span,
     ) -> Expr {
-        let tensor = Tensor {
-            name: None,
-            self_var: None,
-            shape: ty.axes().iter().map(|axis| Some(axis.size.clone())).collect(),
-            inner_rank: 0,
-            clauses: vec![Clause { slots, items: Vec::new(), value, otherwise: None, span }],
-            recurrence: None,
-            requires: Vec::new(),
-        };
-        self.bind(name, Expr::new(ExprKind::Tensor(tensor), ty, span))
+        self.bind(name, defined(slots, value, ty, span))
     }
 }
 
