@@ -170,7 +170,7 @@ fn a_lifted_convolution_keeps_no_shifted_signals() {
         &["y"],
     );
     assert!(lines(&plan, "scratch ").is_empty(), "{plan}");
-    assert_eq!(lines(&plan, "local "), ["local t_3: f32[128]"], "{plan}");
+    assert_eq!(lines(&plan, "local "), ["local t_3: f32[64]"], "{plan}");
 }
 
 #[test]

@@ -535,7 +535,7 @@ impl Emit {
     /// A position modulo the number of steps kept.
     fn ring(&mut self, node: Node, len: i64) -> (Operand, usize) {
         let sum = self.points.linear(node);
-        if sum.terms.is_empty() {
+        if sum.terms.is_empty() || len == 1 {
             return (Operand::Const(Scalar::I64(sum.offset.rem_euclid(len))), 0);
         }
         let key = (sum.terms.clone(), sum.offset, len);
