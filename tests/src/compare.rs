@@ -199,6 +199,18 @@ pub fn shrink(statements: &[String]) -> (Vec<String>, String) {
         true => why.chars().take(11).collect::<String>(),
         false => String::new(),
     };
+    let same = |still: &str, why: &str| {
+        kind(still) == kind(why) && still.contains("error[E02") == why.contains("error[E02")
+    };
+    fewest(statements, differs, same)
+}
+
+/// The fewest statements that still differ, with how, where two ways to differ count as the same.
+pub(crate) fn fewest(
+    statements: &[String],
+    differs: impl Fn(&[String]) -> Option<String>,
+    same: impl Fn(&str, &str) -> bool,
+) -> (Vec<String>, String) {
     let mut kept = statements.to_vec();
     let mut why = differs(&kept).unwrap_or_default();
     loop {
@@ -206,10 +218,7 @@ pub fn shrink(statements: &[String]) -> (Vec<String>, String) {
         for at in (0..kept.len()).rev() {
             let mut fewer = kept.clone();
             fewer.remove(at);
-            if let Some(still) = differs(&fewer)
-                && kind(&still) == kind(&why)
-                && still.contains("error[E02") == why.contains("error[E02")
-            {
+            if let Some(still) = differs(&fewer).filter(|still| same(still, &why)) {
                 (kept, why) = (fewer, still);
             }
         }

@@ -276,19 +276,5 @@ pub fn shrink(statements: &[String], settings: &[Setting]) -> (Vec<String>, Stri
         Agreement::Differs(why) => Some(why),
         _ => None,
     };
-    let mut kept = statements.to_vec();
-    let mut why = differs(&kept).unwrap_or_default();
-    loop {
-        let before = kept.len();
-        for at in (0..kept.len()).rev() {
-            let mut fewer = kept.clone();
-            fewer.remove(at);
-            if let Some(still) = differs(&fewer) {
-                (kept, why) = (fewer, still);
-            }
-        }
-        if kept.len() == before {
-            return (kept, why);
-        }
-    }
+    crate::compare::fewest(statements, differs, |_, _| true)
 }

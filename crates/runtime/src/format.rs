@@ -25,6 +25,7 @@ use ein_scalar::ScalarType;
 use crate::{Memory, MemoryError, Tensor, TensorError};
 
 pub use csv::read_csv;
+pub use npy::described as npy_type;
 
 /// What is wrong with a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ein_scalar::ScalarType;
+use ein_runtime::format::npy_type;
 
 use super::{Array, Program};
 use crate::op;
@@ -50,30 +50,11 @@ fn table(text: &mut String, side: &str, arrays: &[&Array]) {
     }
     let _ = writeln!(text, "static const ein_array ein_{side}[] = {{");
     for (at, array) in arrays.iter().enumerate() {
-        let (name, ty) = (&array.name, described(array.ty));
+        // The format has no bf16; whoever asks for a command with it has been told.
+        let (name, ty) = (&array.name, npy_type(array.ty).unwrap_or("|V2"));
         let (bytes, rank) = (op::int64(array.bytes()), array.shape.len());
         let _ = writeln!(text, "    {{\"{name}\", \"{ty}\", {bytes}, {rank}, ein_{side}{at}}},");
     }
     let count = arrays.len();
     let _ = writeln!(text, "    {{0, 0, 0, 0, 0}},\n}};\nenum {{ ein_{side}_count = {count} }};\n");
-}
-
-/// An element type as the format writes it.
-fn described(ty: ScalarType) -> &'static str {
-    match ty {
-        ScalarType::Bool => "|b1",
-        ScalarType::I8 => "|i1",
-        ScalarType::I16 => "<i2",
-        ScalarType::I32 => "<i4",
-        ScalarType::I64 => "<i8",
-        ScalarType::U8 => "|u1",
-        ScalarType::U16 => "<u2",
-        ScalarType::U32 => "<u4",
-        ScalarType::U64 => "<u8",
-        ScalarType::F16 => "<f2",
-        ScalarType::F32 => "<f4",
-        ScalarType::F64 => "<f8",
-        // The format has none; whoever asks for a command has been told.
-        ScalarType::BF16 => "|V2",
-    }
 }

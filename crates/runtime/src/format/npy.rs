@@ -68,9 +68,9 @@ pub(super) fn write(tensor: &Tensor, out: &mut dyn Write) -> Result<(), Fault> {
     write_elements(tensor, out)
 }
 
-/// Everything before the elements.
-pub(super) fn header(tensor: &Tensor) -> Result<Vec<u8>, Fault> {
-    let descr = match tensor.ty() {
+/// An element type as the format writes it; none for those that it does not have.
+pub fn described(ty: ScalarType) -> Option<&'static str> {
+    Some(match ty {
         ScalarType::Bool => "|b1",
         ScalarType::I8 => "|i1",
         ScalarType::I16 => "<i2",
@@ -83,10 +83,15 @@ pub(super) fn header(tensor: &Tensor) -> Result<Vec<u8>, Fault> {
         ScalarType::F16 => "<f2",
         ScalarType::F32 => "<f4",
         ScalarType::F64 => "<f8",
-        ScalarType::BF16 => {
-            let detail = "the .npy format has no bf16; use .safetensors or convert to f32";
-            return Err(Fault::new(FileErrorKind::UnsupportedType, detail));
-        }
+        ScalarType::BF16 => return None,
+    })
+}
+
+/// Everything before the elements.
+pub(super) fn header(tensor: &Tensor) -> Result<Vec<u8>, Fault> {
+    let Some(descr) = described(tensor.ty()) else {
+        let detail = "the .npy format has no bf16; use .safetensors or convert to f32";
+        return Err(Fault::new(FileErrorKind::UnsupportedType, detail));
     };
     let mut shape = String::new();
     for extent in tensor.shape() {

@@ -132,7 +132,7 @@ impl Flatten<'_> {
             let waits = !plan.apart || self.reads(write.value, &[unknown.inner_arr]);
             if waits { &mut up } else { &mut down }.push(write);
         }
-        let up = self.on_the_way_up(up, &mut down, unknown, plan, depth, arrays, span)?;
+        let up = self.on_the_way_up(up, &mut down, (unknown, plan), arrays, span)?;
         let bottom = self.bottom(call, unknown, plan, depth, arrays)?;
         let step = self.step(span)?;
         let (lo, hi) = (self.points.int(0), self.points.int(depth));
@@ -284,18 +284,16 @@ impl Flatten<'_> {
     }
 
     /// Writes that wait for the inner result; what else they need is noted on the way down.
-    #[allow(clippy::too_many_arguments)]
     fn on_the_way_up(
         &mut self,
         up: Vec<Write>,
         down: &mut Vec<Write>,
-        unknown: &Unknown,
-        plan: &Plan,
-        depth: i64,
+        (unknown, plan): (&Unknown, &Plan),
         arrays: &mut Arrays,
         span: Span,
     ) -> Flat<Vec<Write>> {
         let step = self.step(span)?;
+        let depth = (self.points.ixs[step].range.1 + 1) as i64;
         let here = self.points.index(step);
         let changing: Vec<Arr> = arrays.args.iter().flatten().copied().collect();
         let mut notes = FxHashMap::default();
