@@ -4,6 +4,10 @@
 
 use std::fmt::Write as _;
 
+/// What is measured has the allocator of the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A program of so many lines, of the kinds that programs have: functions, bindings, definitions
 /// and reductions. Each group of lines uses names of the group before it, and every name is bound.
 pub fn flat_program(lines: usize) -> String {

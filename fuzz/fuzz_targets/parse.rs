@@ -12,7 +12,7 @@ fuzz_target!(|text: &str| {
     let parsed = ein_syntax::parse(file, text);
     for diagnostic in &parsed.diagnostics {
         let span = diagnostic.primary.span;
-        assert!(span.lo <= span.hi && span.hi as usize <= text.len());
+        assert!(span.lo() <= span.hi() && span.hi() as usize <= text.len());
     }
     if let Ok(once) = ein_syntax::format(text) {
         let twice = ein_syntax::format(&once);

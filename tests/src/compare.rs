@@ -64,7 +64,7 @@ fn evaluated(text: &str) -> Result<Vec<(String, Json)>, Failure> {
         let errors: Vec<_> =
             report.checked.diagnostics.into_iter().filter(|it| it.is_error()).collect();
         let reads = errors.iter().all(|error| error.code == Code::E0403);
-        let places = errors.iter().filter(|_| reads).map(|error| error.primary.span.lo).collect();
+        let places = errors.iter().filter(|_| reads).map(|error| error.primary.span.lo()).collect();
         return Err(Failure::Rejected(session.render(&errors, Style::Plain), places));
     }
     if let Some(failure) = report.failure {

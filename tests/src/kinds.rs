@@ -150,7 +150,7 @@ fn fits(session: &Session, name: &str, wish: &Expected, found: &Diagnostic) -> b
     };
     let span = found.primary.span;
     let (line, column) = session.files().position(span);
-    session.files().file(span.file).name == name
+    session.files().file(span.file()).name == name
         && severity == wish.severity
         && found.code.as_str() == wish.code
         && line == wish.line

@@ -8,11 +8,13 @@ pub mod code;
 mod diagnostic;
 mod progress;
 mod source;
+mod span;
 mod symbol;
 
 pub use arena::{Idx, IndexVec};
 pub use code::{Code, Stage};
 pub use diagnostic::{Diagnostic, Help, Label, Severity};
 pub use progress::{Progress, Work};
-pub use source::{FileId, LineIndex, SourceError, SourceFile, SourceMap, Sources, Span};
+pub use source::{FileId, LineIndex, SourceError, SourceFile, SourceMap, Sources};
+pub use span::Span;
 pub use symbol::{Name, Symbol};

@@ -1,6 +1,6 @@
 //! Source files, places in them, and the trait through which the compiler asks for text.
 
-use crate::{IndexVec, id};
+use crate::{IndexVec, Span, id};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -10,49 +10,6 @@ id!(
     FileId,
     "file"
 );
-
-/// A range of bytes in one file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Span {
-    /// The file.
-    pub file: FileId,
-    /// The first byte.
-    pub lo: u32,
-    /// One past the last byte.
-    pub hi: u32,
-}
-
-impl Span {
-    /// A span from its parts.
-    pub fn new(file: FileId, lo: u32, hi: u32) -> Self {
-        Self { file, lo, hi }
-    }
-    /// The smallest span that covers both; `self`'s file wins if they differ.
-    pub fn to(self, other: Span) -> Span {
-        if self.file != other.file {
-            return self;
-        }
-        Span { file: self.file, lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
-    }
-    /// The empty span at the end of this one.
-    pub fn end(self) -> Span {
-        Span { lo: self.hi, ..self }
-    }
-    /// Its length in bytes.
-    pub fn len(self) -> usize {
-        (self.hi - self.lo) as usize
-    }
-    /// Whether it covers no byte.
-    pub fn is_empty(self) -> bool {
-        self.lo == self.hi
-    }
-}
-
-impl fmt::Debug for Span {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}..{}", self.file, self.lo, self.hi)
-    }
-}
 
 /// One loaded file.
 #[derive(Debug)]
@@ -122,11 +79,11 @@ impl SourceMap {
     }
     /// The text a span covers.
     pub fn text(&self, span: Span) -> &str {
-        self.files[span.file].text.get(span.lo as usize..span.hi as usize).unwrap_or("")
+        self.files[span.file()].text.get(span.lo() as usize..span.hi() as usize).unwrap_or("")
     }
     /// One-based line and column of the start of a span.
     pub fn position(&self, span: Span) -> (usize, usize) {
-        self.files[span.file].position(span.lo)
+        self.files[span.file()].position(span.lo())
     }
     /// All files, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {

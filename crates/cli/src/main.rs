@@ -14,6 +14,10 @@ use exit::Exit;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// A program is many small lists, and checking it makes and drops many more.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     interrupt::listen();
     let exit = ein_driver::guarded(|| run(std::env::args_os().collect()))

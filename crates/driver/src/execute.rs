@@ -259,7 +259,7 @@ pub(crate) fn root_file(program: &Program) -> ein_base::FileId {
     program
         .top
         .first()
-        .map_or_else(|| <ein_base::FileId as ein_base::Idx>::from_usize(0), |stmt| stmt.span.file)
+        .map_or_else(|| <ein_base::FileId as ein_base::Idx>::from_usize(0), |stmt| stmt.span.file())
 }
 
 pub(crate) fn memory(options: &RunOptions) -> Memory {

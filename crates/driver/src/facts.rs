@@ -108,8 +108,8 @@ impl Session {
 
     /// Where something of the user's own stands; nothing for what lies in the library.
     fn own_place(&self, facts: &FileFacts, span: Span) -> Option<Place> {
-        let file = self.files().file(span.file);
-        if file.path.is_none() && span.file != facts.file {
+        let file = self.files().file(span.file());
+        if file.path.is_none() && span.file() != facts.file {
             return None;
         }
         let (line, column) = self.files().position(span);

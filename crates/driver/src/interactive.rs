@@ -78,7 +78,7 @@ impl Answer {
 /// Whether a text ends inside a bracket or a comment, so that more must follow.
 pub fn is_unfinished(text: &str) -> bool {
     let end = text.trim_end().len();
-    let at_end = |span: ein_base::Span| span.lo as usize >= end;
+    let at_end = |span: ein_base::Span| span.lo() as usize >= end;
     let unfinished = guarded(|| {
         let parsed = ein_syntax::parse(FileId::from_usize(0), text);
         parsed.diagnostics.iter().any(|found| match found.code {
@@ -249,7 +249,7 @@ impl Parsed {
                 let all = format!("{text}\n");
                 return Parsed { wrapped: all.clone(), kept: all, items: items(ast), clauses };
             }
-            let at = value.map_or(text.len(), |last| ast.stmt[last].span.lo as usize);
+            let at = value.map_or(text.len(), |last| ast.stmt[last].span.lo() as usize);
             let (kept, expression) = text.split_at(at);
             let wrapped = format!("{kept}{}", wrap(expression));
             let kept = match kept.trim().is_empty() {
@@ -280,7 +280,7 @@ fn wrap(expression: &str) -> String {
 /// Whether a statement is an expression whose value is to be shown.
 fn is_value(ast: &Ast, stmt: StmtId, text: &str) -> bool {
     let span = ast.stmt[stmt].span;
-    let fits = text.is_char_boundary(span.lo as usize);
+    let fits = text.is_char_boundary(span.lo() as usize);
     fits && matches!(ast.stmt[stmt].kind, StmtKind::Expr(_))
 }
 
@@ -319,7 +319,7 @@ fn compile(
     let compiled = session.compile_file(root, &FxHashSet::default(), &mut diagnostics)?;
     // Warnings about earlier entries were shown with them, and what is not used yet may be later.
     let is_of_interest = |found: &Diagnostic| {
-        let is_new = found.primary.span.lo as usize >= before.len();
+        let is_new = found.primary.span.lo() as usize >= before.len();
         found.is_error() || (is_new && !matches!(found.code, Code::W0101 | Code::W0102))
     };
     diagnostics.retain(is_of_interest);

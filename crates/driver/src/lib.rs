@@ -269,7 +269,7 @@ impl Session {
     /// A line for people about something that was evaluated.
     pub fn describe_evaluated(&self, evaluated: &Evaluated) -> String {
         let (line, _) = self.files.position(evaluated.span);
-        let name = &self.files.file(evaluated.span.file).name;
+        let name = &self.files.file(evaluated.span.file()).name;
         format!("{name}:{line}: {}", evaluated.why)
     }
 

@@ -17,8 +17,7 @@ pub fn sort(files: &SourceMap, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 fn key(diagnostic: &Diagnostic) -> (Span, ein_base::Code, &str) {
-    let Span { file, lo, hi } = diagnostic.primary.span;
-    (Span { file, lo, hi }, diagnostic.code, &diagnostic.message)
+    (diagnostic.primary.span, diagnostic.code, &diagnostic.message)
 }
 
 /// Files that were loaded before under the same name with the same text.
@@ -44,8 +43,8 @@ fn redirect(diagnostic: &mut Diagnostic, same: &BTreeMap<FileId, FileId>) {
     let edits =
         diagnostic.helps.iter_mut().filter_map(|help| help.edit.as_mut()).map(|it| &mut it.0);
     for span in std::iter::once(&mut diagnostic.primary.span).chain(labels).chain(edits) {
-        if let Some(&before) = same.get(&span.file) {
-            span.file = before;
+        if let Some(&before) = same.get(&span.file()) {
+            *span = Span::new(before, span.lo(), span.hi());
         }
     }
 }

@@ -5,7 +5,7 @@ mod json;
 mod view;
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use ein_base::{Diagnostic, Label, Severity, SourceMap, Span};
+use ein_base::{Diagnostic, Label, Severity, SourceMap};
 use excerpt::{Excerpt, Mark};
 use view::Views;
 
@@ -87,11 +87,11 @@ enum Part {
 
 /// What to show, the place at fault first.
 fn parts(views: &mut Views<'_>, diagnostic: &Diagnostic) -> Vec<Part> {
-    let primary = diagnostic.primary.span.file;
+    let primary = diagnostic.primary.span.file();
     let mut by_file: Vec<(ein_base::FileId, Vec<Mark>)> =
         vec![(primary, vec![mark(&diagnostic.primary, true)])];
     for label in &diagnostic.labels {
-        let file = label.span.file;
+        let file = label.span.file();
         match by_file.iter_mut().find(|(it, _)| *it == file) {
             Some((_, marks)) => marks.push(mark(label, false)),
             None => by_file.push((file, vec![mark(label, false)])),
@@ -112,8 +112,8 @@ fn parts(views: &mut Views<'_>, diagnostic: &Diagnostic) -> Vec<Part> {
 }
 
 fn mark(label: &Label, primary: bool) -> Mark {
-    let Span { lo, hi, .. } = label.span;
-    Mark { range: lo as usize..hi as usize, text: label.text.clone(), primary }
+    let range = label.span.lo() as usize..label.span.hi() as usize;
+    Mark { range, text: label.text.clone(), primary }
 }
 
 fn snippet<'a>(name: &'a str, excerpt: &'a Excerpt) -> Snippet<'a, Annotation<'a>> {

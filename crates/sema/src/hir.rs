@@ -140,4 +140,4 @@ pub enum LocalKind {
 }
 
 // Most of the memory that a resolved program takes.
-const _: () = assert!(size_of::<Expr>() <= 56 && size_of::<Stmt>() <= 96);
+const _: () = assert!(size_of::<Expr>() <= 32 && size_of::<Stmt>() <= 72);

@@ -82,7 +82,7 @@ pub fn resolve(files: &mut SourceMap, root: FileId, sources: &dyn Sources) -> Re
     }
     resolver.finish();
     let Resolver { program, mut diagnostics, .. } = resolver;
-    diagnostics.sort_by_key(|d| (d.primary.span.file.index(), d.primary.span.lo));
+    diagnostics.sort_by_key(|d| (d.primary.span.file().index(), d.primary.span.lo()));
     // Two names of one group may fail for the same reason.
     diagnostics.dedup();
     Resolved { program, diagnostics }

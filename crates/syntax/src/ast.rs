@@ -25,6 +25,7 @@ pub use stmt::{
     Clause, Const, CoordParam, Enum, Field, Function, LeftSlot, LeftSlotKind, Let, Module, Param,
     Struct, Test, Use, UseKind, UseTree, Variant, VariantData,
 };
+use thin_vec::ThinVec;
 pub use types::{Dim, DimKind, Pat, PatKind, RestPat, Type, TypeKind};
 
 /// How deep a tree may be. Deeper input is reported as E0115.
@@ -87,7 +88,7 @@ pub struct Stmt {
     /// From its first token to its last, a closing `;` included.
     pub span: Span,
     /// Documentation in front of it.
-    pub docs: Box<[Doc]>,
+    pub docs: ThinVec<Doc>,
 }
 
 /// The kinds of statement.
@@ -120,4 +121,4 @@ pub enum StmtKind {
 }
 
 // Most of the memory that a tree takes.
-const _: () = assert!(size_of::<Expr>() <= 56 && size_of::<Stmt>() <= 80 && size_of::<Pat>() <= 64);
+const _: () = assert!(size_of::<Expr>() <= 32 && size_of::<Stmt>() <= 56 && size_of::<Pat>() <= 40);

@@ -84,7 +84,7 @@ struct Formatter<'a> {
 impl<'a> Formatter<'a> {
     /// The source text of a span.
     fn source(&self, span: Span) -> &'a str {
-        self.text.get(span.lo as usize..span.hi as usize).unwrap_or("")
+        self.text.get(span.lo() as usize..span.hi() as usize).unwrap_or("")
     }
 
     fn as_written(&self, span: Span) -> Doc {

@@ -120,7 +120,7 @@ impl<'t> Parser<'t> {
             let (stmts, tail) = self.statements();
             self.ast.stmts.extend(stmts);
             if let Some((tail, docs)) = tail {
-                let lo = self.ast.expr[tail].span.lo;
+                let lo = self.ast.expr[tail].span.lo();
                 let stmt = self.stmt(crate::ast::StmtKind::Expr(tail), lo, docs);
                 self.ast.stmts.push(stmt);
             }
@@ -142,7 +142,7 @@ impl<'t> Parser<'t> {
         self.ast.docs = file_docs.map(|comment| self.doc(comment.span)).collect();
         let Lexer { comments, mut diagnostics, .. } = self.lexer;
         diagnostics.append(&mut self.diagnostics);
-        diagnostics.sort_by_key(|d| d.primary.span.lo);
+        diagnostics.sort_by_key(|d| d.primary.span.lo());
         if diagnostics.len() >= MAX_DIAGNOSTICS {
             diagnostics.truncate(MAX_DIAGNOSTICS);
             if let Some(last) = diagnostics.last_mut() {
@@ -188,7 +188,7 @@ impl<'t> Parser<'t> {
         }
     }
     fn slice(&self, span: Span) -> &'t str {
-        self.text.get(span.lo as usize..span.hi as usize).unwrap_or("")
+        self.text.get(span.lo() as usize..span.hi() as usize).unwrap_or("")
     }
 
     // Moving.
@@ -400,13 +400,13 @@ impl<'t> Parser<'t> {
         let start = self.lo();
         let mut docs = Vec::new();
         while let Some(comment) = self.lexer.comments.get(self.next_comment).copied() {
-            if comment.span.lo >= start {
+            if comment.span.lo() >= start {
                 break;
             }
             self.next_comment += 1;
             let end = self.prev_end;
-            if comment.kind == CommentKind::Doc && comment.span.lo >= end {
-                let between = Span::new(self.file, end, comment.span.lo);
+            if comment.kind == CommentKind::Doc && comment.span.lo() >= end {
+                let between = Span::new(self.file, end, comment.span.lo());
                 if end == 0 || self.slice(between).contains('\n') {
                     docs.push(self.doc(comment.span));
                 }

@@ -32,7 +32,7 @@ pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
     let forms = read::read(file, text, &mut diagnostics);
     let program = tree::program(&forms, &mut diagnostics);
     let ast = translate::translate(file, &program, &mut diagnostics);
-    diagnostics.sort_by_key(|it| (it.primary.span.lo, it.primary.span.hi, it.message.clone()));
+    diagnostics.sort_by_key(|it| (it.primary.span.lo(), it.primary.span.hi(), it.message.clone()));
     diagnostics.dedup();
     diagnostics.truncate(MAX_DIAGNOSTICS);
     Parsed { ast, comments: Vec::<Comment>::new(), diagnostics }

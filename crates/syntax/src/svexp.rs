@@ -28,7 +28,7 @@ pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
     let tokens = lexer::lex(file, text, &mut diagnostics);
     let program = parser::parse(file, &tokens, &mut diagnostics);
     let ast = translate::translate(file, &program, &mut diagnostics);
-    diagnostics.sort_by_key(|it| (it.primary.span.lo, it.primary.span.hi, it.message.clone()));
+    diagnostics.sort_by_key(|it| (it.primary.span.lo(), it.primary.span.hi(), it.message.clone()));
     diagnostics.dedup();
     diagnostics.truncate(MAX_DIAGNOSTICS);
     Parsed { ast, comments: Vec::new(), diagnostics }

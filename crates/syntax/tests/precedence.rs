@@ -115,7 +115,11 @@ fn documentation() {
 fn spans_lie_in_strings() {
     let source = "let a = \"αβ {x + yy:.2f}\";";
     let parsed = parse(FileId::from_usize(0), source);
-    let texts: Vec<&str> =
-        parsed.ast.expr.iter().map(|e| &source[e.span.lo as usize..e.span.hi as usize]).collect();
+    let texts: Vec<&str> = parsed
+        .ast
+        .expr
+        .iter()
+        .map(|e| &source[e.span.lo() as usize..e.span.hi() as usize])
+        .collect();
     assert!(texts.contains(&"yy") && texts.contains(&"x + yy"), "{texts:?}");
 }

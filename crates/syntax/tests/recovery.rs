@@ -9,7 +9,7 @@ fn check(source: &str, expected: &[(&str, usize)]) {
     let parsed = parse(FileId::from_usize(0), source);
     let line = |lo: u32| source[..lo as usize].matches('\n').count() + 1;
     let found: Vec<(&str, usize)> =
-        parsed.diagnostics.iter().map(|d| (d.code.as_str(), line(d.primary.span.lo))).collect();
+        parsed.diagnostics.iter().map(|d| (d.code.as_str(), line(d.primary.span.lo()))).collect();
     assert_eq!(found, expected, "\n{source}\n{:#?}", parsed.diagnostics);
     for diagnostic in &parsed.diagnostics {
         assert!(
@@ -18,7 +18,7 @@ fn check(source: &str, expected: &[(&str, usize)]) {
         );
         for help in &diagnostic.helps {
             if let Some((span, _)) = &help.edit {
-                assert!(source.get(span.lo as usize..span.hi as usize).is_some(), "{help:?}");
+                assert!(source.get(span.lo() as usize..span.hi() as usize).is_some(), "{help:?}");
             }
         }
     }
@@ -32,7 +32,7 @@ fn check_fix(source: &str, fixed: &str) {
         parsed.diagnostics.iter().flat_map(|d| &d.helps).filter_map(|help| help.edit.as_ref());
     let fixes: Vec<String> = edits
         .map(|(span, text)| {
-            format!("{}{text}{}", &source[..span.lo as usize], &source[span.hi as usize..])
+            format!("{}{text}{}", &source[..span.lo() as usize], &source[span.hi() as usize..])
         })
         .collect();
     assert!(fixes.iter().any(|fix| fix == fixed), "{fixes:#?}");

@@ -14,19 +14,19 @@ fn check(source: &str) -> Parsed {
     let parsed = parse(FileId::from_usize(0), source);
     let _ = dump(&parsed.ast);
     assert_eq!(format(source).is_ok(), parsed.diagnostics.is_empty());
-    let starts: Vec<u32> = parsed.diagnostics.iter().map(|d| d.primary.span.lo).collect();
+    let starts: Vec<u32> = parsed.diagnostics.iter().map(|d| d.primary.span.lo()).collect();
     assert!(starts.is_sorted());
     let spans =
         parsed.ast.expr.iter().map(|e| e.span).chain(parsed.ast.stmt.iter().map(|s| s.span));
     for span in spans {
-        assert!(source.get(span.lo as usize..span.hi as usize).is_some(), "{span:?}\n{source}");
+        assert!(source.get(span.lo() as usize..span.hi() as usize).is_some(), "{span:?}\n{source}");
     }
     for diagnostic in &parsed.diagnostics {
         let places = diagnostic.labels.iter().map(|l| l.span).chain([diagnostic.primary.span]);
         let edits = diagnostic.helps.iter().filter_map(|h| h.edit.as_ref().map(|e| e.0));
         for span in places.chain(edits) {
             assert!(
-                source.get(span.lo as usize..span.hi as usize).is_some(),
+                source.get(span.lo() as usize..span.hi() as usize).is_some(),
                 "{diagnostic:?}\n{source}"
             );
         }
@@ -311,7 +311,7 @@ fn long_texts_are_read_to_their_end() {
 /// The tree and the diagnostics of a text, those with their distance from `start`.
 fn tree(text: &str, start: usize) -> (String, Vec<(String, usize)>) {
     let parsed = parse(FileId::from_usize(0), text);
-    let place = |span: ein_base::Span| (span.lo as usize).saturating_sub(start);
+    let place = |span: ein_base::Span| (span.lo() as usize).saturating_sub(start);
     let said = parsed.diagnostics.iter().map(|d| (d.message.clone(), place(d.primary.span)));
     (dump(&parsed.ast), said.collect())
 }

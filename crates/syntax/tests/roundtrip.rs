@@ -19,7 +19,7 @@ fn comments(text: &str) -> Vec<String> {
         .comments
         .iter()
         .map(|comment| {
-            let source = &text[comment.span.lo as usize..comment.span.hi as usize];
+            let source = &text[comment.span.lo() as usize..comment.span.hi() as usize];
             match comment.kind {
                 CommentKind::Block => source.replace('\r', ""),
                 _ => source.trim_end().to_string(),

@@ -272,7 +272,7 @@ impl Brute<'_> {
         for slot in slots {
             match &slot.kind {
                 SlotKind::Expr(e) => {
-                    self.touched.insert(self.ast.expr[*e].span.lo);
+                    self.touched.insert(self.ast.expr[*e].span.lo());
                     let negative = matches!(&self.ast.expr[*e].kind, ExprKind::Unary(UnaryOp::Neg, a)
                         if matches!(self.ast.expr[*a].kind, ExprKind::Int { .. }));
                     match self.eval(*e)? {

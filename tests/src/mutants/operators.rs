@@ -136,7 +136,7 @@ impl<'a> Maker<'a> {
                 }
                 self.swap_signature(function, end);
                 if let ExprKind::Block { stmts, tail } = &ast.expr[function.body].kind {
-                    let end = span.hi;
+                    let end = span.hi();
                     self.stmts(stmts, end);
                     if let Some(tail) = tail {
                         let place = Place {
@@ -236,7 +236,7 @@ impl<'a> Maker<'a> {
     }
 
     fn source(&self, span: Span) -> &'a str {
-        &self.text[span.lo as usize..span.hi as usize]
+        &self.text[span.lo() as usize..span.hi() as usize]
     }
 
     /// Adds the mutant that some edits give; `shown` is what the change is described by.
@@ -249,20 +249,20 @@ impl<'a> Maker<'a> {
         mentions: Vec<Symbol>,
     ) {
         let mut edits = edits.to_vec();
-        edits.sort_by_key(|(span, _)| std::cmp::Reverse(span.lo));
+        edits.sort_by_key(|(span, _)| std::cmp::Reverse(span.lo()));
         let mut text = self.text.to_owned();
         let mut after = self.source(shown).to_owned();
         for (span, replacement) in &edits {
-            text.replace_range(span.lo as usize..span.hi as usize, replacement);
-            let (lo, hi) = ((span.lo - shown.lo) as usize, (span.hi - shown.lo) as usize);
+            text.replace_range(span.lo() as usize..span.hi() as usize, replacement);
+            let (lo, hi) = ((span.lo() - shown.lo()) as usize, (span.hi() - shown.lo()) as usize);
             after.replace_range(lo..hi, replacement);
         }
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let mutant = Mutant {
             operator,
-            line: self.line(edits.last().map_or(shown.lo, |(span, _)| span.lo)),
+            line: self.line(edits.last().map_or(shown.lo(), |(span, _)| span.lo())),
             what: format!("{} -> {}", words(self.source(shown)), words(&after)),
-            lines: lines.map(|span| (self.line(span.lo), self.line(span.hi))),
+            lines: lines.map(|span| (self.line(span.lo()), self.line(span.hi()))),
             mentions: mentions.iter().map(|name| name.to_string()).collect(),
             text,
         };
@@ -275,7 +275,7 @@ impl<'a> Maker<'a> {
     /// or passed on as a whole.
     fn read_by_name(&self, name: Symbol, axes: &[(usize, Symbol)], after: u32, end: u32) -> bool {
         let ast = self.ast;
-        let within = |span: Span| span.lo >= after && span.hi <= end;
+        let within = |span: Span| span.lo() >= after && span.hi() <= end;
         ast.expr.iter().any(|expr| match &expr.kind {
             ExprKind::Index { base, slots } if bare(ast, *base) == Some(name) => {
                 within(expr.span)

@@ -50,8 +50,8 @@ impl Parts {
     pub(super) fn of(program: &mut Program, root: FileId, entry: usize, shown: usize) -> Parts {
         let mut parts = Parts { old: Vec::new(), new: Vec::new(), shown: Vec::new() };
         for stmt in std::mem::take(&mut program.top) {
-            let place = stmt.span.lo as usize;
-            match stmt.span.file == root {
+            let place = stmt.span.lo() as usize;
+            match stmt.span.file() == root {
                 true if place >= shown => parts.shown.push(stmt),
                 true if place >= entry => parts.new.push(stmt),
                 _ => parts.old.push(stmt),
@@ -76,7 +76,7 @@ impl Values {
         let mut recalled = Recalled::default();
         let mut rest = self.known.iter();
         for stmt in old {
-            if stmt.span.file != root {
+            if stmt.span.file() != root {
                 recalled.again.push(stmt.clone());
                 continue;
             }
@@ -104,7 +104,7 @@ impl Values {
     ) -> Values {
         let value = |var| values.iter().rev().find(|(it, _)| *it == var).map(|(_, it)| it.clone());
         let known = stmts
-            .filter(|stmt| stmt.span.file == root)
+            .filter(|stmt| stmt.span.file() == root)
             .flat_map(bound_by)
             .map(|var| Known {
                 key: key(program, var),
@@ -143,7 +143,7 @@ impl Values {
 
 fn key(program: &Program, var: VarId) -> Key {
     let var = &program.vars[var];
-    Key { name: var.name, place: var.span.lo, scalar: var.ty.scalar(), rank: var.ty.rank() }
+    Key { name: var.name, place: var.span.lo(), scalar: var.ty.scalar(), rank: var.ty.rank() }
 }
 
 fn is_same(one: &Data, other: &Data) -> bool {

@@ -12,7 +12,7 @@ pub(super) fn render(views: &mut Views<'_>, diagnostic: &Diagnostic, out: &mut S
     };
     let span = diagnostic.primary.span;
     let (line, column) = views.position(span);
-    let file = views.view(span.file).name();
+    let file = views.view(span.file()).name();
     let said = Some(&diagnostic.primary).filter(|label| !label.text.is_empty());
     let labels: Vec<Value> =
         said.into_iter().chain(&diagnostic.labels).map(|it| label(views, it, file)).collect();
@@ -35,7 +35,7 @@ pub(super) fn render(views: &mut Views<'_>, diagnostic: &Diagnostic, out: &mut S
 /// A label; it names its file only where that is another one.
 fn label(views: &mut Views<'_>, label: &Label, home: &str) -> Value {
     let (line, column) = views.position(label.span);
-    let file = views.view(label.span.file).name();
+    let file = views.view(label.span.file()).name();
     let mut value = json!({ "line": line, "column": column, "text": label.text });
     if file != home {
         value["file"] = file.into();

@@ -1,7 +1,7 @@
 //! Tests of rendering.
 
 use super::*;
-use ein_base::{Code, FileId};
+use ein_base::{Code, FileId, Span};
 use std::time::{Duration, Instant};
 
 fn one(name: &str, text: &str) -> (SourceMap, FileId) {

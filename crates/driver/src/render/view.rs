@@ -31,8 +31,8 @@ impl<'a> Views<'a> {
 
     /// One-based line and column of the start of a span; columns count characters.
     pub(super) fn position(&mut self, span: Span) -> (usize, usize) {
-        let view = self.view(span.file);
-        let offset = view.clamp(span.lo as usize);
+        let view = self.view(span.file());
+        let offset = view.clamp(span.lo() as usize);
         (view.line(offset) + 1, view.column(offset) + 1)
     }
 }

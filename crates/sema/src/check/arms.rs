@@ -41,7 +41,7 @@ impl Cx<'_> {
         }
         let broken = ty == Type::Error || matched.iter().any(|arm| arm.broken);
         if !broken {
-            let at = Span { hi: value.span.hi.max(span.lo), ..span };
+            let at = span.until(value.span.hi().max(span.lo()));
             self.check_exhaustive(&ty, arms, &matched, at);
         }
         let mut guards: Vec<Option<Expr>> = Vec::new();

@@ -246,7 +246,7 @@ impl Cx<'_> {
                 // A read as it is written no longer carries it; one that an operator on whole
                 // arrays made does.
                 let at = carried_at(base, name).and_then(|at| indices.get(at));
-                let written = at.is_none_or(|index| index.value.span.lo >= base.span.hi);
+                let written = at.is_none_or(|index| index.value.span.lo() >= base.span.hi());
                 return if written { value } else { Self::carrier(base, name) };
             }
             // What stands before the value is not part of it.

@@ -134,10 +134,10 @@ impl Cx<'_> {
         let before = self.f.env.keys().chain(self.globals.keys()).copied().filter(|local| {
             let other = self.hir.locals[*local].name;
             other.sym == name.sym
-                && other.span.file == name.span.file
-                && other.span.lo < name.span.lo
+                && other.span.file() == name.span.file()
+                && other.span.lo() < name.span.lo()
         });
-        let before = before.max_by_key(|local| self.hir.locals[*local].name.span.lo)?;
+        let before = before.max_by_key(|local| self.hir.locals[*local].name.span.lo())?;
         let var = match self.f.env.get(&before) {
             Some(Binding::Var(var)) => *var,
             _ => *self.globals.get(&before)?,

@@ -52,7 +52,7 @@ impl Cx<'_> {
             H::Tuple(items) => self.tuple(items, want, span),
             H::Comprehension { body, clauses } => self.comprehension(*body, clauses, want, span),
             H::Struct { def, variant, fields } => {
-                self.struct_literal(*def, *variant, fields, want, span)
+                self.struct_literal(*def, variant.map(|number| number as usize), fields, want, span)
             }
             H::Block { stmts, tail } => self.block_expr(stmts, *tail, want, span),
             H::If { cond, then, otherwise } => self.if_expr(*cond, *then, *otherwise, want, span),

@@ -6,6 +6,7 @@ use super::{
 };
 use ein_base::{Name, Span, Symbol};
 use ein_scalar::ScalarType;
+use thin_vec::ThinVec;
 
 /// An expression.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub enum ExprKind {
     /// A boolean literal.
     Bool(bool),
     /// A string, perhaps with insertions.
-    Str(Box<[StrPart]>),
+    Str(ThinVec<StrPart>),
     /// A binding, parameter, index variable or `where` name.
     Local(LocalId),
     /// `?n` as a value.
@@ -64,16 +65,16 @@ pub enum ExprKind {
         /// What is called.
         callee: ExprId,
         /// The arguments.
-        args: Box<[Arg]>,
+        args: ThinVec<Arg>,
     },
     /// `f[c](x)` of a function or of a built-in that takes coordinates.
     CoordCall {
         /// What is called: [`ExprKind::Fn`], [`ExprKind::Builtin`] or a local function.
         callee: ExprId,
         /// The coordinate arguments.
-        coords: Box<[CoordArg]>,
+        coords: ThinVec<CoordArg>,
         /// The arguments.
-        args: Box<[Arg]>,
+        args: ThinVec<Arg>,
     },
     /// `sum[k in 0..n](e)`
     Reduce {
@@ -82,7 +83,7 @@ pub enum ExprKind {
         /// Where the operation's name stands.
         op_span: Span,
         /// The indices, in scope in the body.
-        binders: Box<[Binder]>,
+        binders: ThinVec<Binder>,
         /// The body; a `where` inside the parentheses is an [`ExprKind::Where`].
         body: ExprId,
     },
@@ -98,36 +99,36 @@ pub enum ExprKind {
         /// What is indexed.
         base: ExprId,
         /// The indices.
-        slots: Box<[Slot]>,
+        slots: ThinVec<Slot>,
     },
     /// `p.x`
     Field(ExprId, Name),
     /// `t.0`
     TupleField(ExprId, u32, Span),
     /// `[a, b]`
-    Array(Box<[ExprId]>),
+    Array(ThinVec<ExprId>),
     /// `(a, b)`, `()`
-    Tuple(Box<[ExprId]>),
+    Tuple(ThinVec<ExprId>),
     /// `[e | x in xs, cond, z = x]`
     Comprehension {
         /// The element.
         body: ExprId,
         /// Generators, conditions and bindings.
-        clauses: Box<[CompClause]>,
+        clauses: ThinVec<CompClause>,
     },
     /// `P { x: 1.0 }` and `E::V { x: 1.0 }`
     Struct {
         /// The struct or enum.
         def: DefId,
-        /// The variant, for an enum.
-        variant: Option<usize>,
+        /// The number of the variant, for an enum.
+        variant: Option<u32>,
         /// The fields as written.
-        fields: Box<[(Name, ExprId)]>,
+        fields: ThinVec<(Name, ExprId)>,
     },
     /// `{ …; e }`
     Block {
         /// The statements.
-        stmts: Box<[Stmt]>,
+        stmts: ThinVec<Stmt>,
         /// The value.
         tail: Option<ExprId>,
     },
@@ -145,16 +146,16 @@ pub enum ExprKind {
         /// What is matched.
         scrutinee: ExprId,
         /// The arms.
-        arms: Box<[Arm]>,
+        arms: ThinVec<Arm>,
     },
     /// `|x, y| e`
     Closure {
         /// Its parameters.
-        params: Box<[Param]>,
+        params: ThinVec<Param>,
         /// Its body.
         body: ExprId,
         /// The locals of the enclosing bodies that it reads, each once, in order of first use.
-        captures: Box<[LocalId]>,
+        captures: ThinVec<LocalId>,
     },
     /// `x ?> f` (and `?>` with a call that lacks its first argument): `f` applied to what is in
     /// the optional.
@@ -194,7 +195,7 @@ pub enum ExprKind {
         body: ExprId,
         /// Bindings and guards in order. A reduction's indices are in scope here too if the
         /// `where` follows that reduction directly.
-        items: Box<[WhereItem]>,
+        items: ThinVec<WhereItem>,
         /// The value where a guard fails.
         otherwise: Option<ExprId>,
     },
@@ -226,7 +227,7 @@ pub enum CoordArg {
     /// A coordinate of the caller.
     Coord(CoordRef),
     /// `(height, width)` for one pack.
-    Group(Box<[CoordRef]>, Span),
+    Group(ThinVec<CoordRef>, Span),
     /// `..s`: a pack of the caller.
     Pack(LocalId, Span),
     /// `#0`

@@ -2,6 +2,7 @@
 
 use super::{ExprId, LocalId, ModuleId, Pat, Type};
 use ein_base::{Name, Span};
+use thin_vec::ThinVec;
 
 /// An item.
 #[derive(Debug)]
@@ -44,19 +45,19 @@ pub struct Const {
 #[derive(Debug)]
 pub struct Function {
     /// `<T, U>`: each is a [`LocalKind::TypeParam`].
-    pub generics: Box<[LocalId]>,
+    pub generics: ThinVec<LocalId>,
     /// `[c, ..s]`; `None` without brackets.
-    pub coords: Option<Box<[CoordParam]>>,
+    pub coords: Option<ThinVec<CoordParam>>,
     /// Its parameters.
-    pub params: Box<[Param]>,
+    pub params: ThinVec<Param>,
     /// The declared result.
     pub ret: Option<Type>,
     /// Its body.
     pub body: ExprId,
     /// Its size names `?n`, in order of first appearance in the signature.
-    pub sizes: Box<[LocalId]>,
+    pub sizes: ThinVec<LocalId>,
     /// Its packs, in order of first appearance in brackets and signature.
-    pub packs: Box<[LocalId]>,
+    pub packs: ThinVec<LocalId>,
     /// The `@fn` that belongs to it.
     pub rule: Option<Rule>,
     /// The header, from `fn` to the result type, for messages.
@@ -67,7 +68,7 @@ pub struct Function {
 #[derive(Debug)]
 pub struct Rule {
     /// Its parameters, in the order of the function's.
-    pub params: Box<[Param]>,
+    pub params: ThinVec<Param>,
     /// The tangent of the result.
     pub body: ExprId,
     /// Where it stands.
@@ -102,9 +103,9 @@ pub struct Param {
 #[derive(Debug)]
 pub struct Struct {
     /// `<T>`
-    pub generics: Box<[LocalId]>,
+    pub generics: ThinVec<LocalId>,
     /// Its fields.
-    pub fields: Box<[Field]>,
+    pub fields: ThinVec<Field>,
 }
 
 /// A field of a struct or variant.
@@ -120,9 +121,9 @@ pub struct Field {
 #[derive(Debug)]
 pub struct Enum {
     /// `<T>`
-    pub generics: Box<[LocalId]>,
+    pub generics: ThinVec<LocalId>,
     /// Its variants.
-    pub variants: Box<[Variant]>,
+    pub variants: ThinVec<Variant>,
 }
 
 /// A variant.
@@ -131,7 +132,7 @@ pub struct Variant {
     /// Its name.
     pub name: Name,
     /// Its fields; those of `V(T, U)` are named `0`, `1`.
-    pub fields: Box<[Field]>,
+    pub fields: ThinVec<Field>,
     /// How it is written.
     pub shape: VariantShape,
 }

@@ -2,6 +2,7 @@
 
 use super::{ExprId, LocalId, Pat, Type};
 use ein_base::{Name, Span};
+use thin_vec::ThinVec;
 
 /// A statement.
 #[derive(Debug)]
@@ -45,7 +46,7 @@ pub struct Clause {
     /// The name as written here.
     pub name: Name,
     /// The slots on the left.
-    pub slots: Box<[LeftSlot]>,
+    pub slots: ThinVec<LeftSlot>,
     /// The body; a trailing `where` is an [`ExprKind::Where`].
     pub body: ExprId,
     /// The whole clause.

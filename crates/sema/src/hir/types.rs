@@ -3,6 +3,7 @@
 use super::{DefId, ExprId, LocalId};
 use ein_base::{Name, Span};
 use ein_scalar::ScalarType;
+use thin_vec::ThinVec;
 
 /// A pattern.
 #[derive(Clone, Debug)]
@@ -34,15 +35,15 @@ pub enum PatKind {
     /// A constant.
     Const(DefId),
     /// `(a, b)`
-    Tuple(Box<[Pat]>),
+    Tuple(ThinVec<Pat>),
     /// `[a, ..rest, b]`
     Array {
         /// Before the rest.
-        before: Box<[Pat]>,
+        before: ThinVec<Pat>,
         /// The rest: `Some(None)` is `..` without a name.
         rest: Option<Option<LocalId>>,
         /// After the rest.
-        after: Box<[Pat]>,
+        after: ThinVec<Pat>,
     },
     /// A struct or variant. Fields that are not named match anything only if `rest`.
     Data {
@@ -51,12 +52,12 @@ pub enum PatKind {
         /// The variant, for an enum.
         variant: Option<usize>,
         /// Field name and pattern; for `V(a, b)` the names are `0`, `1`.
-        fields: Box<[(Name, Pat)]>,
+        fields: ThinVec<(Name, Pat)>,
         /// `..`
         rest: bool,
     },
     /// `a | b`: alternatives bind the same names, to the same ids.
-    Or(Box<[Pat]>),
+    Or(ThinVec<Pat>),
     /// `n @ p`
     At(LocalId, Box<Pat>),
     /// Broken; it was reported.
@@ -80,7 +81,7 @@ pub enum TypeKind {
     /// `str`
     Str,
     /// A struct or enum with its arguments.
-    Data(DefId, Box<[Type]>),
+    Data(DefId, ThinVec<Type>),
     /// A type parameter.
     Param(LocalId),
     /// `[T]` is one dimension of unknown size.
@@ -88,7 +89,7 @@ pub enum TypeKind {
         /// The elements.
         elem: Box<Type>,
         /// One entry per axis or pack.
-        dims: Box<[Dim]>,
+        dims: ThinVec<Dim>,
         /// A trailing `!`.
         no_broadcast: bool,
     },
@@ -97,11 +98,11 @@ pub enum TypeKind {
     /// `jagged[T]`
     Jagged(Box<Type>, u32),
     /// `(T, U)`, `()`
-    Tuple(Box<[Type]>),
+    Tuple(ThinVec<Type>),
     /// `(T) -> R`
-    Function(Box<[Type]>, Box<Type>),
+    Function(ThinVec<Type>, Box<Type>),
     /// `some k. T`
-    Some(Box<[LocalId]>, Box<Type>),
+    Some(ThinVec<LocalId>, Box<Type>),
     /// Broken; it was reported.
     Error,
 }

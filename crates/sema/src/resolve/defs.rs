@@ -175,9 +175,9 @@ impl<'r> Lower<'r, '_> {
     /// The span from `fn` to the result type.
     fn header(&self, function: &ast::Function, span: Span) -> Span {
         let body = self.ast.expr[function.body].span;
-        let header = Span { hi: body.lo.max(span.lo), ..span };
+        let header = span.until(body.lo().max(span.lo()));
         let text = self.r.files.text(header);
-        Span { hi: header.lo + text.trim_end().len() as u32, ..header }
+        header.until(header.lo() + text.trim_end().len() as u32)
     }
 
     /// Declares the coordinates, packs and sizes of a signature.

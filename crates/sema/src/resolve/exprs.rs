@@ -286,7 +286,11 @@ impl<'r> Lower<'r, '_> {
         }
         let target = self.data_target(path);
         match self.data_of(target, path) {
-            Some((def, variant)) => ExprKind::Struct { def, variant, fields: fields.into() },
+            Some((def, variant)) => {
+                // There are no more variants than bytes of text.
+                let variant = variant.map(|number| number as u32);
+                ExprKind::Struct { def, variant, fields: fields.into() }
+            }
             None => ExprKind::Error,
         }
     }

@@ -103,7 +103,7 @@ impl Resolver<'_> {
             let defined = self.items[item].name;
             self.imports[import].used = true;
             let (first, second) =
-                if defined.span.lo < name.span.lo { (defined, name) } else { (name, defined) };
+                if defined.span.lo() < name.span.lo() { (defined, name) } else { (name, defined) };
             self.report(
                 Diagnostic::new(
                     Code::E0207,

@@ -116,7 +116,7 @@ impl<'r> Lower<'r, '_> {
                         return PatKind::Data {
                             def: self.r.def_of(item),
                             variant: Some(variant as usize),
-                            fields: Box::default(),
+                            fields: thin_vec::ThinVec::new(),
                             rest: false,
                         };
                     }

@@ -66,7 +66,7 @@ pub fn run(program: &str) -> (SourceMap, Resolved) {
 
 /// One diagnostic as a line: file unless it is the root, line, code, and all its texts.
 pub fn line(files: &SourceMap, d: &Diagnostic) -> String {
-    let file = &files.file(d.primary.span.file).name;
+    let file = &files.file(d.primary.span.file()).name;
     let file = if file == "main.ein" { String::new() } else { format!("{file}:") };
     let mut text = format!("{file}{} {} {}", files.position(d.primary.span).0, d.code, d.message);
     let labels = d.labels.iter().map(|l| format!("{}: {}", files.position(l.span).0, l.text));

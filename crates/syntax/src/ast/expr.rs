@@ -2,6 +2,7 @@
 
 use super::{BinaryOp, ExprId, Param, PatId, PipeOp, StmtId, TypeId, UnaryOp};
 use ein_base::{Name, Span, Symbol};
+use thin_vec::ThinVec;
 
 /// An expression. A long program is mostly these.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ pub enum ExprKind {
     /// `true` and `false`
     Bool(bool),
     /// `"…{x:.2f}…"`
-    Str(Box<[StrPart]>),
+    Str(ThinVec<StrPart>),
     /// `x`, `a::b::c`; the roots `crate self super std python` are ordinary first segments.
     Path(Path),
     /// `?n`: a size as a value, and in a type.
@@ -61,50 +62,50 @@ pub enum ExprKind {
         /// What is called.
         callee: ExprId,
         /// The arguments.
-        args: Box<[Arg]>,
+        args: ThinVec<Arg>,
     },
     /// `f[c](x)`: a reduction, a coordinate call, or a call of an element of an array.
     BracketCall {
         /// What stands before the bracket.
         callee: ExprId,
         /// What stands in the bracket.
-        slots: Box<[Slot]>,
+        slots: ThinVec<Slot>,
         /// The arguments.
-        args: Box<[Arg]>,
+        args: ThinVec<Arg>,
     },
     /// `a[i, ..rest]`
     Index {
         /// What is indexed.
         base: ExprId,
         /// The indices.
-        slots: Box<[Slot]>,
+        slots: ThinVec<Slot>,
     },
     /// `p.x`
     Field(ExprId, Name),
     /// `t.0`
     TupleField(ExprId, u32, Span),
     /// `[a, b]`
-    Array(Box<[ExprId]>),
+    Array(ThinVec<ExprId>),
     /// `(a, b)`, and `()`
-    Tuple(Box<[ExprId]>),
+    Tuple(ThinVec<ExprId>),
     /// `[e | x in xs, cond, z = x]`
     Comprehension {
         /// The element.
         body: ExprId,
         /// Generators, conditions and bindings, left to right.
-        clauses: Box<[CompClause]>,
+        clauses: ThinVec<CompClause>,
     },
     /// `P { x: 1.0, y }`; `y` alone is `y: y`.
     Struct {
         /// The struct or variant.
         path: Box<Path>,
         /// Its fields in the order written.
-        fields: Box<[(Name, ExprId)]>,
+        fields: ThinVec<(Name, ExprId)>,
     },
     /// `{ …; e }`
     Block {
         /// The statements.
-        stmts: Box<[StmtId]>,
+        stmts: ThinVec<StmtId>,
         /// The value.
         tail: Option<ExprId>,
     },
@@ -122,12 +123,12 @@ pub enum ExprKind {
         /// What is matched.
         scrutinee: ExprId,
         /// The arms.
-        arms: Box<[Arm]>,
+        arms: ThinVec<Arm>,
     },
     /// `|x, y| e`
     Closure {
         /// Its parameters.
-        params: Box<[Param]>,
+        params: ThinVec<Param>,
         /// Its body.
         body: ExprId,
     },
@@ -152,7 +153,7 @@ pub enum ExprKind {
         /// What is qualified.
         body: ExprId,
         /// Bindings and guards, in order.
-        items: Box<[WhereItem]>,
+        items: ThinVec<WhereItem>,
         /// The value where a guard fails.
         otherwise: Option<ExprId>,
     },
@@ -167,7 +168,7 @@ pub enum Path {
     /// `a`
     One([Name; 1]),
     /// `a::b`
-    Many(Box<[Name]>),
+    Many(ThinVec<Name>),
 }
 
 impl From<Name> for Path {
@@ -278,7 +279,7 @@ pub enum SlotKind {
     /// `..rest`; a slice up to `rest` where that is a value.
     Pack(Name),
     /// `(height, width)`: the coordinates that one pack parameter takes.
-    Group(Box<[Name]>),
+    Group(ThinVec<Name>),
     /// `n = 3`: a size argument.
     Named {
         /// The size.

@@ -2,6 +2,7 @@
 
 use super::{ExprId, PatId, StmtId, TypeId};
 use ein_base::{Name, Span, Symbol};
+use thin_vec::ThinVec;
 
 /// `let p: T = e;`
 #[derive(Clone, Debug)]
@@ -20,7 +21,7 @@ pub struct Clause {
     /// The tensor defined.
     pub name: Name,
     /// The slots on the left.
-    pub slots: Box<[LeftSlot]>,
+    pub slots: ThinVec<LeftSlot>,
     /// The body; a trailing `where` is an [`ExprKind::Where`].
     pub value: ExprId,
 }
@@ -73,11 +74,11 @@ pub struct Function {
     /// Its name.
     pub name: Name,
     /// `<T, U>`
-    pub generics: Box<[Name]>,
+    pub generics: ThinVec<Name>,
     /// `[c, ..s]`; `None` without brackets, which is not the same as empty ones.
-    pub coords: Option<Box<[CoordParam]>>,
+    pub coords: Option<ThinVec<CoordParam>>,
     /// Its parameters.
-    pub params: Box<[Param]>,
+    pub params: ThinVec<Param>,
     /// The declared result.
     pub ret: Option<TypeId>,
     /// The body, a block.
@@ -119,7 +120,7 @@ pub struct Use {
 #[derive(Clone, Debug)]
 pub struct UseTree {
     /// `a::b`; empty for a bare `{…}`.
-    pub prefix: Box<[Name]>,
+    pub prefix: ThinVec<Name>,
     /// What is taken from there.
     pub kind: UseKind,
     /// Where it stands.
@@ -134,7 +135,7 @@ pub enum UseKind {
     /// `*`
     Glob,
     /// `{…}`
-    Group(Box<[UseTree]>),
+    Group(ThinVec<UseTree>),
 }
 
 /// `mod m;` or `mod m { … }`
@@ -145,7 +146,7 @@ pub struct Module {
     /// Its name.
     pub name: Name,
     /// Its statements if it is written inline.
-    pub body: Option<Box<[StmtId]>>,
+    pub body: Option<ThinVec<StmtId>>,
 }
 
 /// `struct S<T> { x: T }`
@@ -156,9 +157,9 @@ pub struct Struct {
     /// Its name.
     pub name: Name,
     /// `<T, U>`
-    pub generics: Box<[Name]>,
+    pub generics: ThinVec<Name>,
     /// Its fields.
-    pub fields: Box<[Field]>,
+    pub fields: ThinVec<Field>,
 }
 
 /// A field of a struct or of a variant.
@@ -178,9 +179,9 @@ pub struct Enum {
     /// Its name.
     pub name: Name,
     /// `<T, U>`
-    pub generics: Box<[Name]>,
+    pub generics: ThinVec<Name>,
     /// Its variants.
-    pub variants: Box<[Variant]>,
+    pub variants: ThinVec<Variant>,
 }
 
 /// A variant of an enum.
@@ -198,9 +199,9 @@ pub enum VariantData {
     /// Nothing.
     Unit,
     /// `(T, U)`
-    Tuple(Box<[TypeId]>),
+    Tuple(ThinVec<TypeId>),
     /// `{ x: T }`
-    Struct(Box<[Field]>),
+    Struct(ThinVec<Field>),
 }
 
 /// `test "name" { … }`

@@ -2,6 +2,7 @@
 
 use super::{ExprId, PatId, Path, TypeId};
 use ein_base::{Name, Span};
+use thin_vec::ThinVec;
 
 /// A pattern.
 #[derive(Clone, Debug)]
@@ -36,15 +37,15 @@ pub enum PatKind {
         inclusive: bool,
     },
     /// `(a, b)`
-    Tuple(Box<[PatId]>),
+    Tuple(ThinVec<PatId>),
     /// `[first, ..rest, last]`: elements before and after one rest.
     Array {
         /// Before the rest; all of them if there is none.
-        before: Box<[PatId]>,
+        before: ThinVec<PatId>,
         /// `..` or `..rest`
         rest: Option<Box<RestPat>>,
         /// After the rest.
-        after: Box<[PatId]>,
+        after: ThinVec<PatId>,
     },
     /// `Shape::Dot`: a path of two or more segments without data.
     Path(Path),
@@ -53,19 +54,19 @@ pub enum PatKind {
         /// The variant.
         path: Path,
         /// Its data.
-        args: Box<[PatId]>,
+        args: ThinVec<PatId>,
     },
     /// `Point { x, y: 0.0 }`
     Struct {
         /// The struct or variant.
         path: Path,
         /// Its fields; `x` alone binds `x`.
-        fields: Box<[(Name, PatId)]>,
+        fields: ThinVec<(Name, PatId)>,
         /// `..` at the end: other fields may hold anything.
         rest: bool,
     },
     /// `a | b`
-    Or(Box<[PatId]>),
+    Or(ThinVec<PatId>),
     /// `n @ 1..=9`
     At(Name, PatId),
     /// Something that could not be parsed; it was reported.
@@ -98,14 +99,14 @@ pub enum TypeKind {
         /// The name.
         path: Path,
         /// Its type arguments.
-        args: Box<[TypeId]>,
+        args: ThinVec<TypeId>,
     },
     /// `[T]` (no dimensions written) and `[T; 2, n: ?m, ..s]`
     Array {
         /// The elements.
         elem: TypeId,
         /// One entry per axis or pack; `None` for `[T]`.
-        dims: Option<Box<[Dim]>>,
+        dims: Option<ThinVec<Dim>>,
         /// A trailing `!`: must not broadcast.
         no_broadcast: bool,
     },
@@ -119,18 +120,18 @@ pub enum TypeKind {
         depth: Option<u32>,
     },
     /// `(T, U)`, and `()`
-    Tuple(Box<[TypeId]>),
+    Tuple(ThinVec<TypeId>),
     /// `(T, U) -> R`
     Function {
         /// The parameters.
-        params: Box<[TypeId]>,
+        params: ThinVec<TypeId>,
         /// The result.
         ret: TypeId,
     },
     /// `some n m. T`
     Some {
         /// The hidden sizes.
-        sizes: Box<[Name]>,
+        sizes: ThinVec<Name>,
         /// What they are hidden in.
         body: TypeId,
     },

@@ -10,7 +10,7 @@ use crate::{Comment, CommentKind};
 impl Formatter<'_> {
     /// The next comment, if it starts before `pos`.
     pub(super) fn peek_comment(&self, pos: u32) -> Option<Comment> {
-        self.comments.get(self.next).copied().filter(|comment| comment.span.lo < pos)
+        self.comments.get(self.next).copied().filter(|comment| comment.span.lo() < pos)
     }
 
     /// A comment by itself.
@@ -53,8 +53,8 @@ impl Formatter<'_> {
         let mut docs = Vec::new();
         let mut from = from;
         while let Some(comment) = self.peek_comment(until) {
-            let between = self.slice(from, comment.span.lo);
-            let after = self.slice(comment.span.hi, until);
+            let between = self.slice(from, comment.span.lo());
+            let after = self.slice(comment.span.hi(), until);
             let ends_line = comment.kind != CommentKind::Block
                 || after.trim_start_matches([' ', '\t', '\r', ',']).starts_with('\n');
             if between.contains('\n') || !ends_line {
@@ -63,7 +63,7 @@ impl Formatter<'_> {
             self.odd = true;
             docs.push(text(" "));
             docs.push(self.comment(comment));
-            from = comment.span.hi;
+            from = comment.span.hi();
         }
         if docs.is_empty() { nil() } else { concat(docs) }
     }
@@ -156,9 +156,9 @@ impl Formatter<'_> {
     /// the thing before them ends. Returns where the last one ends.
     pub(super) fn own_lines(&mut self, docs: &mut Vec<Doc>, mut from: u32, pos: u32) -> u32 {
         while let Some(comment) = self.peek_comment(pos) {
-            docs.push(if self.blank_between(from, comment.span.lo) { blank() } else { hard() });
+            docs.push(if self.blank_between(from, comment.span.lo()) { blank() } else { hard() });
             docs.push(self.comment(comment));
-            from = comment.span.hi;
+            from = comment.span.hi();
         }
         from
     }
@@ -168,12 +168,12 @@ impl Formatter<'_> {
         let mut docs = Vec::new();
         let mut from = from;
         while let Some(comment) = self.peek_comment(until) {
-            if self.slice(from, comment.span.lo).contains('\n') {
+            if self.slice(from, comment.span.lo()).contains('\n') {
                 break;
             }
             docs.push(text(" "));
             docs.push(self.comment(comment));
-            from = comment.span.hi;
+            from = comment.span.hi();
         }
         (if docs.is_empty() { nil() } else { concat(docs) }, from)
     }

@@ -18,7 +18,7 @@ impl Formatter<'_> {
         let ExprKind::If { cond, then, otherwise } = self.kind(id) else { return self.expr(id) };
         let mut docs = vec![text("if "), self.head(*cond), text(" "), self.branch(*then)];
         if let Some(otherwise) = otherwise {
-            let lo = self.expr_span(*otherwise).lo;
+            let lo = self.expr_span(*otherwise).lo();
             docs.push(self.trailing(lo));
             docs.push(text(" else "));
             let is_if = matches!(self.kind(*otherwise), ExprKind::If { .. });
@@ -30,7 +30,7 @@ impl Formatter<'_> {
     /// A block that breaks when what it is a part of breaks.
     pub(super) fn branch(&mut self, id: ExprId) -> Doc {
         let span = self.expr_span(id);
-        let before = self.leading(span.lo);
+        let before = self.leading(span.lo());
         match self.kind(id) {
             ExprKind::Block { stmts, tail } => {
                 let doc = self.block_parts(stmts, *tail, span);
@@ -44,15 +44,15 @@ impl Formatter<'_> {
         let head = concat([text("match "), self.head(scrutinee), text(" {")]);
         let outer = std::mem::replace(&mut self.no_struct, false);
         let mut docs = Vec::new();
-        let mut from = arms.first().map_or(end, |arm| arm.span.lo);
+        let mut from = arms.first().map_or(end, |arm| arm.span.lo());
         for (i, arm) in arms.iter().enumerate() {
-            let until = arms.get(i + 1).map_or(end.saturating_sub(1), |next| next.span.lo);
-            self.odd |= self.peek_comment(arm.span.lo).is_some();
-            from = self.own_lines(&mut docs, from, arm.span.lo);
-            let apart = i > 0 && self.blank_between(from, arm.span.lo);
+            let until = arms.get(i + 1).map_or(end.saturating_sub(1), |next| next.span.lo());
+            self.odd |= self.peek_comment(arm.span.lo()).is_some();
+            from = self.own_lines(&mut docs, from, arm.span.lo());
+            let apart = i > 0 && self.blank_between(from, arm.span.lo());
             docs.push(if apart { blank() } else { hard() });
             docs.push(self.arm(arm, arms.get(i + 1)));
-            let (after, end) = self.after_statement(arm.span.hi, until);
+            let (after, end) = self.after_statement(arm.span.hi(), until);
             docs.push(after);
             from = end;
         }

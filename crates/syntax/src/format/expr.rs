@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 impl Formatter<'_> {
     /// An expression where any may stand, with the comments before it.
     pub(super) fn expr(&mut self, id: ExprId) -> Doc {
-        let before = self.leading(self.expr_span(id).lo);
+        let before = self.leading(self.expr_span(id).lo());
         let doc = self.bare_expr(id);
         concat([before, doc])
     }
@@ -22,7 +22,7 @@ impl Formatter<'_> {
     }
 
     pub(super) fn parens(&mut self, id: ExprId) -> Doc {
-        let before = self.leading(self.expr_span(id).lo);
+        let before = self.leading(self.expr_span(id).lo());
         let outer = std::mem::replace(&mut self.no_struct, false);
         let doc = self.bare_expr(id);
         self.no_struct = outer;
@@ -31,7 +31,7 @@ impl Formatter<'_> {
 
     /// What stands after `=`, `=>` and the like: on the same line, unless comments come first.
     pub(super) fn value(&mut self, id: ExprId) -> Doc {
-        let before = self.leading(self.expr_span(id).lo);
+        let before = self.leading(self.expr_span(id).lo());
         if before.is_nil() {
             return concat([text(" "), self.bare_expr(id)]);
         }
@@ -74,16 +74,16 @@ impl Formatter<'_> {
                 } else {
                     self.operand(*callee, POSTFIX)
                 };
-                concat([callee, self.args(args, span.hi)])
+                concat([callee, self.args(args, span.hi())])
             }
             ExprKind::BracketCall { callee, slots, args } => {
-                let from = self.expr_span(*callee).hi;
+                let from = self.expr_span(*callee).hi();
                 let callee = self.operand(*callee, POSTFIX);
                 let slots = self.slots(slots, from);
-                concat([callee, slots, self.args(args, span.hi)])
+                concat([callee, slots, self.args(args, span.hi())])
             }
             ExprKind::Index { base, slots } => {
-                let from = self.expr_span(*base).hi;
+                let from = self.expr_span(*base).hi();
                 let base = self.operand(*base, POSTFIX);
                 concat([base, self.slots(slots, from)])
             }
@@ -95,15 +95,15 @@ impl Formatter<'_> {
                 let base = self.field_base(*base);
                 concat([base, text(format!(".{index}"))])
             }
-            ExprKind::Array(items) => self.array(items, span.hi),
-            ExprKind::Tuple(items) => self.tuple(items, span.hi),
+            ExprKind::Array(items) => self.array(items, span.hi()),
+            ExprKind::Tuple(items) => self.tuple(items, span.hi()),
             ExprKind::Comprehension { body, clauses } => {
-                self.comprehension(*body, clauses, span.hi)
+                self.comprehension(*body, clauses, span.hi())
             }
-            ExprKind::Struct { path, fields } => self.struct_literal(path, fields, span.hi),
+            ExprKind::Struct { path, fields } => self.struct_literal(path, fields, span.hi()),
             ExprKind::Block { stmts, tail } => self.block(stmts, *tail, span),
             ExprKind::If { .. } => group(self.if_chain(id)),
-            ExprKind::Match { scrutinee, arms } => self.match_expr(*scrutinee, arms, span.hi),
+            ExprKind::Match { scrutinee, arms } => self.match_expr(*scrutinee, arms, span.hi()),
             ExprKind::Closure { params, body } => self.closure(params, *body),
             ExprKind::Pipe(..) | ExprKind::OrElse(..) | ExprKind::Catch { .. } => self.pipeline(id),
             ExprKind::Try(inner) => concat([text("try "), self.operand(*inner, 2)]),
@@ -139,7 +139,7 @@ impl Formatter<'_> {
         let first = self.operand(first, lhs_min);
         let mut rest = Vec::new();
         for (op, rhs) in links.into_iter().rev() {
-            rest.push(self.trailing(self.expr_span(rhs).lo));
+            rest.push(self.trailing(self.expr_span(rhs).lo()));
             rest.push(line());
             rest.push(text(format!("{} ", op.as_str())));
             rest.push(self.operand(rhs, rhs_min));
@@ -166,7 +166,7 @@ impl Formatter<'_> {
         let first = self.operand(first, 2);
         let mut rest = Vec::new();
         for (prefix, rhs) in steps.into_iter().rev() {
-            rest.push(self.trailing(self.expr_span(rhs).lo));
+            rest.push(self.trailing(self.expr_span(rhs).lo()));
             rest.push(line());
             rest.push(text(format!("{prefix} ")));
             let block = matches!(self.kind(rhs), ExprKind::Block { .. } | ExprKind::Match { .. });
@@ -185,15 +185,15 @@ impl Formatter<'_> {
                 aligned.push(text(","));
                 let (WhereItem::Binding(_, e) | WhereItem::Guard(e)) = item;
                 let lo = match item {
-                    WhereItem::Binding(name, _) => name.span.lo,
-                    WhereItem::Guard(_) => self.expr_span(*e).lo,
+                    WhereItem::Binding(name, _) => name.span.lo(),
+                    WhereItem::Guard(_) => self.expr_span(*e).lo(),
                 };
                 aligned.push(self.trailing(lo));
                 aligned.push(line());
             }
             let value = match item {
                 WhereItem::Binding(name, value) => {
-                    aligned.push(self.leading(name.span.lo));
+                    aligned.push(self.leading(name.span.lo()));
                     aligned.push(text(format!("{name} = ")));
                     *value
                 }
@@ -207,7 +207,7 @@ impl Formatter<'_> {
         }
         rest.push(nest("where ".len(), concat(aligned)));
         if let Some(otherwise) = otherwise {
-            rest.push(self.trailing(self.expr_span(otherwise).lo));
+            rest.push(self.trailing(self.expr_span(otherwise).lo()));
             rest.push(line());
             rest.push(text("else "));
             rest.push(self.where_item(otherwise));
@@ -247,7 +247,7 @@ impl Formatter<'_> {
                     end,
                     |f, arg| {
                         let span = f.expr_span(arg.value);
-                        (arg.name.map_or(span.lo, |name| name.span.lo), span.hi)
+                        (arg.name.map_or(span.lo(), |name| name.span.lo()), span.hi())
                     },
                     |f, arg, last| {
                         let name = arg.name.map_or_else(nil, |name| text(format!("{name} = ")));
@@ -281,13 +281,13 @@ impl Formatter<'_> {
     /// The slots of a bracket that opens somewhere after `from`.
     fn slots(&mut self, slots: &[Slot], from: u32) -> Doc {
         let outer = std::mem::replace(&mut self.no_struct, false);
-        let end = self.find(TokenKind::RBracket, slots.last().map_or(from, |last| last.span.hi));
+        let end = self.find(TokenKind::RBracket, slots.last().map_or(from, |last| last.span.hi()));
         let refs: Vec<&Slot> = slots.iter().collect();
         let doc = self.list(
             ("[", "]"),
             &refs,
             end,
-            |_, slot| (slot.span.lo, slot.span.hi),
+            |_, slot| (slot.span.lo(), slot.span.hi()),
             |f, slot, _| f.slot(slot),
         );
         self.no_struct = outer;
@@ -328,7 +328,7 @@ impl Formatter<'_> {
         if let ExprKind::Range { lo: None, hi: Some(hi), inclusive: false } = self.kind(id)
             && self.single_name(*hi).is_some()
         {
-            let before = self.leading(self.expr_span(*hi).lo);
+            let before = self.leading(self.expr_span(*hi).lo());
             return concat([before, text(".."), self.parens(*hi)]);
         }
         self.expr(id)
@@ -351,7 +351,7 @@ impl Formatter<'_> {
             brackets,
             items,
             end.saturating_sub(1),
-            |f, item| (f.expr_span(item).lo, f.expr_span(item).hi),
+            |f, item| (f.expr_span(item).lo(), f.expr_span(item).hi()),
             |f, item, _| f.where_item(item),
         )
     }
@@ -421,7 +421,7 @@ impl Formatter<'_> {
                     aligned.push(doc);
                 }
                 CompClause::Binding(name, e) => {
-                    aligned.push(self.leading(name.span.lo));
+                    aligned.push(self.leading(name.span.lo()));
                     aligned.push(text(format!("{name} = ")));
                     aligned.push(self.where_item(*e));
                     bound.insert(name.sym);
@@ -455,7 +455,7 @@ impl Formatter<'_> {
             (&head, "}"),
             fields,
             end.saturating_sub(1),
-            |f, (name, value)| (name.span.lo, f.expr_span(value).hi),
+            |f, (name, value)| (name.span.lo(), f.expr_span(value).hi()),
             |f, (name, value), _| {
                 if f.single_name(value) == Some(name.sym) {
                     return text(name.sym.as_str());

@@ -128,7 +128,7 @@ impl Formatter<'_> {
                 | ExprKind::Index { base: inner, .. }
                 | ExprKind::Field(inner, _)
                 | ExprKind::TupleField(inner, ..) => *inner,
-                _ => return self.expr_span(id).lo,
+                _ => return self.expr_span(id).lo(),
             };
         }
     }

@@ -37,11 +37,11 @@ impl Formatter<'_> {
         last: bool,
     ) -> u32 {
         let span = self.ast.stmt[id].span;
-        let from = self.own_lines(docs, from, span.lo);
-        docs.push(if self.blank_between(from, span.lo) { blank() } else { hard() });
+        let from = self.own_lines(docs, from, span.lo());
+        docs.push(if self.blank_between(from, span.lo()) { blank() } else { hard() });
         docs.push(self.stmt(id, next, last));
-        let until = next.map_or(end, |next| self.ast.stmt[next].span.lo);
-        let (after, from) = self.after_statement(span.hi, until);
+        let until = next.map_or(end, |next| self.ast.stmt[next].span.lo());
+        let (after, from) = self.after_statement(span.hi(), until);
         docs.push(after);
         from
     }
@@ -49,7 +49,7 @@ impl Formatter<'_> {
     fn stmt(&mut self, id: StmtId, next: Option<StmtId>, last: bool) -> Doc {
         let ast = self.ast;
         let stmt = &ast.stmt[id];
-        let end = stmt.span.hi;
+        let end = stmt.span.hi();
         match &stmt.kind {
             StmtKind::Let(it) => {
                 let pat = self.whole_pat(it.pat);
@@ -59,7 +59,7 @@ impl Formatter<'_> {
             StmtKind::Clause(it) => {
                 let slots_end = self.find(
                     TokenKind::RBracket,
-                    it.slots.last().map_or(it.name.span, |slot| slot.span).hi,
+                    it.slots.last().map_or(it.name.span, |slot| slot.span).hi(),
                 );
                 let refs: Vec<&LeftSlot> = it.slots.iter().collect();
                 let head = format!("let {}[", it.name);
@@ -67,7 +67,7 @@ impl Formatter<'_> {
                     (&head, "]"),
                     &refs,
                     slots_end,
-                    |_, slot| (slot.span.lo, slot.span.hi),
+                    |_, slot| (slot.span.lo(), slot.span.hi()),
                     |f, slot, _| f.left_slot(slot),
                 );
                 self.binding(slots, it.value, end)
@@ -172,7 +172,7 @@ impl Formatter<'_> {
         }
         head.push('(');
         let end = match it.params.last() {
-            Some(last) => self.find(TokenKind::RParen, last.span.hi),
+            Some(last) => self.find(TokenKind::RParen, last.span.hi()),
             None => 0,
         };
         let refs: Vec<&Param> = it.params.iter().collect();
@@ -180,7 +180,7 @@ impl Formatter<'_> {
             (&head, ")"),
             &refs,
             end,
-            |_, param| (param.span.lo, param.span.hi),
+            |_, param| (param.span.lo(), param.span.hi()),
             |f, param, _| f.param(param),
         );
         let ret = match it.ret {
@@ -204,8 +204,8 @@ impl Formatter<'_> {
                 let group = self.list(
                     ("", ""),
                     &refs,
-                    tree.span.hi.saturating_sub(1),
-                    |_, tree| (tree.span.lo, tree.span.hi),
+                    tree.span.hi().saturating_sub(1),
+                    |_, tree| (tree.span.lo(), tree.span.hi()),
                     |f, tree, _| f.use_tree(tree),
                 );
                 concat([text(head + "{"), group, text("}")])
@@ -216,10 +216,10 @@ impl Formatter<'_> {
     fn module(&mut self, it: &Module, span: Span) -> Doc {
         let head = format!("{}mod {}", public(it.public), it.name);
         let Some(body) = &it.body else {
-            let after = self.trailing(span.hi);
+            let after = self.trailing(span.hi());
             return concat([text(head), after, text(";")]);
         };
-        let open = self.find(TokenKind::LBrace, it.name.span.hi);
+        let open = self.find(TokenKind::LBrace, it.name.span.hi());
         let head = concat([text(head), self.trailing(open)]);
         let end = self.close_brace(span);
         let mut docs = self.after_brace(open, end);
@@ -241,7 +241,7 @@ impl Formatter<'_> {
             Some(comment)
                 if comment.kind != CommentKind::Block
                     && self
-                        .slice(open, comment.span.lo)
+                        .slice(open, comment.span.lo())
                         .bytes()
                         .all(|b| matches!(b, b' ' | b'\t' | b'{' | b';')) =>
             {
@@ -253,14 +253,14 @@ impl Formatter<'_> {
 
     /// Where the first thing after an opening brace starts, so that no blank line is seen there.
     fn first_place(&self, open: u32, first: StmtId) -> u32 {
-        let lo = self.ast.stmt[first].span.lo;
-        self.comments.get(self.next).map_or(lo, |comment| comment.span.lo.clamp(open, lo))
+        let lo = self.ast.stmt[first].span.lo();
+        self.comments.get(self.next).map_or(lo, |comment| comment.span.lo().clamp(open, lo))
     }
 
     /// Where the closing brace that ends a span stands; a `;` may follow it.
     fn close_brace(&self, span: Span) -> u32 {
         let source = self.source(span);
-        span.lo + source.rfind('}').unwrap_or(source.len()) as u32
+        span.lo() + source.rfind('}').unwrap_or(source.len()) as u32
     }
 
     fn fields(&mut self, head: &str, fields: &[Field], end: u32) -> Doc {
@@ -269,7 +269,7 @@ impl Formatter<'_> {
             (head, "}"),
             &refs,
             end,
-            |f, field| (field.name.span.lo, f.ast.ty[field.ty].span.hi),
+            |f, field| (field.name.span.lo(), f.ast.ty[field.ty].span.hi()),
             |f, field, _| concat([text(format!("{}: ", field.name)), f.ty(field.ty)]),
         )
     }
@@ -284,15 +284,15 @@ impl Formatter<'_> {
             |f, variant| {
                 let name = variant.name.span;
                 let hi = match &variant.data {
-                    VariantData::Unit => name.hi,
+                    VariantData::Unit => name.hi(),
                     VariantData::Tuple(types) => {
-                        types.last().map_or(name.hi, |ty| f.ast.ty[*ty].span.hi)
+                        types.last().map_or(name.hi(), |ty| f.ast.ty[*ty].span.hi())
                     }
                     VariantData::Struct(fields) => {
-                        fields.last().map_or(name.hi, |field| f.ast.ty[field.ty].span.hi)
+                        fields.last().map_or(name.hi(), |field| f.ast.ty[field.ty].span.hi())
                     }
                 };
-                (name.lo, hi)
+                (name.lo(), hi)
             },
             |f, variant, _| f.variant(variant),
         )
@@ -305,19 +305,19 @@ impl Formatter<'_> {
             VariantData::Tuple(types) => {
                 let end = types
                     .last()
-                    .map_or(0, |ty| self.find(TokenKind::RParen, self.ast.ty[*ty].span.hi));
+                    .map_or(0, |ty| self.find(TokenKind::RParen, self.ast.ty[*ty].span.hi()));
                 self.list(
                     (&format!("{name}("), ")"),
                     types,
                     end,
-                    |f, ty| (f.ast.ty[ty].span.lo, f.ast.ty[ty].span.hi),
+                    |f, ty| (f.ast.ty[ty].span.lo(), f.ast.ty[ty].span.hi()),
                     |f, ty, _| f.ty(ty),
                 )
             }
             VariantData::Struct(fields) => {
                 let end = fields
                     .last()
-                    .map_or(0, |last| self.find(TokenKind::RBrace, self.ast.ty[last.ty].span.hi));
+                    .map_or(0, |last| self.find(TokenKind::RBrace, self.ast.ty[last.ty].span.hi()));
                 self.fields(&format!("{name} {{"), fields, end)
             }
         }
@@ -341,7 +341,7 @@ impl Formatter<'_> {
     }
 
     fn block_inner(&mut self, stmts: &[StmtId], tail: Option<ExprId>, span: Span) -> Doc {
-        let end = span.hi.saturating_sub(1);
+        let end = span.hi().saturating_sub(1);
         if stmts.is_empty() && self.peek_comment(end).is_none() {
             return match tail {
                 None => text("{}"),
@@ -351,29 +351,29 @@ impl Formatter<'_> {
                 }
             };
         }
-        let open = span.lo + 1;
+        let open = span.lo() + 1;
         let mut docs = self.after_brace(open, end);
         let first = match (stmts.first(), tail) {
-            (Some(first), _) => self.ast.stmt[*first].span.lo,
-            (None, Some(tail)) => self.expr_span(tail).lo,
+            (Some(first), _) => self.ast.stmt[*first].span.lo(),
+            (None, Some(tail)) => self.expr_span(tail).lo(),
             (None, None) => end,
         };
         // No blank line is kept after the opening brace.
         let mut from =
-            self.comments.get(self.next).map_or(first, |c| c.span.lo.min(first)).max(open);
+            self.comments.get(self.next).map_or(first, |c| c.span.lo().min(first)).max(open);
         for (i, stmt) in stmts.iter().enumerate() {
             let next = stmts.get(i + 1).copied();
-            let until = tail.map_or(end, |tail| self.expr_span(tail).lo);
+            let until = tail.map_or(end, |tail| self.expr_span(tail).lo());
             // Without a tail, a last `if` must not become one; with one, it must not run into it.
             let last = next.is_none() && tail.is_none_or(|tail| self.continues(tail));
             from = self.statement(&mut docs, from, *stmt, next, until, last);
         }
         if let Some(tail) = tail {
-            let lo = self.expr_span(tail).lo;
+            let lo = self.expr_span(tail).lo();
             from = self.own_lines(&mut docs, from, lo);
             docs.push(if self.blank_between(from, lo) { blank() } else { hard() });
             docs.push(self.expr(tail));
-            let (after, end) = self.after_statement(self.expr_span(tail).hi, end);
+            let (after, end) = self.after_statement(self.expr_span(tail).hi(), end);
             docs.push(after);
             from = end;
         }

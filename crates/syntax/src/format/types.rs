@@ -8,13 +8,13 @@ use crate::ast::*;
 impl Formatter<'_> {
     pub(super) fn ty(&mut self, id: TypeId) -> Doc {
         let span = self.ast.ty[id].span;
-        let before = self.leading(span.lo);
+        let before = self.leading(span.lo());
         let ast = self.ast;
         let doc = match &ast.ty[id].kind {
             TypeKind::Path { path, args } if args.is_empty() => text(joined(path)),
             TypeKind::Path { path, args } => {
                 let head = format!("{}<", joined(path));
-                self.types((&head, ">"), args, span.hi)
+                self.types((&head, ">"), args, span.hi())
             }
             TypeKind::Array { elem, dims, no_broadcast } => {
                 let elem = self.ty(*elem);
@@ -36,10 +36,10 @@ impl Formatter<'_> {
             }
             TypeKind::Tuple(items) => match &items[..] {
                 [only] => concat([text("("), self.ty(*only), text(",)")]),
-                _ => self.types(("(", ")"), items, span.hi),
+                _ => self.types(("(", ")"), items, span.hi()),
             },
             TypeKind::Function { params, ret } => {
-                let end = self.ast.ty[*ret].span.lo;
+                let end = self.ast.ty[*ret].span.lo();
                 let params = self.types(("(", ")"), params, end);
                 concat([params, text(" -> "), self.ty(*ret)])
             }
@@ -57,7 +57,7 @@ impl Formatter<'_> {
             brackets,
             types,
             end,
-            |f, ty| (f.ast.ty[ty].span.lo, f.ast.ty[ty].span.hi),
+            |f, ty| (f.ast.ty[ty].span.lo(), f.ast.ty[ty].span.hi()),
             |f, ty, _| f.ty(ty),
         )
     }
@@ -74,7 +74,7 @@ impl Formatter<'_> {
     }
 
     fn dim(&mut self, dim: &Dim) -> Doc {
-        let before = self.leading(dim.span.lo);
+        let before = self.leading(dim.span.lo());
         let doc = match &dim.kind {
             // A bare name would be a coordinate.
             DimKind::Size(e) if self.single_name(*e).is_some() => self.parens(*e),
@@ -95,7 +95,7 @@ impl Formatter<'_> {
     }
 
     pub(super) fn param(&mut self, param: &Param) -> Doc {
-        let before = self.leading(param.span.lo);
+        let before = self.leading(param.span.lo());
         let pat = self.whole_pat(param.pat);
         let ty = match param.ty {
             Some(ty) => concat([text(": "), self.ty(ty)]),
@@ -119,7 +119,7 @@ impl Formatter<'_> {
 
     pub(super) fn pat(&mut self, id: PatId) -> Doc {
         let span = self.ast.pat[id].span;
-        let before = self.leading(span.lo);
+        let before = self.leading(span.lo());
         let ast = self.ast;
         let doc = match &ast.pat[id].kind {
             PatKind::Wild => text("_"),
@@ -135,24 +135,24 @@ impl Formatter<'_> {
             }
             PatKind::Tuple(items) => match &items[..] {
                 [only] => concat([text("("), self.pat(*only), text(",)")]),
-                _ => self.pats(("(", ")"), items, span.hi),
+                _ => self.pats(("(", ")"), items, span.hi()),
             },
             PatKind::Array { before, rest, after } => {
-                self.array_pattern(before, rest.as_deref(), after, span.hi)
+                self.array_pattern(before, rest.as_deref(), after, span.hi())
             }
             PatKind::Path(path) => text(joined(path)),
             PatKind::Variant { path, args } => {
                 let head = format!("{}(", joined(path));
-                self.pats((&head, ")"), args, span.hi)
+                self.pats((&head, ")"), args, span.hi())
             }
             PatKind::Struct { path, fields, rest } => {
-                self.struct_pattern(path, fields, *rest, span.hi)
+                self.struct_pattern(path, fields, *rest, span.hi())
             }
             PatKind::Or(items) => {
                 let mut docs = Vec::new();
                 for (i, item) in items.iter().enumerate() {
                     if i > 0 {
-                        docs.push(self.trailing(ast.pat[*item].span.lo));
+                        docs.push(self.trailing(ast.pat[*item].span.lo()));
                         docs.push(super::doc::line());
                         docs.push(text("| "));
                     }
@@ -182,7 +182,7 @@ impl Formatter<'_> {
             brackets,
             pats,
             end.saturating_sub(1),
-            |f, pat| (f.ast.pat[pat].span.lo, f.ast.pat[pat].span.hi),
+            |f, pat| (f.ast.pat[pat].span.lo(), f.ast.pat[pat].span.hi()),
             |f, pat, _| f.pat(pat),
         )
     }
@@ -200,13 +200,13 @@ impl Formatter<'_> {
             .chain(rest.map(|_| None))
             .chain(after.iter().map(|pat| Some(*pat)))
             .collect();
-        let rest_span = rest.map(|rest| (rest.span.lo, rest.span.hi)).unwrap_or_default();
+        let rest_span = rest.map(|rest| (rest.span.lo(), rest.span.hi())).unwrap_or_default();
         let rest_name = rest.and_then(|rest| rest.name).map_or("", |name| name.sym.as_str());
         self.list(
             ("[", "]"),
             &items,
             end.saturating_sub(1),
-            |f, item| item.map_or(rest_span, |pat| (f.ast.pat[pat].span.lo, f.ast.pat[pat].span.hi)),
+            |f, item| item.map_or(rest_span, |pat| (f.ast.pat[pat].span.lo(), f.ast.pat[pat].span.hi())),
             |f, item, _| match item {
                 Some(pat) => {
                     // `..n` alone would be a rest.
@@ -233,7 +233,7 @@ impl Formatter<'_> {
             &items,
             end.saturating_sub(1),
             |f, item| match item {
-                Some((name, pat)) => (name.span.lo, f.ast.pat[pat].span.hi),
+                Some((name, pat)) => (name.span.lo(), f.ast.pat[pat].span.hi()),
                 None => (end.saturating_sub(1), end.saturating_sub(1)),
             },
             |f, item, _| match item {

@@ -3,6 +3,7 @@
 use super::Elem;
 use crate::ast::*;
 use ein_base::{FileId, IndexVec, Name, Span, Symbol};
+use thin_vec::ThinVec;
 
 /// A tree that grows.
 #[derive(Debug)]
@@ -149,7 +150,7 @@ impl Builder {
     }
 
     pub(crate) fn stmt(&mut self, kind: StmtKind, span: Span) -> StmtId {
-        self.ast.stmt.push(Stmt { kind, span, docs: Box::default() })
+        self.ast.stmt.push(Stmt { kind, span, docs: ThinVec::new() })
     }
 
     pub(crate) fn bind(&mut self, name: Name) -> PatId {
@@ -218,7 +219,7 @@ impl Builder {
     }
 
     pub(crate) fn named_type(&mut self, name: &str, span: Span) -> TypeId {
-        let kind = TypeKind::Path { path: vec![named(name, span)].into(), args: Box::default() };
+        let kind = TypeKind::Path { path: vec![named(name, span)].into(), args: ThinVec::new() };
         self.ast.ty.push(Type { kind, span })
     }
 

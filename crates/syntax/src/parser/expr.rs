@@ -4,6 +4,7 @@ use super::{Parse, Parser};
 use crate::ast::*;
 use crate::token::TokenKind;
 use ein_base::{Code, Diagnostic, Span};
+use thin_vec::ThinVec;
 
 /// What an operator between two operands is.
 #[derive(Clone, Copy)]
@@ -166,7 +167,7 @@ impl Parser<'_> {
                 Infix::Range => {
                     // The span of a range in parentheses does not start with them.
                     let first = &self.ast.expr[lhs];
-                    if matches!(first.kind, ExprKind::Range { .. }) && first.span.lo == lo {
+                    if matches!(first.kind, ExprKind::Range { .. }) && first.span.lo() == lo {
                         let span = self.span_here();
                         return Err(self.fail(
                             Diagnostic::new(Code::E0101, span, "a range has two ends, not three")
@@ -228,7 +229,7 @@ impl Parser<'_> {
     fn is_signed(&self, expr: ExprId, span: Span) -> bool {
         // In parentheses the text would start with `(`.
         matches!(self.ast.expr[expr].kind, ExprKind::Unary(UnaryOp::Neg, _))
-            && self.ast.expr[expr].span.lo == span.lo
+            && self.ast.expr[expr].span.lo() == span.lo()
     }
 
     fn report_signed_power(&mut self, left: Span, right: Span) {
@@ -238,7 +239,7 @@ impl Parser<'_> {
         let whole = left.to(right);
         let before = format!("(-{base_text}) ** {exponent}");
         let after = format!("-({base_text} ** {exponent})");
-        let sign = Span::new(self.file, left.lo, left.lo + 1);
+        let sign = Span::new(self.file, left.lo(), left.lo() + 1);
         self.report(
             Diagnostic::new(Code::E0112, sign, "a sign before a power can be read in two ways")
                 .here("does it belong to the base or to the power?")
@@ -345,7 +346,7 @@ impl Parser<'_> {
     }
 
     /// `(x, q = 2.0)`
-    fn args(&mut self) -> Parse<Box<[Arg]>> {
+    fn args(&mut self) -> Parse<ThinVec<Arg>> {
         let open = self.token();
         self.bump();
         let outer = (self.no_struct, self.hole_ok);
@@ -366,7 +367,7 @@ impl Parser<'_> {
     }
 
     /// `[i, ..rest]` after an operand.
-    fn slots(&mut self) -> Parse<Box<[Slot]>> {
+    fn slots(&mut self) -> Parse<ThinVec<Slot>> {
         let open = self.token();
         self.bump();
         let outer = (self.no_struct, self.hole_ok);

@@ -5,6 +5,7 @@ use super::{Parse, Parser, Reported};
 use crate::ast::*;
 use crate::token::TokenKind;
 use ein_base::{Code, Diagnostic, Span, Symbol};
+use thin_vec::ThinVec;
 
 impl Parser<'_> {
     pub(super) fn pub_item(&mut self) -> Statement {
@@ -19,7 +20,7 @@ impl Parser<'_> {
             TokenKind::Mod => self.mod_item(true),
             TokenKind::Let | TokenKind::At => {
                 let word = self.found();
-                let place = Span::new(self.file, span.lo, self.lo());
+                let place = Span::new(self.file, span.lo(), self.lo());
                 self.report(
                     Diagnostic::new(Code::E0101, span, format!("`pub` cannot stand before {word}"))
                         .here("only `fn`, `const`, `use`, `mod`, `struct` and `enum` are exported")
@@ -74,9 +75,9 @@ impl Parser<'_> {
         let mut function = Box::new(Function {
             public,
             name,
-            generics: Box::default(),
+            generics: ThinVec::new(),
             coords: None,
-            params: Box::default(),
+            params: ThinVec::new(),
             ret: None,
             body,
         });
@@ -223,7 +224,7 @@ impl Parser<'_> {
             p.blocks -= 1;
             p.anchor = outer;
             if let Some((tail, docs)) = tail {
-                let lo = p.ast.expr[tail].span.lo;
+                let lo = p.ast.expr[tail].span.lo();
                 stmts.push(p.stmt(StmtKind::Expr(tail), lo, docs));
             }
             if !p.eat(TokenKind::RBrace) {
@@ -236,7 +237,7 @@ impl Parser<'_> {
                 Ok(StmtKind::Mod(Box::new(Module { public, name, body: Some(body.into()) })))
             }
             Err(Reported) => {
-                Err(StmtKind::Mod(Box::new(Module { public, name, body: Some(Box::default()) })))
+                Err(StmtKind::Mod(Box::new(Module { public, name, body: Some(ThinVec::new()) })))
             }
         }
     }
@@ -245,7 +246,7 @@ impl Parser<'_> {
     pub(super) fn struct_item(&mut self, public: bool) -> Statement {
         self.bump();
         let Ok(name) = self.name("the name of the struct") else { return Err(StmtKind::Error) };
-        let mut item = Struct { public, name, generics: Box::default(), fields: Box::default() };
+        let mut item = Struct { public, name, generics: ThinVec::new(), fields: ThinVec::new() };
         let fields = self.generics().and_then(|generics| {
             item.generics = generics.into();
             let open = self.token();
@@ -267,7 +268,7 @@ impl Parser<'_> {
         if self.at(TokenKind::Pub) {
             let span = self.span_here();
             self.bump();
-            let place = Span::new(self.file, span.lo, self.lo());
+            let place = Span::new(self.file, span.lo(), self.lo());
             self.report(
                 Diagnostic::new(Code::E0101, span, "fields take no `pub`")
                     .here("fields are visible wherever the type is")
@@ -296,7 +297,7 @@ impl Parser<'_> {
     pub(super) fn enum_item(&mut self, public: bool) -> Statement {
         self.bump();
         let Ok(name) = self.name("the name of the enum") else { return Err(StmtKind::Error) };
-        let mut item = Enum { public, name, generics: Box::default(), variants: Box::default() };
+        let mut item = Enum { public, name, generics: ThinVec::new(), variants: ThinVec::new() };
         let variants = self.generics().and_then(|generics| {
             item.generics = generics.into();
             let open = self.token();

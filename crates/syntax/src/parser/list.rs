@@ -3,6 +3,7 @@
 use super::{Parse, Parser, Reported};
 use crate::token::{Token, TokenKind};
 use ein_base::{Code, Diagnostic, Span};
+use thin_vec::ThinVec;
 
 impl Parser<'_> {
     /// Items separated by commas up to `close`; the opening bracket is taken already.
@@ -11,13 +12,13 @@ impl Parser<'_> {
         open: Token,
         close: TokenKind,
         mut item: impl FnMut(&mut Self) -> Parse<T>,
-    ) -> Parse<Box<[T]>> {
+    ) -> Parse<ThinVec<T>> {
         // Most lists have one or two items; the usual first capacity of four would double the
         // memory of a tree.
-        let mut items = Vec::new();
+        let mut items = ThinVec::new();
         loop {
             if self.eat(close) {
-                return Ok(items.into());
+                return Ok(items);
             }
             let next = item(self)?;
             if items.len() < 2 {
@@ -37,7 +38,7 @@ impl Parser<'_> {
         open: Token,
         close: TokenKind,
         mut item: impl FnMut(&mut Self) -> Parse<T>,
-    ) -> Parse<Box<[T]>> {
+    ) -> Parse<ThinVec<T>> {
         let outer = (self.anchor, self.in_list);
         self.in_list = Some(close);
         let items = self.declarations_inner(open, close, &mut item);
@@ -50,8 +51,8 @@ impl Parser<'_> {
         open: Token,
         close: TokenKind,
         item: &mut impl FnMut(&mut Self) -> Parse<T>,
-    ) -> Parse<Box<[T]>> {
-        let mut items = Vec::new();
+    ) -> Parse<ThinVec<T>> {
+        let mut items = ThinVec::new();
         while !self.eat(close) {
             let start = self.pos;
             self.anchor = start;
@@ -79,7 +80,7 @@ impl Parser<'_> {
             }
             self.eat(TokenKind::Comma);
         }
-        Ok(items.into())
+        Ok(items)
     }
 
     fn report_semicolon_in_list(&mut self) {

@@ -4,6 +4,7 @@ use super::{Parse, Parser, Reported};
 use crate::ast::{ExprId, ExprKind};
 use crate::token::TokenKind;
 use ein_base::{Code, Diagnostic, Span};
+use thin_vec::ThinVec;
 
 impl Parser<'_> {
     /// A word of another language where an expression should stand.
@@ -41,7 +42,7 @@ impl Parser<'_> {
                 .help(help),
         );
         if self.skip_construct() && self.prev_kind == TokenKind::RBrace {
-            let span = self.span_from(span.lo);
+            let span = self.span_from(span.lo());
             return Ok(self.leaf(ExprKind::Error, span));
         }
         Err(Reported)
@@ -62,14 +63,14 @@ impl Parser<'_> {
                 .here("a word of other languages")
                 .fix(
                     "the last expression of a block, without `;`, is its value",
-                    Span::new(self.file, span.lo, next),
+                    Span::new(self.file, span.lo(), next),
                     "",
                 ),
         );
         if self.kind().starts_expr() {
             self.expression()
         } else {
-            self.expr(ExprKind::Tuple(Box::default()), span.lo)
+            self.expr(ExprKind::Tuple(ThinVec::new()), span.lo())
         }
     }
 

@@ -159,7 +159,7 @@ impl Parser<'_> {
             let pat = if p.eat(TokenKind::Colon) {
                 p.pattern()?
             } else {
-                p.pat(PatKind::Bind { name, ty: None }, name.span.lo)?
+                p.pat(PatKind::Bind { name, ty: None }, name.span.lo())?
             };
             Ok(Some((name, pat)))
         })?;

@@ -5,6 +5,7 @@ use crate::ast::*;
 use crate::token::TokenKind;
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use rustc_hash::FxHashSet;
+use thin_vec::ThinVec;
 
 impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Parse<ExprId> {
@@ -167,7 +168,7 @@ impl Parser<'_> {
         self.expr(kind, open.start)
     }
 
-    fn clauses(&mut self, open: crate::token::Token) -> Parse<Box<[CompClause]>> {
+    fn clauses(&mut self, open: crate::token::Token) -> Parse<ThinVec<CompClause>> {
         let mut bound = FxHashSet::default();
         let first = self.pos;
         let clauses =
@@ -302,7 +303,7 @@ impl Parser<'_> {
         self.expr(ExprKind::Match { scrutinee, arms: arms? }, lo)
     }
 
-    fn arms(&mut self, open: crate::token::Token) -> Parse<Box<[Arm]>> {
+    fn arms(&mut self, open: crate::token::Token) -> Parse<ThinVec<Arm>> {
         let mut arms = Vec::new();
         loop {
             if self.eat(TokenKind::RBrace) {

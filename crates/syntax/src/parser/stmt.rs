@@ -4,6 +4,7 @@ use super::{Parse, Parser, Reported};
 use crate::ast::*;
 use crate::token::TokenKind;
 use ein_base::{Code, Diagnostic, Help, Span};
+use thin_vec::thin_vec;
 
 /// A statement, or what could be saved of a broken one: then the rest of it must be skipped.
 pub(super) type Statement = Result<StmtKind, StmtKind>;
@@ -319,7 +320,7 @@ impl Parser<'_> {
                 .here("bindings cannot be changed")
                 .fix(
                     "leave it out; a later `let` of the same name shadows this one",
-                    Span::new(self.file, span.lo, next),
+                    Span::new(self.file, span.lo(), next),
                     "",
                 );
             self.report(diagnostic);
@@ -393,7 +394,7 @@ impl Parser<'_> {
             Ok(slots) => slots,
             Err(Reported) => {
                 let broken = LeftSlot { kind: LeftSlotKind::Error, span: self.token_span(open) };
-                let slots = Box::new([broken]);
+                let slots = thin_vec![broken];
                 if !self.skip_to(start, &[TokenKind::Eq], &[]) {
                     let value = self.error_expr();
                     return Err(StmtKind::Clause(Clause { name, slots, value }));

@@ -14,7 +14,7 @@ impl Parser<'_> {
     pub(super) fn string(&mut self) -> Parse<ExprId> {
         let span = self.span_here();
         self.bump();
-        let (start, end) = (span.lo as usize + 1, (span.hi as usize).saturating_sub(1));
+        let (start, end) = (span.lo() as usize + 1, (span.hi() as usize).saturating_sub(1));
         let inside = self.text.get(start..end).unwrap_or("");
         let plain = !inside.bytes().any(|b| matches!(b, b'\\' | b'{' | b'}'));
         let parts = if inside.is_empty() {
@@ -24,7 +24,7 @@ impl Parser<'_> {
         } else {
             self.nested(|p| p.string_parts(start, end))?
         };
-        self.expr(ExprKind::Str(parts.into()), span.lo)
+        self.expr(ExprKind::Str(parts.into()), span.lo())
     }
 
     fn string_parts(&mut self, start: usize, end: usize) -> Parse<Vec<StrPart>> {
@@ -211,7 +211,7 @@ impl Parser<'_> {
     fn report_open_interpolation(&mut self, pos: usize) {
         let span = Span::new(self.file, pos as u32, pos as u32 + 1);
         let already =
-            self.diagnostics.iter().rev().take(2).any(|d| d.primary.span.lo as usize >= pos);
+            self.diagnostics.iter().rev().take(2).any(|d| d.primary.span.lo() as usize >= pos);
         if already {
             return;
         }

@@ -149,9 +149,11 @@ impl Maker<'_> {
                 continue;
             }
             let edit = match (at.position, slots.len()) {
-                (_, 1) => Span::new(span.file, slots[0].span.lo - 1, span.hi),
-                (0, _) => Span::new(span.file, at.span.lo, slots[1].span.lo),
-                (position, _) => Span::new(span.file, slots[position - 1].span.hi, at.span.hi),
+                (_, 1) => Span::new(span.file(), slots[0].span.lo() - 1, span.hi()),
+                (0, _) => Span::new(span.file(), at.span.lo(), slots[1].span.lo()),
+                (position, _) => {
+                    Span::new(span.file(), slots[position - 1].span.hi(), at.span.hi())
+                }
             };
             self.make("drop-index", span, &[(edit, String::new())], Some(place.span), mentions);
         }
@@ -164,8 +166,8 @@ impl Maker<'_> {
             let expr = &ast.expr[*id];
             matches!(&expr.kind, ExprKind::BracketCall { callee, slots, .. }
                 if super::is_reduction(ast, *callee)
-                    && expr.span.lo <= read.lo
-                    && read.hi <= expr.span.hi
+                    && expr.span.lo() <= read.lo()
+                    && read.hi() <= expr.span.hi()
                     && slots.iter().any(|slot| binder(ast, &slot.kind) == Some(name)))
         })
     }
@@ -206,8 +208,11 @@ impl Maker<'_> {
 
     /// The span of the statement around a place.
     fn statement(&self, span: Span) -> Span {
-        let around =
-            self.ast.stmt.iter().filter(|stmt| stmt.span.lo <= span.lo && span.hi <= stmt.span.hi);
+        let around = self
+            .ast
+            .stmt
+            .iter()
+            .filter(|stmt| stmt.span.lo() <= span.lo() && span.hi() <= stmt.span.hi());
         around.map(|stmt| stmt.span).min_by_key(|span| span.len()).unwrap_or(span)
     }
 
@@ -238,7 +243,7 @@ impl Maker<'_> {
                 let lines = if place.open && !place.fixed {
                     let named = [(0, name), (0, *other), (1, name), (1, *other)];
                     let Some(binds) = place.binds else { continue };
-                    if !self.read_by_name(binds, &named, place.span.hi, place.end) {
+                    if !self.read_by_name(binds, &named, place.span.hi(), place.end) {
                         continue;
                     }
                     None

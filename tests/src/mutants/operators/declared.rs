@@ -15,7 +15,7 @@ impl Maker<'_> {
         let Some(layout) = of_type(self.ast, ty) else { return };
         let value = self.scope.of_value(self.ast, place.body).is_some();
         for (i, j) in pairs(&layout) {
-            let read = self.read_swapped(name, &layout, (i, j), place.span.hi, place.end);
+            let read = self.read_swapped(name, &layout, (i, j), place.span.hi(), place.end);
             if !value && !read {
                 continue;
             }
@@ -32,7 +32,7 @@ impl Maker<'_> {
             let (Some(ty), Some(name)) = (param.ty, param_name(ast, param)) else { continue };
             let Some(layout) = of_type(ast, ty) else { continue };
             for (i, j) in pairs(&layout) {
-                if self.read_swapped(name, &layout, (i, j), body.lo, body.hi) {
+                if self.read_swapped(name, &layout, (i, j), body.lo(), body.hi()) {
                     self.swap_dims(ty, (i, j), None, &[name, function.name.sym]);
                 }
             }
@@ -131,7 +131,7 @@ impl Maker<'_> {
                 continue;
             }
             let name = clause.name.sym;
-            if alone && !self.read_swapped(name, layout, (i, j), place.span.hi, place.end) {
+            if alone && !self.read_swapped(name, layout, (i, j), place.span.hi(), place.end) {
                 continue;
             }
             let (a, b) = (clause.slots[i].span, clause.slots[j].span);
@@ -150,8 +150,8 @@ impl Maker<'_> {
                 continue;
             }
             let edit = match at {
-                0 => Span::new(slot.span.file, slot.span.lo, clause.slots[1].span.lo),
-                _ => Span::new(slot.span.file, clause.slots[at - 1].span.hi, slot.span.hi),
+                0 => Span::new(slot.span.file(), slot.span.lo(), clause.slots[1].span.lo()),
+                _ => Span::new(slot.span.file(), clause.slots[at - 1].span.hi(), slot.span.hi()),
             };
             let mentions = vec![clause.name.sym, name.sym];
             self.make("drop-left", shown, &[(edit, String::new())], Some(place.span), mentions);
