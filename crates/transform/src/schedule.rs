@@ -200,7 +200,9 @@ impl Emit {
             }
             Body::Clauses(clauses, None) => {
                 if let Some(found) = tidy::as_contraction(&self.points, def) {
-                    return self.contraction(def.arr, &found, None);
+                    // A product with what has decayed is a product with nothing.
+                    let decays = [found.a.0, found.b.0].iter().any(|arr| self.decays(*arr));
+                    return self.flushing(decays, |emit| emit.contraction(def.arr, &found, None));
                 }
                 let shape = self.points.arrs[def.arr].shape.clone();
                 let single = contract::only_clause(&self.points, &def.body, &shape).is_some();

@@ -109,24 +109,29 @@ impl Emit {
         let ordered = self.in_order(arr, &clauses, steps);
         let rank = self.points.arrs[arr].shape.len();
         let mut at = At { arr, steps, shared, place: vec![None; rank] };
-        let flushed = self.decays(arr);
-        if flushed {
-            let once = self.points.fresh(Symbol::intern("once"), (0, 0));
-            let int = |value: i64| Operand::Const(Scalar::I64(value));
-            self.open(once, int(0), int(1), ForKind::Flushed);
-        }
-        if !shared.is_empty() || !self.wavefront(arr, &ordered, steps) {
-            self.step(&mut at, &ordered, 0);
-        }
+        self.flushing(self.decays(arr), |emit| {
+            if !shared.is_empty() || !emit.wavefront(arr, &ordered, steps) {
+                emit.step(&mut at, &ordered, 0);
+            }
+        });
         self.floors.remove(&arr);
-        if flushed {
-            self.close();
+    }
+
+    /// What `code` emits, with subnormal numbers flushed to zero if so wished.
+    pub(crate) fn flushing(&mut self, wished: bool, code: impl FnOnce(&mut Self)) {
+        if !wished {
+            return code(self);
         }
+        let once = self.points.fresh(Symbol::intern("once"), (0, 0));
+        let int = |value: i64| Operand::Const(Scalar::I64(value));
+        self.open(once, int(0), int(1), ForKind::Flushed);
+        code(self);
+        self.close();
     }
 
     /// Whether an array is likely to end in subnormal numbers that nobody wants: what flows back
     /// through many steps. Programs never ask for these arrays themselves.
-    fn decays(&self, arr: Arr) -> bool {
+    pub(crate) fn decays(&self, arr: Arr) -> bool {
         let def = self.points.def_of(arr).map(|def| &self.points.defs[def]);
         def.is_some_and(|def| def.adjoint)
             && self.points.arrs[arr].ty.is_float()
