@@ -4,6 +4,7 @@
 //!
 //! Does not know: anything below the driver.
 
+pub mod answers;
 pub mod book;
 pub mod brute;
 pub mod compare;
@@ -61,6 +62,7 @@ pub fn all() -> Result<Vec<Case>, String> {
         }
     }
     cases.extend(pages::cases());
+    cases.extend(answers::cases());
     cases.extend(book::cases()?);
     cases.extend(programs::cases()?);
     cases.extend(notations::cases()?);

@@ -34,6 +34,10 @@ impl Span {
         }
         Span { file: self.file, lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
     }
+    /// Whether another span lies in this one.
+    pub fn covers(self, other: Span) -> bool {
+        self.file == other.file && self.lo <= other.lo && other.hi <= self.hi
+    }
     /// The empty span at the end of this one.
     pub fn end(self) -> Span {
         Span { lo: self.hi, ..self }
@@ -147,6 +151,19 @@ pub enum SourceError {
     TooLarge,
     /// The system said no, in its words.
     Unreadable(String),
+}
+
+impl SourceError {
+    /// What would make the file readable.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            SourceError::Missing => "write the file, or correct the path",
+            SourceError::Directory => "name a file that ends in `.ein`",
+            SourceError::NotUtf8(_) => "save the file as UTF-8",
+            SourceError::TooLarge => "split the file into modules",
+            SourceError::Unreadable(_) => "see to it that the file may be read",
+        }
+    }
 }
 
 impl fmt::Display for SourceError {

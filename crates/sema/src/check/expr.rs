@@ -117,7 +117,7 @@ impl Cx<'_> {
                     Some(s) if s.is_float() => {
                         d.fix("convert it: `… as i32`", value.span.end(), " as i32")
                     }
-                    _ => d,
+                    _ => d.help("write an integer: `0`, an index, or a value of type `i32`"),
                 };
                 self.fail(d)
             }
@@ -253,8 +253,12 @@ impl Cx<'_> {
     fn bad_cast(&mut self, value: &Expr, target: &Type, span: Span) -> Expr {
         let (have, want) = (self.show(&value.ty), self.show(target));
         let d = error(Code::E0507, span, format!("`{have}` cannot be converted to `{want}`"))
+            .here("no such conversion")
             .label(value.span, format!("this is `{have}`"))
-            .help("`as` converts between numbers, and between arrays of numbers");
+            .help(match &value.ty {
+                Type::Tuple(_) => format!("convert a component: `….0 as {want}`"),
+                _ => "`as` converts between numbers, and between arrays of numbers".into(),
+            });
         self.report_at(d);
         Expr::new(ExprKind::Error, target.clone(), span)
     }
@@ -266,6 +270,7 @@ impl Cx<'_> {
             span,
             format!("a value of shape `{have}` cannot be cast to `{want}`: the ranks differ"),
         )
+        .here("another rank")
         .label(value.span, format!("this is `{have}`"))
         .help("`as` on an array converts elements and asserts the shape; it does not reshape");
         self.report_at(d);
