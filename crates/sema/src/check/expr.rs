@@ -240,8 +240,8 @@ impl Cx<'_> {
                     Expr::new(ExprKind::Cast(args.remove(0)), Type::Scalar(to), span)
                 })
             }
-            (Type::AnyRank(from), Type::Array(to))
-                if from.scalar().is_some() && to.elem.scalar().is_some() =>
+            (Type::AnyRank(from), Type::Array(_) | Type::Scalar(_))
+                if from.scalar().is_some() && target.scalar().is_some() =>
             {
                 self.assert_shape(value, target, span)
             }
@@ -345,7 +345,7 @@ impl Cx<'_> {
         })
     }
 
-    /// A value of unknown rank as an array of known rank.
+    /// A value of unknown rank as an array of known rank, or as a number.
     pub(super) fn assert_shape(&mut self, value: Expr, target: Type, span: Span) -> Expr {
         let extents = target
             .axes()
