@@ -38,6 +38,10 @@ impl Span {
     pub fn covers(self, other: Span) -> bool {
         self.file == other.file && self.lo <= other.lo && other.hi <= self.hi
     }
+    /// The empty span at the start of this one.
+    pub fn start(self) -> Span {
+        Span { hi: self.lo, ..self }
+    }
     /// The empty span at the end of this one.
     pub fn end(self) -> Span {
         Span { lo: self.hi, ..self }

@@ -6,7 +6,7 @@
 //! label at its declaration, unless the error shows that place already.
 
 use super::Cx;
-use crate::hir::{self, DefKind, ExprKind, Local, LocalKind, Slot, Stmt};
+use crate::hir::{self, Def, DefKind, ExprKind, Local, LocalKind, Slot, Stmt};
 use ein_base::{Diagnostic, Name, Span, Symbol};
 use ein_ir::tensor::Type;
 use rustc_hash::FxHashMap;
@@ -33,6 +33,7 @@ impl Cx<'_> {
         }
         let uses = uses(self.hir);
         let regions = regions(self.hir);
+        let items = items(self.hir);
         let types = self.types_by_declaration();
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
         for diagnostic in diagnostics.iter_mut().filter(|it| it.is_error()) {
@@ -41,7 +42,7 @@ impl Cx<'_> {
             let around = region.map_or(at, |region| region.span);
             let bound = |span| region.is_some_and(|it| !it.is_block && it.span.covers(span));
             let mut found = concerned(diagnostic, &uses, around);
-            found.extend(self.quoted_items(diagnostic));
+            found.extend(quoted_items(diagnostic, &items));
             for Name { sym, span } in found {
                 if shows(diagnostic, span) {
                     continue;
@@ -83,22 +84,36 @@ impl Cx<'_> {
             Type::Scalar(_) | Type::Str => true,
         }
     }
+}
 
-    /// The items of the program that a diagnostic quotes: types, also as `Enum::Variant`, and
-    /// functions and constants of the file it is about.
-    fn quoted_items(&self, diagnostic: &Diagnostic) -> Vec<Name> {
-        let hir = self.hir;
-        let quoted: Vec<&str> = quotes(diagnostic).map(head).collect();
-        let written = hir.defs.iter().filter(|def| !def.name.span.is_empty());
-        let items = written.filter(|def| match def.kind {
+/// The items that are written in files, by their names.
+fn items(hir: &hir::Program) -> FxHashMap<&'static str, Vec<&Def>> {
+    let mut items: FxHashMap<&str, Vec<&Def>> = FxHashMap::default();
+    for def in hir.defs.iter().filter(|def| !def.name.span.is_empty()) {
+        let shown = match def.kind {
             DefKind::Struct(_) | DefKind::Enum(_) => !hir.modules[def.module].library,
-            DefKind::Fn(_) | DefKind::Const(_) => {
-                def.name.span.file == diagnostic.primary.span.file
-            }
+            DefKind::Fn(_) | DefKind::Const(_) => true,
             DefKind::Error => false,
-        });
-        items.map(|def| def.name).filter(|name| quoted.contains(&name.sym.as_str())).collect()
+        };
+        if shown {
+            items.entry(def.name.sym.as_str()).or_default().push(def);
+        }
     }
+    items
+}
+
+/// The items that a diagnostic quotes: types, also as `Enum::Variant`, and functions and constants
+/// of the file it is about.
+fn quoted_items(diagnostic: &Diagnostic, items: &FxHashMap<&str, Vec<&Def>>) -> Vec<Name> {
+    let file = diagnostic.primary.span.file;
+    let mut found: Vec<Name> = Vec::new();
+    for def in quotes(diagnostic).filter_map(|text| items.get(head(text))).flatten() {
+        let is_type = matches!(def.kind, DefKind::Struct(_) | DefKind::Enum(_));
+        if (is_type || def.name.span.file == file) && !found.contains(&def.name) {
+            found.push(def.name);
+        }
+    }
+    found
 }
 
 /// The names in a statement that a diagnostic is about, in the order of their uses, each once.

@@ -91,8 +91,15 @@ impl Cx<'_> {
             value.span,
             format!("{what} must be a `bool`, but this is `{}`", self.show(&value.ty)),
         )
-        .here("not a `bool`")
-        .help("compare it with something: `… != 0`");
+        .here("not a `bool`");
+        let d = match (&*value.kind, &value.ty, self.show_name(&value)) {
+            (ExprKind::Var(_), Type::Scalar(ty), Some(name)) if ty.is_int() => {
+                let text = format!("compare it with something: `{name} != 0`");
+                d.fix(text, value.span.end(), " != 0")
+            }
+            (_, Type::Str, _) => d.help("compare it with something: `… != \"\"`"),
+            _ => d.help("compare it with something: `… != 0`"),
+        };
         self.fail(d)
     }
 

@@ -252,9 +252,10 @@ impl Cx<'_> {
             return item.clone();
         }
         if matches!(base.ty.elem(), Type::Fn(_)) {
+            let message = format!("{} holds functions, which cannot be indexed", self.quote(&base));
             return self.fail(
-                error(Code::E0510, span, "an array of functions cannot be indexed")
-                    .here("functions differ in code")
+                error(Code::E0510, span, message)
+                    .here("functions differ in code, so `[…]` cannot choose among them")
                     .help("call all of them: `[f, g](x)`"),
             );
         }

@@ -366,7 +366,9 @@ impl<'r> Lower<'r, '_> {
     }
 
     fn not_a_coord(&mut self, span: Span, expr: ast::ExprId) {
-        let diagnostic = Diagnostic::new(Code::E0302, span, "a coordinate is passed by its name");
+        let given = self.r.files.text(span);
+        let text = format!("a coordinate is passed by its name, not as `{given}`");
+        let diagnostic = Diagnostic::new(Code::E0302, span, text);
         match &self.ast.expr[expr].kind {
             ast::ExprKind::Error => {}
             ast::ExprKind::Int { value, .. } => {
