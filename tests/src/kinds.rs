@@ -1,5 +1,6 @@
 //! The kinds of test, one function each.
 
+use crate::answers;
 use crate::section::{Expected, Section, expectations};
 use ein_driver::render::{Style, render};
 use ein_driver::{
@@ -116,6 +117,7 @@ fn reported(
     section: &Section,
     diagnostics: Vec<Diagnostic>,
 ) -> Result<(), String> {
+    answers::complete(session, &diagnostics)?;
     let mut missing = expectations(&section.text)?;
     let name = program_name(section);
     let mut surplus = Vec::new();
@@ -160,6 +162,7 @@ fn fits(session: &Session, name: &str, wish: &Expected, found: &Diagnostic) -> b
 
 fn golden(path: &Path, section: &Section) -> Result<(), String> {
     let (session, report) = checked(&program_name(section), &section.text, &section.files)?;
+    answers::complete(&session, &report.diagnostics)?;
     let shown = render(session.files(), &report.diagnostics, Style::Plain);
     compare(&path.with_file_name(format!("{}.stderr", section.name)), &shown)
 }

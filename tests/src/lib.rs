@@ -1,15 +1,18 @@
 //! Tests of the whole, driven by files: programs under `suite/` that say in comments what must
 //! happen, the examples on the pages about diagnostics, the programs in the book, the programs
-//! under `examples/` and `library/`, and those in the other notations.
+//! under `examples/` and `library/`, those in the other notations, and what must hold of all errors
+//! and of the whole library.
 //!
 //! Does not know: anything below the driver.
 
+pub mod answers;
 pub mod book;
 pub mod brute;
 pub mod compare;
 pub mod engines;
 pub mod generate;
 pub mod kinds;
+pub mod library;
 pub mod markdown;
 pub mod mutants;
 pub mod notations;
@@ -61,8 +64,10 @@ pub fn all() -> Result<Vec<Case>, String> {
         }
     }
     cases.extend(pages::cases());
+    cases.extend(answers::cases());
     cases.extend(book::cases()?);
     cases.extend(programs::cases()?);
+    cases.extend(library::cases());
     cases.extend(notations::cases()?);
     Ok(cases)
 }

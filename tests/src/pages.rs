@@ -8,7 +8,7 @@
 //! its own, which is this one once more.
 
 use crate::markdown::{Block, blocks};
-use crate::{Case, kinds};
+use crate::{Case, answers, kinds};
 use ein_driver::render::Style;
 use ein_driver::{
     Access, BuildOptions, Code, Diagnostic, Emit, Engine, FileSources, Input, InputValue, Options,
@@ -80,15 +80,9 @@ fn enabled(code: Code) -> bool {
     ENABLED.contains(&code.stage())
 }
 
-/// The stages of which every code has a section whose whole rendering is compared.
-const RENDERED: &[Stage] = &[
-    Stage::Names,
-    Stage::Coordinates,
-    Stage::Ranges,
-    Stage::Types,
-    Stage::Recurrences,
-    Stage::Warning,
-];
+/// The stages of which every code has a section whose whole rendering is compared, beside those
+/// of which `answers` asks more.
+const RENDERED: &[Stage] = &[Stage::Warning];
 
 /// One test for each page of an enabled stage, and two that no code is left out.
 pub fn cases() -> impl Iterator<Item = Case> {
@@ -179,6 +173,7 @@ fn examples(code: Code) -> Result<(), String> {
         let shown = session.render(&found, Style::Plain);
         return Err(format!("the failing example gives {codes:?} instead of {code}:\n{shown}"));
     }
+    answers::complete(&session, &found)?;
     if WORLDS.iter().any(|world| world.code == code) {
         let golden = format!("tests/suite/rendered/{code}.stderr");
         kinds::compare(

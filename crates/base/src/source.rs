@@ -106,6 +106,19 @@ pub enum SourceError {
     Unreadable(String),
 }
 
+impl SourceError {
+    /// What would make the file readable.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            SourceError::Missing => "write the file, or correct the path",
+            SourceError::Directory => "name a file that ends in `.ein`",
+            SourceError::NotUtf8(_) => "save the file as UTF-8",
+            SourceError::TooLarge => "split the file into modules",
+            SourceError::Unreadable(_) => "see to it that the file may be read",
+        }
+    }
+}
+
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

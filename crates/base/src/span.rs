@@ -62,6 +62,14 @@ impl Span {
     pub fn until(self, hi: u32) -> Span {
         Span::new(self.file(), self.lo, hi)
     }
+    /// Whether another span lies in this one.
+    pub fn covers(self, other: Span) -> bool {
+        self.file() == other.file() && self.lo <= other.lo && other.hi() <= self.hi()
+    }
+    /// The empty span at the start of this one.
+    pub fn start(self) -> Span {
+        self.until(self.lo)
+    }
     /// The empty span at the end of this one.
     pub fn end(self) -> Span {
         Span::new(self.file(), self.hi(), self.hi())

@@ -315,10 +315,5 @@ fn verified(
 /// A program that cannot be read.
 fn unreadable(file: FileId, path: &Path, error: &SourceError) -> Diagnostic {
     let message = format!("`{}` cannot be read: {error}", path.display());
-    let diagnostic = Diagnostic::new(Code::E0210, Span::new(file, 0, 0), message);
-    match error {
-        SourceError::Directory => diagnostic.help("name a file that ends in `.ein`"),
-        SourceError::NotUtf8(_) => diagnostic.help("save the file as UTF-8"),
-        SourceError::Missing | SourceError::TooLarge | SourceError::Unreadable(_) => diagnostic,
-    }
+    Diagnostic::new(Code::E0210, Span::new(file, 0, 0), message).help(error.remedy())
 }

@@ -221,7 +221,8 @@ impl<'p> Machine<'p> {
         at.reverse();
         let name = build.name.map_or("the definition".to_owned(), |name| name.to_string());
         let message = format!("`{name}[{}]` depends on itself", at.join(", "));
-        self.fail(Code::E0601, span, message)
+        let help = "read points that are computed earlier, and give the first ones a base clause";
+        self.fail(Code::E0601, span, message).explained("needs the point being computed", help)
     }
 
     /// A read of a definition from inside itself.

@@ -23,6 +23,16 @@ impl From<Diagnostic> for Stop {
     }
 }
 
+impl Stop {
+    /// Adds what is to be said at the place at fault, and what would make it right.
+    pub(crate) fn explained(self, here: &str, help: &str) -> Stop {
+        match self {
+            Stop::Error(diagnostic) => diagnostic.here(here).help(help).into(),
+            Stop::Interrupted => Stop::Interrupted,
+        }
+    }
+}
+
 /// What is under way; the machine keeps a stack of these.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {

@@ -7,7 +7,8 @@
 //! 1. `Cx` walks the statements of the top level and the bodies of the functions they call
 //!    (and of every function that can be checked without a call), giving tensor IR;
 //! 2. `ranges` fills in the domains of index variables at the end of each definition;
-//! 3. `causality` orders recurrences; `bounds` proves or refutes every read.
+//! 3. `causality` orders recurrences; `bounds` proves or refutes every read;
+//! 4. `declared` points the errors at the declarations of what they are about.
 //!
 //! Errors never stop it: [`Type::Error`] absorbs what follows from a mistake already reported.
 
@@ -34,6 +35,7 @@ mod comprehension;
 mod construct;
 mod consts;
 mod data;
+mod declared;
 mod define;
 mod derivative;
 mod exhaustive;
@@ -87,6 +89,7 @@ pub fn check(hir: &hir::Program, inputs: &FxHashSet<Symbol>) -> Checked {
     let mut cx = Cx::new(hir, inputs);
     cx.program();
     cx.check_recursion();
+    cx.point_at_declarations();
     let report = cx.report();
     Checked { program: cx.out, diagnostics: cx.diagnostics, report }
 }

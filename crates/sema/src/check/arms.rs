@@ -3,7 +3,7 @@
 use super::pattern::Matched;
 use super::{Cx, error};
 use crate::hir::{self, ExprId};
-use ein_base::{Code, Span};
+use ein_base::{Code, Label, Span};
 use ein_ir::size::{self, Facts};
 use ein_ir::tensor::{Arm, Expr, ExprKind, Pattern, Type};
 use ein_scalar::Scalar;
@@ -33,6 +33,7 @@ impl Cx<'_> {
         let value = self.expr(scrutinee, None);
         let ty = value.ty.clone();
         let mut matched = Vec::new();
+        let reported = self.diagnostics.len();
         for arm in arms {
             // What the pattern binds is seen by its own arm only.
             let extents = self.f.extents.len();
@@ -44,6 +45,7 @@ impl Cx<'_> {
             let at = span.until(value.span.hi().max(span.lo()));
             self.check_exhaustive(&ty, arms, &matched, at);
         }
+        self.show_matched(&value, reported);
         let mut guards: Vec<Option<Expr>> = Vec::new();
         for (position, arm) in arms.iter().enumerate() {
             let guard = arm.guard.map(|guard| {
@@ -65,6 +67,14 @@ impl Cx<'_> {
             })
             .collect();
         Expr::new(ExprKind::Match { value, arms }, ty, span)
+    }
+
+    /// Points the errors in patterns, all those from a number on, at the value that is matched.
+    fn show_matched(&mut self, value: &Expr, reported: usize) {
+        let text = format!("this is `{}`", self.show(&value.ty));
+        for diagnostic in self.diagnostics[reported..].iter_mut().filter(|it| it.is_error()) {
+            diagnostic.labels.push(Label { span: value.span, text: text.clone() });
+        }
     }
 
     /// The values of all arms; literals take the type of the others.

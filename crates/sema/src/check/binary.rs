@@ -146,6 +146,7 @@ impl Cx<'_> {
             x.span.to(y.span),
             format!("`{}` of `{a}` and `{b}`: there is no implicit conversion", op.as_str()),
         )
+        .here("two types of number")
         .label(x.span, format!("this is `{a}`"))
         .label(y.span, format!("this is `{b}`"));
         self.numeric_help(d, x, y)
@@ -172,6 +173,7 @@ impl Cx<'_> {
             span,
             format!("`{}` is not defined for `{a}` and `{b}`", op.as_str()),
         )
+        .here("no such operator")
         .label(x.span, format!("this is `{a}`"))
         .label(y.span, format!("this is `{b}`"));
         let d = match op {
@@ -393,6 +395,7 @@ impl Cx<'_> {
             _ => {
                 let (a, b) = (self.show(&x.ty), self.show(&y.ty));
                 let d = error(Code::E0502, span, format!("`{a}` cannot be looked for in `{b}`"))
+                    .here("nothing of this type can be in there")
                     .label(y.span, format!("this is `{b}`"))
                     .help("`in` takes a range, an array of such values, or a string");
                 self.fail(d)

@@ -187,7 +187,10 @@ impl Cx<'_> {
                 )
                 .here("no such axis")
                 .label(base.span, format!("this is `{}`", self.show(&base.ty)))
-                .help("axes count from 0");
+                .help(match axes.len().checked_sub(1) {
+                    Some(last) => format!("axes count from 0, so the last one is `#{last}`"),
+                    None => "pass an array, or leave the bracket out".into(),
+                });
                 self.report_at(d);
                 None
             }
@@ -220,6 +223,7 @@ impl Cx<'_> {
             let (p, q) = (self.show(&a.ty), self.show(&b.ty));
             let d =
                 error(Code::E0501, span, format!("`join` of `{p}` and `{q}`: the elements differ"))
+                    .here("one array has one type of element")
                     .label(a.span, format!("this is `{p}`"))
                     .label(b.span, format!("this is `{q}`"))
                     .help("join arrays of one element type");
@@ -248,6 +252,7 @@ impl Cx<'_> {
             (Some(at), _) | (None, Some(at)) => at,
             (None, None) => {
                 let d = error(Code::E0301, span, "neither value has the coordinate to join along")
+                    .here("joined along a coordinate that is not there")
                     .label(a.span, format!("this is `{}`", self.show(&a.ty)))
                     .label(b.span, format!("this is `{}`", self.show(&b.ty)))
                     .help("name a coordinate of one of them, or an axis by position: `#0`");
@@ -332,6 +337,7 @@ impl Cx<'_> {
         }
         let (m, n) = (self.show(&a.ty), self.show(&b.ty));
         let d = error(Code::E0415, span, format!("the pieces `{m}` and `{n}` do not fit together"))
+            .here("joined here")
             .label(a.span, format!("this is `{m}`"))
             .label(b.span, format!("this is `{n}`"))
             .help("pieces must agree in every axis but the one that is joined");

@@ -255,6 +255,7 @@ impl Cx<'_> {
             None => {
                 let (a, b) = (self.show(&x.ty), self.show(&y.ty));
                 let d = error(Code::E0501, span, format!("`{op}` does not take `{a}` and `{b}`"))
+                    .here("called here")
                     .label(x.span, format!("this is `{a}`"))
                     .label(y.span, format!("this is `{b}`"))
                     .help("pass two numbers of one type");
@@ -465,6 +466,7 @@ impl Cx<'_> {
     pub(super) fn needs_array(&mut self, name: &str, value: &Expr, span: Span) -> Expr {
         let have = self.show(&value.ty);
         let d = error(Code::E0501, span, format!("`{name}` takes an array, not `{have}`"))
+            .here("called here")
             .label(value.span, format!("this is `{have}`"))
             .help("pass an array");
         self.fail(d)
@@ -501,6 +503,7 @@ impl Cx<'_> {
             && p != q
         {
             let d = error(Code::E0405, span, format!("{p} elements cannot be reshaped to {q}"))
+                .here(format!("asks for {q} elements"))
                 .label(array.span, format!("this is `{}`", self.show(&array.ty)))
                 .help("the product of the extents must stay the same");
             return self.fail(d);

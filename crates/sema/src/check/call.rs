@@ -110,8 +110,12 @@ impl Cx<'_> {
     fn not_callable(&mut self, callee: &Expr, span: Span) -> Expr {
         let have = self.show(&callee.ty);
         let d = error(Code::E0510, span, format!("{} is not a function", self.quote(callee)))
+            .here("called like a function")
             .label(callee.span, format!("this is `{have}`"))
-            .help("only functions and closures can be called");
+            .help(match callee.ty {
+                Type::Array(_) => "index an array with brackets: `a[0]`",
+                _ => "take the arguments away, or call a function or a closure",
+            });
         self.fail(d)
     }
 

@@ -144,6 +144,8 @@ impl Cx<'_> {
                 value.span.end(),
                 format!(" as {target}"),
             );
+        } else {
+            d = d.help(format!("give a value of type `{want}` here, or change {what}"));
         }
         d
     }

@@ -81,7 +81,9 @@ impl Cx<'_> {
             let d = error(Code::E0520, source.span, format!("`{have}` cannot be iterated"))
                 .here("not a range, an array or a text");
             let d = match &source.ty {
-                Type::Scalar(ty) if ty.is_int() => d.help("count up to it: `0..n`"),
+                Type::Scalar(ty) if ty.is_int() => {
+                    d.fix("count up to it: `0..n`", source.span.start(), "0..")
+                }
                 Type::AnyRank(_) => d.help("give it a rank: `… as [f32; ?]`"),
                 Type::Tuple(_) => d.help("write an array instead of a tuple: `[a, b]`"),
                 _ => d.help("a comprehension runs over ranges, arrays and texts: `x in 0..n`"),

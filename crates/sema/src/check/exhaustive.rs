@@ -66,7 +66,7 @@ impl Cx<'_> {
             all => all.join(", "),
         };
         let mut d = error(Code::E0513, at, format!("this `match` misses {list}"))
-            .here(format!("the value is `{}`", self.show(ty)));
+            .here("not every value has an arm");
         if arms.iter().any(|arm| arm.guard.is_some()) {
             d = d.note("an arm with a guard covers nothing: the guard may fail");
         }

@@ -91,8 +91,15 @@ impl Cx<'_> {
             value.span,
             format!("{what} must be a `bool`, but this is `{}`", self.show(&value.ty)),
         )
-        .here("not a `bool`")
-        .help("compare it with something: `… != 0`");
+        .here("not a `bool`");
+        let d = match (&*value.kind, &value.ty, self.show_name(&value)) {
+            (ExprKind::Var(_), Type::Scalar(ty), Some(name)) if ty.is_int() => {
+                let text = format!("compare it with something: `{name} != 0`");
+                d.fix(text, value.span.end(), " != 0")
+            }
+            (_, Type::Str, _) => d.help("compare it with something: `… != \"\"`"),
+            _ => d.help("compare it with something: `… != 0`"),
+        };
         self.fail(d)
     }
 
@@ -117,7 +124,7 @@ impl Cx<'_> {
                     Some(s) if s.is_float() => {
                         d.fix("convert it: `… as i32`", value.span.end(), " as i32")
                     }
-                    _ => d,
+                    _ => d.help("write an integer: `0`, an index, or a value of type `i32`"),
                 };
                 self.fail(d)
             }
@@ -240,8 +247,8 @@ impl Cx<'_> {
                     Expr::new(ExprKind::Cast(args.remove(0)), Type::Scalar(to), span)
                 })
             }
-            (Type::AnyRank(from), Type::Array(to))
-                if from.scalar().is_some() && to.elem.scalar().is_some() =>
+            (Type::AnyRank(from), Type::Array(_) | Type::Scalar(_))
+                if from.scalar().is_some() && target.scalar().is_some() =>
             {
                 self.assert_shape(value, target, span)
             }
@@ -253,8 +260,12 @@ impl Cx<'_> {
     fn bad_cast(&mut self, value: &Expr, target: &Type, span: Span) -> Expr {
         let (have, want) = (self.show(&value.ty), self.show(target));
         let d = error(Code::E0507, span, format!("`{have}` cannot be converted to `{want}`"))
+            .here("no such conversion")
             .label(value.span, format!("this is `{have}`"))
-            .help("`as` converts between numbers, and between arrays of numbers");
+            .help(match &value.ty {
+                Type::Tuple(_) => format!("convert a component: `….0 as {want}`"),
+                _ => "`as` converts between numbers, and between arrays of numbers".into(),
+            });
         self.report_at(d);
         Expr::new(ExprKind::Error, target.clone(), span)
     }
@@ -266,6 +277,7 @@ impl Cx<'_> {
             span,
             format!("a value of shape `{have}` cannot be cast to `{want}`: the ranks differ"),
         )
+        .here("another rank")
         .label(value.span, format!("this is `{have}`"))
         .help("`as` on an array converts elements and asserts the shape; it does not reshape");
         self.report_at(d);
@@ -340,7 +352,7 @@ impl Cx<'_> {
         })
     }
 
-    /// A value of unknown rank as an array of known rank.
+    /// A value of unknown rank as an array of known rank, or as a number.
     pub(super) fn assert_shape(&mut self, value: Expr, target: Type, span: Span) -> Expr {
         let extents = target
             .axes()

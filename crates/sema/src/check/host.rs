@@ -224,6 +224,7 @@ impl Cx<'_> {
     }
 
     fn another_type(&mut self, first: &Expr, item: &Expr, position: usize) {
+        let is_number = |ty: &Type| ty.scalar().is_some_and(super::is_numeric);
         let (x, y) = (self.show(&first.ty), self.show(&item.ty));
         let d = error(
             Code::E0501,
@@ -238,7 +239,7 @@ impl Cx<'_> {
             (Type::Fn(_), Type::Fn(_)) => {
                 d.help("say what the functions take and give: `let fs: [(f32) -> f32] = …`")
             }
-            (a, b) if a.scalar().is_some() && b.scalar().is_some() && a.rank() == b.rank() => {
+            (a, b) if is_number(a) && is_number(b) && a.rank() == b.rank() => {
                 self.numeric_help(d, first, item)
             }
             _ => d.help("use a tuple for values of different types: `(a, b)`"),

@@ -31,6 +31,7 @@ impl Cx<'_> {
             Type::Str | Type::Jagged(..) => return self.element(base, slots, span),
             Type::Tuple(_) => {
                 let d = error(Code::E0512, span, "a tuple is not indexed with brackets")
+                    .here("indexed like an array")
                     .label(base.span, format!("this is `{}`", self.show(&base.ty)))
                     .help("components are reached by position: `t.0`");
                 return self.fail(d);
@@ -41,6 +42,7 @@ impl Cx<'_> {
             ty => {
                 let have = self.show(ty);
                 let d = error(Code::E0404, span, format!("`{have}` cannot be indexed"))
+                    .here("indexed like an array")
                     .label(base.span, format!("this is `{have}`"))
                     .help("only arrays and strings have positions");
                 return self.fail(d);
@@ -250,9 +252,10 @@ impl Cx<'_> {
             return item.clone();
         }
         if matches!(base.ty.elem(), Type::Fn(_)) {
+            let message = format!("{} holds functions, which cannot be indexed", self.quote(&base));
             return self.fail(
-                error(Code::E0510, span, "an array of functions cannot be indexed")
-                    .here("functions differ in code")
+                error(Code::E0510, span, message)
+                    .here("functions differ in code, so `[…]` cannot choose among them")
                     .help("call all of them: `[f, g](x)`"),
             );
         }

@@ -100,6 +100,7 @@ impl Cx<'_> {
                             a.name, b.name
                         ),
                     )
+                    .here("one call, one frame")
                     .label(args[longest].span, format!("extra axis `{}`", a.name))
                     .label(args[at].span, format!("extra axis `{}`", b.name))
                     .help("the extra leading axes of all arguments must be the same");
@@ -121,6 +122,7 @@ impl Cx<'_> {
                                 "`{function}` is lifted over {p} positions in one argument and over {q} in another"
                             ),
                         )
+                        .here("one call, one frame")
                         .label(args[longest].span, format!("extra axes of `{}`", self.show(&args[longest].ty)))
                         .label(args[at].span, format!("extra axes of `{}`", self.show(&args[at].ty)))
                         .help("one frame must be a prefix of the other: compare the leading axes");

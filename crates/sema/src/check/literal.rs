@@ -114,9 +114,12 @@ impl Cx<'_> {
                 let mut d =
                     error(Code::E0515, span, format!("`{signed}` does not fit in `{}`", ty.name()))
                         .here(format!("`{}` holds {lo} to {hi}", ty.name()));
-                if let (Some(wide), None) = (wider, suffix) {
-                    d = d.help(format!("give it a wider type: `{signed}{}`", wide.name()));
-                }
+                d = d.help(match (wider, suffix) {
+                    (Some(wide), None) => {
+                        format!("give it a wider type: `{signed}{}`", wide.name())
+                    }
+                    _ => format!("write a number from {lo} to {hi}"),
+                });
                 self.fail(d)
             }
         }
@@ -138,7 +141,8 @@ impl Cx<'_> {
                     span,
                     format!("`{text}` is not a number of type `{}`", ty.name()),
                 )
-                .here("this literal"),
+                .here("this literal")
+                .help("write digits with a point or an exponent: `1.5`, `2e-3`"),
             ),
         }
     }

@@ -5,9 +5,19 @@
 
 use super::{Binding, Cx, Declared, IndexId, error};
 use crate::hir::{ExprId, ExprKind as H, LocalId, Slot};
-use ein_base::{Code, Name, Symbol};
+use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::Type;
 use rustc_hash::FxHashMap;
+
+/// A read with packs among its indices.
+struct PackRead {
+    /// The rank of what is read.
+    rank: usize,
+    /// How many of the indices are single.
+    fixed: usize,
+    packs: Vec<LocalId>,
+    span: Span,
+}
 
 impl Cx<'_> {
     /// The index variables of a pack in scope. A pack that nothing bound is free: it is closed over
@@ -68,18 +78,8 @@ impl Cx<'_> {
         }
         loop {
             let before = lengths.len();
-            for (rank, fixed, packs) in &uses {
-                let mut rest = rank.saturating_sub(*fixed);
-                let mut unknown = Vec::new();
-                for pack in packs {
-                    match self.pack_length(*pack, &lengths) {
-                        Some(length) => rest = rest.saturating_sub(length),
-                        None => unknown.push(*pack),
-                    }
-                }
-                if let [pack] = unknown.as_slice() {
-                    lengths.insert(*pack, rest);
-                }
+            for read in &uses {
+                lengths.extend(self.last_unknown(read, &lengths));
             }
             if lengths.len() == before {
                 break;
@@ -88,7 +88,8 @@ impl Cx<'_> {
         let unsolved: Vec<&(LocalId, Name)> =
             open.iter().filter(|(local, _)| !lengths.contains_key(local)).collect();
         if let [first, rest @ ..] = unsolved.as_slice() {
-            self.ambiguous_packs(first.1, rest.iter().map(|pack| pack.1).collect());
+            let read = uses.iter().find(|read| read.packs.contains(&first.0));
+            self.ambiguous_packs(first.1, rest.iter().map(|pack| pack.1).collect(), read);
         }
         for (local, name) in open {
             let count = lengths.get(&local).copied().unwrap_or(0);
@@ -101,19 +102,29 @@ impl Cx<'_> {
     pub(super) fn solve_free_packs(&mut self, body: ExprId) {
         let mut uses = Vec::new();
         self.pack_uses(body, &mut uses);
-        for (rank, fixed, packs) in uses {
-            let lengths = self.f.pack_lengths.clone();
-            let mut rest = rank.saturating_sub(fixed);
-            let mut unknown = Vec::new();
-            for pack in packs {
-                match self.pack_length(pack, &lengths) {
-                    Some(length) => rest = rest.saturating_sub(length),
-                    None => unknown.push(pack),
-                }
+        for read in uses {
+            let solved = self.last_unknown(&read, &self.f.pack_lengths);
+            self.f.pack_lengths.extend(solved);
+        }
+    }
+
+    /// The pack of a read whose length follows from those of its other packs.
+    fn last_unknown(
+        &self,
+        read: &PackRead,
+        lengths: &FxHashMap<LocalId, usize>,
+    ) -> Option<(LocalId, usize)> {
+        let mut rest = read.rank.saturating_sub(read.fixed);
+        let mut unknown = Vec::new();
+        for pack in &read.packs {
+            match self.pack_length(*pack, lengths) {
+                Some(length) => rest = rest.saturating_sub(length),
+                None => unknown.push(*pack),
             }
-            if let [pack] = unknown.as_slice() {
-                self.f.pack_lengths.insert(*pack, rest);
-            }
+        }
+        match unknown.as_slice() {
+            [pack] => Some((*pack, rest)),
+            _ => None,
         }
     }
 
@@ -137,7 +148,7 @@ impl Cx<'_> {
         })
     }
 
-    fn ambiguous_packs(&mut self, first: Name, rest: Vec<Name>) {
+    fn ambiguous_packs(&mut self, first: Name, rest: Vec<Name>, read: Option<&PackRead>) {
         let mut d = match rest.first() {
             Some(second) => error(
                 Code::E0406,
@@ -154,14 +165,18 @@ impl Cx<'_> {
         for other in rest {
             d = d.label(other.span, format!("`..{other}` takes the rest"));
         }
+        if let Some(read) = read {
+            let axes = super::index::axes_word(read.rank);
+            d = d.label(read.span, format!("{} {axes} to share out", read.rank));
+        }
         d = d.help(format!(
             "use one pack, or read an array that has only `..{first}` and named axes"
         ));
         self.report_at(d);
     }
 
-    /// Reads with packs: the rank of what is read, the number of single indices, and the packs.
-    fn pack_uses(&mut self, id: ExprId, found: &mut Vec<(usize, usize, Vec<LocalId>)>) {
+    /// The reads with packs in an expression.
+    fn pack_uses(&mut self, id: ExprId, found: &mut Vec<PackRead>) {
         let hir = self.hir;
         let node = &hir.exprs[id];
         if let H::Index { base, slots } = &node.kind {
@@ -175,7 +190,12 @@ impl Cx<'_> {
             if !packs.is_empty()
                 && let Some(rank) = self.known_rank(*base)
             {
-                found.push((rank, slots.len() - packs.len(), packs));
+                found.push(PackRead {
+                    rank,
+                    fixed: slots.len() - packs.len(),
+                    packs,
+                    span: node.span,
+                });
             }
         }
         crate::visit::each_child(hir, id, &mut |child| self.pack_uses(child, found));

@@ -53,6 +53,8 @@ impl Cx<'_> {
             None => self.show_size(&axis.size),
         };
         match axis.coord {
+            // The extent that a signature leaves open is called like its coordinate.
+            Some(coord) if size == coord.name.as_str() => size,
             Some(coord) => format!("{}: {size}", coord.name),
             None => size,
         }

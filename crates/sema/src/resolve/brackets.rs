@@ -71,6 +71,7 @@ impl<'r> Lower<'r, '_> {
                     name.span,
                     format!("`extent` takes one or two arguments, not {count}"),
                 )
+                .here(format!("{count} arguments"))
                 .help("write `extent(c)` or `extent(x, c)`"),
             );
             return ExprKind::Error;
@@ -252,13 +253,21 @@ impl<'r> Lower<'r, '_> {
             [arg] => arg.value,
             _ => {
                 let text = format!("`{}[…]` takes one argument, not {}", op.as_str(), args.len());
-                self.report(Diagnostic::new(Code::E0508, op_span, text));
+                self.report(
+                    Diagnostic::new(Code::E0508, op_span, text)
+                        .here(format!("{} arguments", args.len()))
+                        .help(format!("reduce one expression: `{}[i](…)`", op.as_str())),
+                );
                 self.error(op_span)
             }
         };
         if let Some(Arg { name: Some(name), .. }) = args.first() {
             let text = format!("the argument of `{}[…]` has no name", op.as_str());
-            self.report(Diagnostic::new(Code::E0509, name.span, text));
+            self.report(
+                Diagnostic::new(Code::E0509, name.span, text)
+                    .here("a named argument")
+                    .help("pass it by position"),
+            );
         }
         let body = match items {
             Some(items) => self.filtered(body, items),
@@ -357,16 +366,22 @@ impl<'r> Lower<'r, '_> {
     }
 
     fn not_a_coord(&mut self, span: Span, expr: ast::ExprId) {
-        let diagnostic = Diagnostic::new(Code::E0302, span, "a coordinate is passed by its name");
+        let given = self.r.files.text(span);
+        let text = format!("a coordinate is passed by its name, not as `{given}`");
+        let diagnostic = Diagnostic::new(Code::E0302, span, text);
         match &self.ast.expr[expr].kind {
             ast::ExprKind::Error => {}
             ast::ExprKind::Int { value, .. } => {
                 let text = "an axis by position is written with `#`";
-                self.report(diagnostic.fix(text, span, format!("#{value}")));
+                self.report(diagnostic.here("a number").fix(text, span, format!("#{value}")));
             }
             _ => {
                 self.expr(expr, Pos::Deep);
-                self.report(diagnostic.here("this is an expression"));
+                self.report(
+                    diagnostic
+                        .here("this is an expression")
+                        .help("name a coordinate of the argument, or an axis by position: `#0`"),
+                );
             }
         }
     }

@@ -196,6 +196,7 @@ impl<'r> Lower<'r, '_> {
                         name.span,
                         format!("no type in scope names the size `?{name}`"),
                     )
+                    .here("not known here")
                     .help(format!("name it where an array is declared: `x: [f32; ?{name}]`")),
                 );
                 ExprKind::Error

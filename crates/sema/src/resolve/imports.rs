@@ -71,6 +71,9 @@ pub(super) struct Member {
     pub(super) declared: Option<Span>,
 }
 
+/// How many names of a module a message lists.
+const LISTED: usize = 6;
+
 impl Resolver<'_> {
     /// Resolves all imports and loads all declared submodules of a module, for their errors.
     pub(super) fn check_imports(&mut self, module: ModuleId) {
@@ -110,6 +113,7 @@ impl Resolver<'_> {
                     second.span,
                     format!("`{name}` is both imported and defined here"),
                 )
+                .here("the second one")
                 .label(first.span, "the other one")
                 .help(format!("import it under another name: `as other_{name}`")),
             );
@@ -360,7 +364,8 @@ impl Resolver<'_> {
             Code::E0205,
             name.span,
             format!("`{name}` is private to the module `{path}`"),
-        );
+        )
+        .here("not visible here");
         if let Some(span) = member.declared {
             diagnostic = diagnostic.label(span, "declared here, without `pub`");
         }
@@ -371,14 +376,19 @@ impl Resolver<'_> {
     pub(super) fn no_such_member(&mut self, owner: ModuleId, name: Name, from: ModuleId) {
         let path = self.module_path(owner);
         let mut diagnostic =
-            Diagnostic::new(Code::E0204, name.span, format!("there is no `{name}` in `{path}`"));
+            Diagnostic::new(Code::E0204, name.span, format!("there is no `{name}` in `{path}`"))
+                .here(format!("not in `{path}`"));
         let info = &self.modules[owner];
         if info.ast.is_some() {
             let file = &self.files.file(self.program.modules[owner].file).name;
             diagnostic = diagnostic.note(format!("looked in `{file}`"));
         }
         let known = self.member_names(owner, from);
-        let diagnostic = self.suggest_among(diagnostic, name, &known);
+        let otherwise = match known.as_slice() {
+            [] => format!("declare it in `{path}`: `pub fn {name}(…) {{ … }}`"),
+            some => format!("`{path}` has {}", super::listed(&some[..some.len().min(LISTED)])),
+        };
+        let diagnostic = self.suggest_among(diagnostic, name, &known, otherwise);
         self.report(diagnostic);
     }
 
@@ -424,8 +434,14 @@ impl Resolver<'_> {
                 let known: Vec<Symbol> = variants.iter().map(|(name, _)| name.sym).collect();
                 let owner = self.items[item].name;
                 let text = format!("the enum `{owner}` has no variant `{name}`");
-                let diagnostic = Diagnostic::new(Code::E0204, name.span, text);
-                let diagnostic = self.suggest_among(diagnostic, name, &known);
+                let mut diagnostic =
+                    Diagnostic::new(Code::E0204, name.span, text).here("no such variant");
+                if self.items[item].stmt.is_some() {
+                    diagnostic =
+                        diagnostic.label(owner.span, format!("`{owner}` is declared here"));
+                }
+                let otherwise = "write one of its variants, or add this one where it is declared";
+                let diagnostic = self.suggest_among(diagnostic, name, &known, otherwise);
                 self.report(diagnostic.note(format!("its variants are {}", super::listed(&known))));
                 Target::Error
             }

@@ -389,6 +389,7 @@ impl<'r, 'a> Lower<'r, 'a> {
                         name.span,
                         "`extent` takes the name of a coordinate and is no value by itself",
                     )
+                    .here("not called")
                     .help("write `extent(c)` or `extent(x, c)`"),
                 );
                 ExprKind::Error
@@ -414,7 +415,8 @@ impl<'r, 'a> Lower<'r, 'a> {
     fn type_as_value(&mut self, item: ItemId, name: Name, form: &str) {
         let declared = self.r.items[item].name.span;
         let mut diagnostic =
-            Diagnostic::new(Code::E0212, name.span, format!("`{name}` is a type, not a value"));
+            Diagnostic::new(Code::E0212, name.span, format!("`{name}` is a type, not a value"))
+                .here("a type");
         if self.r.items[item].stmt.is_some() {
             diagnostic = diagnostic.label(declared, "declared here");
         }

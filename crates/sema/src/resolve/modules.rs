@@ -259,7 +259,7 @@ impl Resolver<'_> {
         let mut found = self.modules[parent].place.candidates(name.sym);
         found.retain(|candidate| self.exists(candidate));
         if let [first, second] = &found[..] {
-            let note = "keep one of them";
+            let help = format!("keep one of them: move or remove `{}`", second.name());
             self.report(
                 Diagnostic::new(
                     Code::E0208,
@@ -270,7 +270,8 @@ impl Resolver<'_> {
                         second.name()
                     ),
                 )
-                .help(note),
+                .here("two files answer to this name")
+                .help(help),
             );
         }
         Some(self.load_file(parent, name, found.into_iter().next()?))
@@ -312,7 +313,8 @@ impl Resolver<'_> {
                         name.span,
                         format!("`{}` cannot be read: {error}", candidate.name()),
                     )
-                    .here("asked for here"),
+                    .here("asked for here")
+                    .help(error.remedy()),
                 );
                 self.broken_module(parent, name.sym)
             }

@@ -163,7 +163,8 @@ impl Resolver<'_> {
                 let names: Vec<_> = constants.iter().map(|d| self.program.defs[*d].name).collect();
                 format!("the constants {} depend on each other", listed(&names))
             };
-            let mut diagnostic = Diagnostic::new(Code::E0211, name.span, text);
+            let mut diagnostic = Diagnostic::new(Code::E0211, name.span, text)
+                .here(format!("`{name}` needs its own value"));
             for other in rest {
                 let name = self.program.defs[*other].name;
                 diagnostic = diagnostic.label(name.span, format!("`{name}` is part of the cycle"));

@@ -30,7 +30,11 @@ impl Resolver<'_> {
             None => {
                 if self.step(owner, &[last], module).is_some() {
                     let text = format!("`{last}` is a module, not a value");
-                    self.report(Diagnostic::new(Code::E0212, last.span, text));
+                    self.report(
+                        Diagnostic::new(Code::E0212, last.span, text)
+                            .here("a module")
+                            .help(format!("name something in it: `{last}::…`")),
+                    );
                 } else {
                     self.no_such_member(owner, last, module);
                 }
@@ -68,7 +72,12 @@ impl Resolver<'_> {
                 Anchor::Enum(item) => {
                     let owner = self.items[item].name;
                     let text = format!("`{owner}` is an enum: nothing lies below its variants");
-                    self.report(Diagnostic::new(Code::E0212, name.span, text));
+                    self.report(
+                        Diagnostic::new(Code::E0212, name.span, text)
+                            .here("below a variant")
+                            .label(owner.span, format!("`{owner}` is declared here"))
+                            .help(format!("end the path at the variant: `{owner}::…`")),
+                    );
                     return None;
                 }
                 Anchor::Module(owner) if name.sym == self.builtins.words.parent => {
@@ -91,7 +100,11 @@ impl Resolver<'_> {
             return Anchor::Module(parent);
         }
         let text = "the root module has no `super`";
-        self.report(Diagnostic::new(Code::E0203, name.span, text));
+        self.report(
+            Diagnostic::new(Code::E0203, name.span, text)
+                .here("already at the top")
+                .help("leave `super::` out, or start at the root: `crate::…`"),
+        );
         Anchor::Error
     }
 
@@ -125,13 +138,15 @@ impl Resolver<'_> {
             return Some(Anchor::Module(self.std()));
         }
         if python {
+            let names: Vec<&str> = path.iter().map(|name| name.sym.as_str()).collect();
+            let text = format!(
+                "`{}` is part of Python, whose functions can be called only inside the Python package",
+                names.join("::")
+            );
             self.report(
-                Diagnostic::new(
-                    Code::E0213,
-                    self.whole(path, first.span),
-                    "Python functions can be called only inside the Python package",
-                )
-                .help("run this program with `einlang.run` from Python"),
+                Diagnostic::new(Code::E0213, self.whole(path, first.span), text)
+                    .here("a function of Python")
+                    .help("run this program with `einlang.run` from Python"),
             );
             return Some(Anchor::Error);
         }
@@ -280,7 +295,12 @@ impl Resolver<'_> {
             && member.target != Target::Error
         {
             let text = format!("`{name}` in `{owner_path}` is not a module");
-            self.report(Diagnostic::new(Code::E0212, name.span, text));
+            let mut diagnostic =
+                Diagnostic::new(Code::E0212, name.span, text).here("nothing lies below it");
+            if let Some(span) = member.declared {
+                diagnostic = diagnostic.label(span, format!("`{name}` is declared here"));
+            }
+            self.report(diagnostic.help(format!("end the path here: `{owner_path}::{name}`")));
             return;
         }
         let searched = self.searched(owner, name.sym);
@@ -290,8 +310,14 @@ impl Resolver<'_> {
     }
 
     fn no_module_here(&mut self, name: Name, text: String, searched: &[String], known: &[Symbol]) {
-        let diagnostic = Diagnostic::new(Code::E0203, name.span, text);
-        let mut diagnostic = self.suggest_among(diagnostic, name, known);
+        let diagnostic = Diagnostic::new(Code::E0203, name.span, text).here("no such module");
+        let otherwise = match searched.first() {
+            Some(file) => {
+                format!("write the file `{file}`, or declare it here: `mod {name} {{ … }}`")
+            }
+            None => format!("declare it here: `mod {name} {{ … }}`"),
+        };
+        let mut diagnostic = self.suggest_among(diagnostic, name, known, otherwise);
         diagnostic = if searched.is_empty() {
             diagnostic.note("this text is no file, so there are no files beside it")
         } else {

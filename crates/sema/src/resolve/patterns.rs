@@ -185,7 +185,8 @@ impl<'r> Lower<'r, '_> {
                         format!("`{name}` is not bound in every alternative"),
                     )
                     .here(format!("this alternative does not bind `{name}`"))
-                    .label(name.span, "bound here"),
+                    .label(name.span, "bound here")
+                    .help(format!("bind `{name}` in every alternative, or in none: `_`")),
                 );
             }
         }
@@ -197,11 +198,7 @@ impl<'r> Lower<'r, '_> {
         match self.find(name.sym, false) {
             Found::Target(target) => target,
             Found::Local(..) | Found::Coord | Found::Nothing(_) => {
-                let known = self.type_names();
-                let text = format!("unknown type `{name}`");
-                let diagnostic = Diagnostic::new(Code::E0517, name.span, text);
-                let diagnostic = self.r.suggest_among(diagnostic, *name, &known);
-                self.report(diagnostic);
+                self.unknown_type(path, false);
                 Target::Error
             }
         }
@@ -238,7 +235,11 @@ impl<'r> Lower<'r, '_> {
         }
         if let Some(last) = path.last() {
             let what = format!("`{last}` is neither a struct nor a variant");
-            self.report(Diagnostic::new(Code::E0212, last.span, what));
+            self.report(
+                Diagnostic::new(Code::E0212, last.span, what)
+                    .here("has no fields")
+                    .help("write a struct, or a variant of an enum: `Shape::Circle(r)`"),
+            );
         }
         None
     }

@@ -120,7 +120,8 @@ impl Resolver<'_> {
         self.report(
             Diagnostic::new(Code::E0207, second.span, format!("`{second}` is defined twice"))
                 .here("defined again here")
-                .label(first.span, "first defined here"),
+                .label(first.span, "first defined here")
+                .help(format!("rename or remove one of them: `other_{second}`")),
         );
     }
 
@@ -254,7 +255,8 @@ impl Resolver<'_> {
                                 format!("`{}` has two tangent rules", rule.name),
                             )
                             .here("a second rule")
-                            .label(first, "the first rule"),
+                            .label(first, "the first rule")
+                            .help("remove one of the rules"),
                         );
                     }
                 },
@@ -268,8 +270,11 @@ impl Resolver<'_> {
                         .map(|item| item.name.sym)
                         .collect();
                     let text = format!("there is no function `{}` here for this rule", rule.name);
-                    let diagnostic = Diagnostic::new(Code::E0201, rule.name.span, text);
-                    let diagnostic = self.suggest_among(diagnostic, rule.name, &functions);
+                    let diagnostic =
+                        Diagnostic::new(Code::E0201, rule.name.span, text).here("not known here");
+                    let otherwise = format!("declare `fn {}` beside its rule", rule.name);
+                    let diagnostic =
+                        self.suggest_among(diagnostic, rule.name, &functions, otherwise);
                     self.report(
                         diagnostic
                             .note("an `@fn` stands in the same block or module as its function"),

@@ -8,6 +8,19 @@ use crate::hir::{self, Dim, DimKind, ExprId, ExprKind, LocalId, LocalKind, Type,
 use ein_base::{Code, Diagnostic, Name, Symbol};
 use ein_syntax::ast::{self, TypeId};
 
+/// What other languages call our scalar types.
+const FOREIGN: &[(&str, &str)] = &[
+    ("float", "f32"),
+    ("double", "f64"),
+    ("int", "i32"),
+    ("long", "i64"),
+    ("uint", "u32"),
+    ("byte", "u8"),
+    ("boolean", "bool"),
+    ("string", "str"),
+    ("String", "str"),
+];
+
 impl<'r> Lower<'r, '_> {
     /// A type.
     pub(super) fn ty(&mut self, id: TypeId) -> Type {
@@ -87,16 +100,27 @@ impl<'r> Lower<'r, '_> {
         }
     }
 
-    fn unknown_type(&mut self, path: &[Name], known: bool) {
+    /// Reports a name that is no type; `known` if it is something else.
+    pub(super) fn unknown_type(&mut self, path: &[Name], known: bool) {
         let Some(&last) = path.last() else { return };
         let text = if known {
             format!("`{last}` is not a type")
         } else {
             format!("unknown type `{last}`")
         };
-        let diagnostic = Diagnostic::new(Code::E0517, last.span, text);
-        let names = self.type_names();
-        let diagnostic = self.r.suggest_among(diagnostic, last, &names);
+        let diagnostic = Diagnostic::new(Code::E0517, last.span, text).here("no such type");
+        let foreign = FOREIGN.iter().find(|(name, _)| *name == last.sym.as_str());
+        let diagnostic = match foreign {
+            Some((_, ours)) => {
+                diagnostic.fix(format!("this type is called `{ours}`"), last.span, *ours)
+            }
+            None => {
+                let names = self.type_names();
+                let otherwise =
+                    format!("declare it: `struct {last} {{ … }}`, or name a type: `f32`");
+                self.r.suggest_among(diagnostic, last, &names, otherwise)
+            }
+        };
         self.report(diagnostic);
     }
 

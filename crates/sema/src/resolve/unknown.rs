@@ -3,7 +3,7 @@
 use super::imports::ImportState;
 use super::lower::{ContextKind, FrameKind, Lower};
 use super::scope::{Bound, Space};
-use super::suggest::{Nearest, with_suggestion};
+use super::suggest::Nearest;
 use super::{Anchor, ItemKind, Target};
 use crate::hir::LocalId;
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
@@ -42,7 +42,8 @@ impl Lower<'_, '_> {
         {
             let text = format!("`{name}` is a pack of axes, not a value");
             return Some(
-                Diagnostic::new(Code::E0212, name.span, text)
+                self.at_local(entry.bound, Diagnostic::new(Code::E0212, name.span, text))
+                    .here("stands for several axes")
                     .help(format!("write `..{name}` in an index or a reduction")),
             );
         }
@@ -50,6 +51,7 @@ impl Lower<'_, '_> {
             let text = format!("`{name}` is a module, not a value");
             return Some(
                 Diagnostic::new(Code::E0212, name.span, text)
+                    .here("a module")
                     .help(format!("name something in it: `{name}::…`")),
             );
         }
@@ -59,7 +61,25 @@ impl Lower<'_, '_> {
         };
         let suggestion = self.nearest(name.sym, want);
         let diagnostic = Diagnostic::new(Code::E0201, name.span, what).here("not known here");
-        Some(with_suggestion(diagnostic, name, suggestion))
+        Some(match (suggestion, want) {
+            (Some(sym), _) => self.r.with_suggestion(diagnostic, name, sym),
+            (None, Want::Value) => diagnostic
+                .help(format!("bind it above: `let {name} = …;`, or import it with `use`")),
+            (None, Want::Function) => diagnostic
+                .help(format!("declare it: `fn {name}(…) {{ … }}`, or import it with `use`")),
+        })
+    }
+
+    /// Points at the declaration of a local name.
+    fn at_local(&self, bound: Bound, diagnostic: Diagnostic) -> Diagnostic {
+        match bound {
+            Bound::Local(local) => {
+                diagnostic.label(self.r.program.locals[local].name.span, "declared here")
+            }
+            Bound::Coord | Bound::Item(_) | Bound::Import(_) | Bound::Module(_) | Bound::Error => {
+                diagnostic
+            }
+        }
     }
 
     /// Reports it at once.
@@ -163,7 +183,11 @@ impl Lower<'_, '_> {
         if itself {
             return diagnostic
                 .here("used in its own definition")
-                .label(bound, "bound by this statement");
+                .label(bound, "bound by this statement")
+                .help(format!(
+                    "bind `{name}` above this statement, or define it point by point: \
+                     `let {name}[i in 0..n] = …`"
+                ));
         }
         diagnostic
             .here("used here")

@@ -19,7 +19,9 @@ impl Translator {
             Val::Array(it) => {
                 // An unknown name was left to the resolver.
                 if it.ty.elem != Elem::Unknown {
-                    self.report(Code::E0510, callee.span, "this is not a function");
+                    let help = "put a function first: `(f x y)`";
+                    let message = "this is not a function";
+                    self.report(Code::E0510, callee.span, message, "called here", help);
                 }
                 let args = args.iter().map(|arg| self.array(arg).code).collect();
                 let code = self.b.call(it.code, args, span);
@@ -72,7 +74,8 @@ impl Translator {
                 let message = format!(
                     "the functions of one array take cells of one rank, but one takes rank {first} here and another rank {other}"
                 );
-                self.report(Code::E0409, span, message);
+                let help = "call the functions one by one";
+                self.report(Code::E0409, span, message, "one call, one frame", help);
                 return false;
             }
             let Some(frame) = arg.ty.shape.first().filter(|_| rank > first) else { continue };
@@ -81,7 +84,8 @@ impl Translator {
                 let have = functions.list.len();
                 let message =
                     format!("an array of {have} functions meets a frame of {}", have as i64 + more);
-                self.report(Code::E0409, span, message);
+                let help = "one frame must be a prefix of the other: compare the leading axes";
+                self.report(Code::E0409, span, message, "one call, one frame", help);
                 return false;
             }
         }
@@ -110,7 +114,8 @@ impl Translator {
 
     fn wrong_arity(&mut self, wanted: usize, given: usize, span: Span) -> Val {
         let message = format!("this function takes {wanted} arguments, here it gets {given}");
-        self.report(Code::E0508, span, message);
+        let help = "pass one argument for each parameter";
+        self.report(Code::E0508, span, message, "called here", help);
         Val::Array(self.broken(span))
     }
 
@@ -120,7 +125,8 @@ impl Translator {
             Val::Functions(it) => {
                 if it.array {
                     let message = "an array of functions cannot be given to a function";
-                    self.report(Code::E0501, span, message);
+                    let help = "give one function at a time";
+                    self.report(Code::E0501, span, message, "several functions", help);
                 }
                 Bound::Functions(it)
             }

@@ -23,7 +23,9 @@ impl Translator {
         let Some(third) = args.next() else { return Val::Array(self.broken(span)) };
         let third = self.expect_array(third, span);
         let Val::Functions(Functions { list, array: false }) = &first else {
-            self.report(Code::E0510, span, format!("`{}` needs a function first", prim.name()));
+            let message = format!("`{}` needs a function first", prim.name());
+            let help = format!("pass one: `({} + 0 …)`", prim.name());
+            self.report(Code::E0510, span, message, "no function", &help);
             return Val::Array(self.broken(span));
         };
         let Some(op) = list.first() else { return Val::Array(self.broken(span)) };
@@ -135,7 +137,9 @@ impl Translator {
             return array(code, Ty { elem: Elem::Int, shape: vec![size] });
         }
         let Some(items) = &dims.items else {
-            self.report(Code::E0410, span, "`iota` needs a shape that is written out: `[n m]`");
+            let message = "`iota` needs a shape that is written out: `[n m]`";
+            let help = "write the extents in brackets: `(iota [2 3])`";
+            self.report(Code::E0410, span, message, "its length is the rank of the result", help);
             return Val::Array(self.broken(span));
         };
         let shape = items.iter().map(|it| self.size_of(*it)).collect();

@@ -93,7 +93,8 @@ impl Translator {
     ) -> bool {
         if !self.calls.begin(key) {
             let message = "too many functions follow from this call";
-            self.report(Code::E0518, span, message);
+            let help = "let the function call itself with arguments of the same rank";
+            self.report(Code::E0518, span, message, "each call needs another one", help);
             return false;
         }
         let name = lambda.name.map_or("each".to_owned(), |it| readable(it.as_str()));

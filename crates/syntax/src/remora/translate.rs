@@ -74,8 +74,16 @@ impl Default for Scope {
 }
 
 impl Translator {
-    pub(super) fn report(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.calls.say(Diagnostic::new(code, span, message));
+    /// Reports a mistake, with what is to be said at its place and what would make it right.
+    pub(super) fn report(
+        &mut self,
+        code: Code,
+        span: Span,
+        message: impl Into<String>,
+        here: &str,
+        help: &str,
+    ) {
+        self.calls.say(Diagnostic::new(code, span, message).here(here).help(help));
     }
 
     /// The path of a function of `std::ops`.
@@ -204,7 +212,9 @@ impl Translator {
         match value {
             Val::Array(it) => it,
             Val::Functions(_) => {
-                self.report(Code::E0501, span, "a value is wanted here, not a function");
+                let message = "a value is wanted here, not a function";
+                let help = "call it: `(f x)`";
+                self.report(Code::E0501, span, message, "a function", help);
                 self.broken(span)
             }
         }

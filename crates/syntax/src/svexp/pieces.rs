@@ -39,7 +39,8 @@ impl Translator<'_> {
         let (mut value, count) = (self.value(&pair[0]), self.value(&pair[1]));
         if !count.inner.is_empty() {
             let message = format!("a place is a scalar, but {}", described(&count));
-            self.report(ErrorCode::E0506, pair[1].span, message);
+            let help = "extract one component first: `Extr00 0 …`";
+            self.report(ErrorCode::E0506, pair[1].span, message, "not a scalar", help);
         }
         let Some(place) = value.position(axis) else {
             if !value.unknown {
@@ -86,7 +87,8 @@ impl Translator<'_> {
                 described(&a),
                 described(&b)
             );
-            self.report(ErrorCode::E0415, span, message);
+            let help = "give both the same axes, apart from the one that is joined";
+            self.report(ErrorCode::E0415, span, message, "joined here", help);
             return Val { unknown: true, ..a };
         }
         let elem = a.elem.meet(b.elem);

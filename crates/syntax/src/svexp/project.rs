@@ -171,7 +171,8 @@ impl Translator<'_> {
 
     pub(super) fn no_axis(&mut self, axis: u32, value: &Val, span: Span) {
         let message = format!("this value has no axis {axis}: {}", described(value));
-        self.report(ErrorCode::E0414, span, message);
+        let help = "name an axis that the value has";
+        self.report(ErrorCode::E0414, span, message, "no such axis", help);
     }
 
     /// `Proj outer inner e`
@@ -182,13 +183,15 @@ impl Translator<'_> {
         let Some(at) = value.outer.iter().position(|it| it.0 == outer) else {
             if !value.unknown {
                 let message = format!("this value is not typical along axis {outer}");
-                self.report(ErrorCode::E0414, node.span, message);
+                let help = format!("take its typical components first: `Typ {outer} 7 …`");
+                self.report(ErrorCode::E0414, node.span, message, "not typical", &help);
             }
             return Val { unknown: true, ..value };
         };
         if value.position(inner).is_some() {
             let message = format!("this value already has axis {inner}");
-            self.report(ErrorCode::E0415, node.span, message);
+            let help = "project to an axis that is free";
+            self.report(ErrorCode::E0415, node.span, message, "one axis twice", help);
             return Val { unknown: true, ..value };
         }
         let (_, limits) = value.outer.remove(at);
@@ -338,7 +341,8 @@ impl Translator<'_> {
         } else if value.inner.len() > 1 {
             let message =
                 format!("a vector along axis {axis} is reduced, but {}", described(&value));
-            self.report(ErrorCode::E0405, node.span, message);
+            let help = "reduce along an axis of the value, one axis at a time";
+            self.report(ErrorCode::E0405, node.span, message, "reduced here", help);
         }
         let code = match &value.code {
             Code::Projected(axes, body) if axes.len() == 1 => {

@@ -89,8 +89,16 @@ struct Instance {
 }
 
 impl Translator<'_> {
-    pub(super) fn report(&mut self, code: ErrorCode, span: Span, message: impl Into<String>) {
-        self.calls.say(Diagnostic::new(code, span, message));
+    /// Reports a mistake, with what is to be said at its place and what would make it right.
+    pub(super) fn report(
+        &mut self,
+        code: ErrorCode,
+        span: Span,
+        message: impl Into<String>,
+        here: &str,
+        help: &str,
+    ) {
+        self.calls.say(Diagnostic::new(code, span, message).here(here).help(help));
     }
 
     /// A value that says nothing, after an error.
@@ -137,6 +145,7 @@ impl Translator<'_> {
             let message = format!("{what} still is typical along axis {axis}");
             self.calls.say(
                 Diagnostic::new(ErrorCode::E0405, span, message)
+                    .here("not one value")
                     .help(format!("put it along an inner axis: `Proj {axis} 0 …`")),
             );
         }
@@ -206,6 +215,8 @@ impl Translator<'_> {
                     ErrorCode::E0405,
                     item.span,
                     format!("an element of a vector is a scalar, but {}", described(&value)),
+                    "not a scalar",
+                    "join vectors instead: `Join 0 … …`",
                 );
             }
             values.push(value);
@@ -234,6 +245,7 @@ impl Translator<'_> {
                 let (axis, _) = value.inner[0];
                 self.calls.say(
                     Diagnostic::new(ErrorCode::E0408, node.span, message)
+                        .here("not a scalar")
                         .help(format!("take its typical components: `Typ {axis} 7 …`")),
                 );
             }
@@ -278,14 +290,16 @@ impl Translator<'_> {
         let cond = self.value(&parts[0]);
         if !cond.inner.is_empty() {
             let message = format!("a condition is a scalar, but {}", described(&cond));
-            self.report(ErrorCode::E0504, parts[0].span, message);
+            let help = "take its typical components: `Typ 0 7 …`";
+            self.report(ErrorCode::E0504, parts[0].span, message, "not a scalar", help);
         }
         let (a, before_a) = self.branch(&parts[1]);
         let (b, before_b) = self.branch(&parts[2]);
         if !a.same_axes(&b, None) {
             let message =
                 format!("the branches differ in their axes: {}, {}", described(&a), described(&b));
-            self.report(ErrorCode::E0405, span, message);
+            let help = "give both branches the same axes";
+            self.report(ErrorCode::E0405, span, message, "one value, one set of axes", help);
         }
         let elem = a.elem.meet(b.elem);
         let outer = merged(&[&cond, &a, &b]);
@@ -375,7 +389,9 @@ impl Translator<'_> {
 
     fn instance(&mut self, def: &Def, args: &[Val], key: &str, span: Span) -> bool {
         if !self.calls.begin(key) {
-            self.report(ErrorCode::E0518, span, "too many functions follow from this call");
+            let help = "let the function call itself with values of the same axes";
+            let message = format!("too many functions follow from this call of `{}`", def.name);
+            self.report(ErrorCode::E0518, span, message, "each call needs another one", help);
             return false;
         }
         let base = readable(def.name.sym.as_str());

@@ -32,11 +32,14 @@ impl<'a> Cx<'a> {
             let function: &Function = functions[at].1;
             function.params.iter().map(cell_rank).collect()
         };
-        if (1..functions.len()).any(|at| ranks(at) != ranks(0)) {
+        if let Some(other) = (1..functions.len()).find(|at| ranks(*at) != ranks(0)) {
+            let [a, b] = [0, other].map(|at| self.hir.defs[functions[at].0].name);
             let d = error(
                 Code::E0409,
                 span,
-                "the functions of one array take arguments of different ranks",
+                format!(
+                    "the functions of one array, `{a}` and `{b}`, take arguments of different ranks"
+                ),
             )
             .here("the function's frame is that of all of them")
             .help("call the functions one by one");

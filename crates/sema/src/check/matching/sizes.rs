@@ -190,8 +190,11 @@ impl Cx<'_> {
                 }
             ),
         )
+        .here("called here")
         .label(equation.span, format!("extent {have}"))
-        .help("sizes of one name in a signature are equal in every call");
+        .help(format!(
+            "pass extent {want} there: sizes of one name in a signature are equal in every call"
+        ));
         self.report_at(d);
     }
 
