@@ -60,9 +60,15 @@ pub struct BuildError {
     pub log: String,
 }
 
+/// The sentence, with the first error of the compiler.
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        let lines = || self.log.lines().map(str::trim).filter(|line| !line.is_empty());
+        match lines().find(|line| line.contains("error")).or_else(|| lines().next()) {
+            Some(line) => write!(f, ": {line}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use ein_ir::loops::{
 use ein_scalar::ScalarType;
 
 use crate::op::{self, Arg};
+use crate::scan::{self, Scan};
 use crate::vector;
 
 /// Who calls a kernel.
@@ -214,7 +215,10 @@ impl Function<'_> {
         let (var, lo, hi) = (inner.var, self.operand(inner.lo), self.operand(inner.hi));
         let upward = format!("for (int64_t {var} = {lo}; {var} < {hi}; {var}++) {{");
         match &inner.kind {
-            ForKind::Serial => self.nested(&upward, &inner.body, "}"),
+            ForKind::Serial => match scan::find(self.kernel, inner) {
+                Some(scan) => self.scan(inner, &scan, &lo, &hi),
+                None => self.nested(&upward, &inner.body, "}"),
+            },
             ForKind::Backward => {
                 let head = format!("for (int64_t {var} = {hi} - 1; {var} >= {lo}; {var}--) {{");
                 self.nested(&head, &inner.body, "}");
@@ -235,6 +239,20 @@ impl Function<'_> {
             },
             ForKind::Parallel { .. } | ForKind::Flushed => self.by_itself(inner, &lo, &hi),
         }
+    }
+
+    /// A loop that carries a greatest or least value along a row.
+    fn scan(&mut self, inner: &For, scan: &Scan, lo: &str, hi: &str) {
+        let (carry, input, output) = (scan.carry, self.place(scan.input), self.place(scan.output));
+        // Turned over, the least is the greatest.
+        let (step, flip) = if scan.least { (-scan.step, -1) } else { (scan.step, 0) };
+        self.line("{");
+        self.depth += 1;
+        self.line(&format!("const int64_t {} = {lo};", inner.var));
+        let places = format!("&{output}, &{input}, {hi} - {lo}");
+        self.line(&format!("{carry} = ein_scan_i32({places}, {carry}, {step}, {flip}, &trap);"));
+        self.depth -= 1;
+        self.line("}");
     }
 
     /// A loop in vectors: the reduced variables are replaced by accumulators.

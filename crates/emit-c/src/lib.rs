@@ -13,6 +13,7 @@ mod compiler;
 mod emit;
 mod op;
 mod prelude;
+mod scan;
 mod vector;
 
 pub use compiler::{BuildError, Compiled, Compiler, Unavailable};

@@ -8,3 +8,5 @@ mod casts;
 mod kernels;
 #[path = "engine/ops.rs"]
 mod ops;
+#[path = "engine/scans.rs"]
+mod scans;

@@ -1,0 +1,123 @@
+//! Loops that carry a greatest or least value along a row: `x = max(v[i], x - 1)` for every `i`.
+//!
+//! One value after another takes as long as the operations on `x` do, three cycles each. Over the
+//! integers `max` and `+` may be done in any order, so the prelude does them in vectors. Such loops
+//! are the rows of alignments and distances, and running maxima.
+
+use ein_ir::loops::{Addr, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
+use ein_scalar::{BinaryOp, ScalarType};
+
+/// Steps beyond this could make a flag of values that are nowhere near the end of their type.
+const STEP: i64 = 1 << 20;
+
+/// A loop that is a scan.
+pub(crate) struct Scan<'a> {
+    /// What is read at each place.
+    pub input: &'a Addr,
+    /// Where the new value goes.
+    pub output: &'a Addr,
+    /// The variable that is carried.
+    pub carry: Reg,
+    /// What is added to it at each place.
+    pub step: i64,
+    /// Whether the least is carried, not the greatest.
+    pub least: bool,
+}
+
+/// What a loop does besides storing, as far as it was read.
+#[derive(Default)]
+struct Parts<'a> {
+    value: Option<(Reg, &'a Addr)>,
+    checked: Option<(Reg, Step)>,
+    trapped: Option<Reg>,
+    stepped: Option<(Reg, Step)>,
+    chosen: Option<(Reg, BinaryOp, [Operand; 2])>,
+    stored: Option<(&'a Addr, Operand)>,
+    set: Option<(Reg, Operand)>,
+}
+
+/// An operation on a variable and a constant.
+#[derive(Clone, Copy, PartialEq)]
+struct Step {
+    op: BinaryOp,
+    of: Reg,
+    by: i64,
+}
+
+/// The scan that a loop is, if it is one.
+pub(crate) fn find<'a>(kernel: &Kernel, inner: &'a For) -> Option<Scan<'a>> {
+    if inner.kind != ForKind::Serial {
+        return None;
+    }
+    let mut parts = Parts::default();
+    for stmt in &inner.body {
+        // The variable is assigned last, so that everything before has its old value.
+        if parts.set.is_some() || !parts.take(stmt) {
+            return None;
+        }
+    }
+    let scan = parts.scan()?;
+    let is_i32 = |addr: &Addr| kernel.bufs[addr.buf].ty == ScalarType::I32;
+    let along = |addr: &Addr| addr.terms.contains(&(inner.var, 1));
+    let apart = scan.input.buf != scan.output.buf || scan.input == scan.output;
+    let both = |test: &dyn Fn(&Addr) -> bool| test(scan.input) && test(scan.output);
+    (both(&is_i32) && both(&along) && apart).then_some(scan)
+}
+
+impl<'a> Parts<'a> {
+    /// Notes a statement; false if it has no place in a scan.
+    fn take(&mut self, stmt: &'a Stmt) -> bool {
+        match stmt {
+            Stmt::Let(reg, Op::Load(addr)) => self.value.replace((*reg, addr)).is_none(),
+            Stmt::Let(reg, Op::Overflows(op, Operand::Reg(of), Operand::Const(by))) => {
+                let step = by.as_i64().map(|by| Step { op: *op, of: *of, by });
+                step.is_some_and(|step| self.checked.replace((*reg, step)).is_none())
+            }
+            Stmt::Trap(Operand::Reg(reg)) => self.trapped.replace(*reg).is_none(),
+            Stmt::Let(
+                reg,
+                Op::Binary(
+                    op @ (BinaryOp::Add | BinaryOp::Sub),
+                    Operand::Reg(of),
+                    Operand::Const(by),
+                ),
+            ) => {
+                let step = by.as_i64().map(|by| Step { op: *op, of: *of, by });
+                step.is_some_and(|step| self.stepped.replace((*reg, step)).is_none())
+            }
+            Stmt::Let(reg, Op::Binary(op @ (BinaryOp::Max | BinaryOp::Min), a, b)) => {
+                self.chosen.replace((*reg, *op, [*a, *b])).is_none()
+            }
+            Stmt::Store(addr, value) => self.stored.replace((addr, *value)).is_none(),
+            Stmt::Set(reg, value) => self.set.replace((*reg, *value)).is_none(),
+            _ => false,
+        }
+    }
+
+    /// The scan, if all parts belong together.
+    fn scan(&self) -> Option<Scan<'a>> {
+        let (value, input) = self.value?;
+        let (result, op, [a, b]) = self.chosen?;
+        let (output, stored) = self.stored?;
+        let (carry, set) = self.set?;
+        let (moved, step) = match self.stepped {
+            None => (carry, 0),
+            Some((reg, step)) if step.of == carry && step.by.abs() <= STEP => {
+                (reg, if step.op == BinaryOp::Sub { -step.by } else { step.by })
+            }
+            Some(_) => return None,
+        };
+        let checked = self.checked.map(|(_, step)| step);
+        let well_checked = self.checked.map(|(reg, _)| reg) == self.trapped
+            && (checked.is_none() || checked == self.stepped.map(|(_, step)| step));
+        let [value, moved, result] = [value, moved, result].map(Operand::Reg);
+        let choice = (a, b) == (value, moved) || (a, b) == (moved, value);
+        (choice && stored == result && set == result && well_checked).then_some(Scan {
+            input,
+            output,
+            carry,
+            step,
+            least: op == BinaryOp::Min,
+        })
+    }
+}
