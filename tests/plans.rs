@@ -366,7 +366,8 @@ fn back_substitution_reads_the_inner_result_where_it_is() {
 #[test]
 fn only_adjoints_of_recurrences_are_flushed() {
     let gradient = plan(DECAY, &["g"]);
-    assert_eq!(gradient.matches("flushed for ").count(), 1, "{gradient}");
+    // The recurrence itself, and the product that adds up its steps.
+    assert_eq!(gradient.matches("flushed for ").count(), 2, "{gradient}");
     // What the program itself computes keeps its subnormal numbers.
     let flushed = gradient.find("flushed for ").unwrap_or(0);
     let tanh = gradient.rfind("tanh ").unwrap_or(usize::MAX);
@@ -493,4 +494,23 @@ fn derivatives_say_how_they_are_computed() {
         ["# derivative @s / @b: all of it, by columns: a tangent for each element of the \
           parameter; no adjoints because of a recursive function"]
     );
+}
+
+#[test]
+fn a_matrix_that_leaves_the_cache_is_read_to_and_fro() {
+    let steps = |width: i64| {
+        let text = format!(
+            "use std::math::tanh;
+             let r: [f32; {width}, {width}] = input();
+             let x: [f32; 50, {width}] = input();
+             let h[0, j] = x[0, j];
+             let h[t in 1..50, j] = tanh(sum[k](r[j, k] * h[t - 1, k]) + x[t, j]);
+             let last = h[49];"
+        );
+        plan(&text, &["last"])
+    };
+    // 64 kilobytes are more than the nearest cache holds, 16 are not.
+    let turns = |plan: &str| plan.contains(", -1, 1\n");
+    assert!(turns(&steps(128)), "{}", steps(128));
+    assert!(!turns(&steps(64)), "{}", steps(64));
 }

@@ -79,6 +79,8 @@ pub(crate) struct Emit {
     pub(crate) floors: FxHashMap<Arr, usize>,
     /// Whether a parallel loop is open.
     pub(crate) in_parallel: bool,
+    /// The step that is being filled of a recurrence.
+    pub(crate) step: Option<Ix>,
     /// The reductions that the code being written needs.
     pub(crate) wanted: Vec<Node>,
     /// Copies of arrays with an axis last: what their cells are.
@@ -106,6 +108,7 @@ impl Emit {
             places: FxHashMap::default(),
             floors: FxHashMap::default(),
             in_parallel: false,
+            step: None,
             wanted: Vec::new(),
             turned: FxHashMap::default(),
             reciprocals: FxHashMap::default(),
@@ -244,7 +247,7 @@ impl Emit {
     }
 
     /// The scope that binds an index, and its register.
-    fn bound(&self, ix: Ix) -> Option<(usize, Reg)> {
+    pub(crate) fn bound(&self, ix: Ix) -> Option<(usize, Reg)> {
         self.scopes.iter().enumerate().rev().find_map(|(level, scope)| {
             let found = scope.ixs.iter().find(|(other, _)| *other == ix);
             found.map(|(_, reg)| (level, *reg))

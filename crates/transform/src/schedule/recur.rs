@@ -244,7 +244,9 @@ impl Emit {
         if let Some((node, var)) = carried {
             self.remember(node, Operand::Reg(var));
         }
+        let outer = self.step.replace(ix);
         self.step(at, active, depth + 1);
+        self.step = outer;
         if let Some((_, var)) = carried
             && let Some(clause) = active.first()
         {

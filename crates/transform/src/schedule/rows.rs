@@ -5,15 +5,20 @@ use super::nest::{Cell, Loop, TILE};
 use super::node_cost;
 use super::reduce::neutral;
 use crate::points::{Arr, ArrInfo, Ix, Kind, Node, Source, Subst};
+use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Stmt};
 use ein_ir::tensor::ReduceOp;
-use ein_scalar::{BinaryOp, ScalarType};
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
+use std::collections::BTreeSet;
 
 /// Neighbouring rows of accumulators that are filled together.
 const ROWS: i64 = 4;
 
 /// Terms that are added to a row of accumulators in one go.
 const TERMS: i64 = 4;
+
+/// What the nearest cache surely holds, in bytes.
+const NEAREST_CACHE: i64 = 32 << 10;
 
 /// A row of accumulators, its reduction and the operation.
 type Row = (Arr, Node, BinaryOp);
@@ -254,8 +259,7 @@ impl Emit {
             let cells: Vec<Cell> = vec![(vec![self.points.index(*ix)], *lo)];
             let (group, places) = self.jam(*ix, *lo, several * TERMS, &cells, TERMS);
             let places: Vec<Node> = places.into_iter().map(|(at, _)| at[0]).collect();
-            let (from, to) = (self.bound_value(group.1), self.bound_value(group.2));
-            self.open(group.0, from, to, ForKind::Serial);
+            self.open_to_and_fro(accs, group);
             self.row_loop(rest, |emit| {
                 for row in accs {
                     emit.accumulate_row(row, place, *ix, &places);
@@ -282,6 +286,54 @@ impl Emit {
             self.close();
         }
         outer.iter().for_each(|_| self.close());
+    }
+
+    /// Opens the loop over the terms of a reduction. Where every step of a recurrence reads more than
+    /// the nearest cache holds, odd steps run through it backwards: they begin with what the step
+    /// before has read last, and which is still there.
+    fn open_to_and_fro(&mut self, accs: &[Row], (ix, lo, hi): Loop) {
+        let (from, to) = (self.bound_value(lo), self.bound_value(hi));
+        let step = self.step.filter(|step| self.reads_much_again(accs, *step));
+        let (Some((_, step)), Some(first), Some(end)) =
+            (step.and_then(|ix| self.bound(ix)), self.points.as_int(lo), self.points.as_int(hi))
+        else {
+            self.open(ix, from, to, ForKind::Serial);
+            return;
+        };
+        let (bool_, int) = (ScalarType::Bool, ScalarType::I64);
+        let constant = |value: i64| Operand::Const(Scalar::I64(value));
+        let half = Op::Binary(BinaryOp::Rem, Operand::Reg(step), constant(2));
+        let half = self.let_here(int, half);
+        let odd = self.let_here(bool_, Op::Binary(BinaryOp::Ne, half, constant(0)));
+        let start = self.let_here(int, Op::Select(odd, constant(first + end - 1), constant(0)));
+        let sign = self.let_here(int, Op::Select(odd, constant(-1), constant(1)));
+        let range = self.points.ixs[ix].range;
+        let count = self.points.fresh(Symbol::intern("count"), range);
+        let var = Operand::Reg(self.open(count, from, to, ForKind::Serial));
+        let along = self.let_here(int, Op::Binary(BinaryOp::Mul, var, sign));
+        let here = self.let_here(int, Op::Binary(BinaryOp::Add, start, along));
+        self.bind(ix, here);
+    }
+
+    /// Whether the reductions of these rows read more at every step of a recurrence than the nearest
+    /// cache holds, and the same at each.
+    fn reads_much_again(&self, accs: &[Row], step: Ix) -> bool {
+        let bodies: Vec<Node> = accs
+            .iter()
+            .filter_map(|(_, node, _)| match &self.points.nodes[*node].kind {
+                Kind::Reduce(reduction) => Some(reduction.body),
+                _ => None,
+            })
+            .collect();
+        let loads = self.points.loads(&bodies);
+        let again =
+            loads.iter().filter(|(_, at)| !at.iter().any(|i| self.points.depends(*i, step)));
+        let arrs: BTreeSet<Arr> = again.map(|(arr, _)| *arr).collect();
+        let bytes = arrs.into_iter().map(|arr| {
+            let info = &self.points.arrs[arr];
+            info.shape.iter().product::<i64>() * info.ty.size_bytes() as i64
+        });
+        bytes.sum::<i64>() > NEAREST_CACHE
     }
 
     /// Adds the terms for these values of an index to a row of accumulators.
