@@ -514,3 +514,18 @@ fn a_matrix_that_leaves_the_cache_is_read_to_and_fro() {
     assert!(turns(&steps(128)), "{}", steps(128));
     assert!(!turns(&steps(64)), "{}", steps(64));
 }
+
+#[test]
+fn the_rim_of_a_ring_is_cleared_once_for_each_place() {
+    let plan = plan(
+        "let start: [f32; 40, 40] = input();
+         let u[0, i in 0..40, j in 0..40] = start[i, j];
+         let u[t in 1..100, i in 1..39, j in 1..39] =
+             u[t - 1, i - 1, j] + u[t - 1, i + 1, j] - u[t - 1, i, j - 1] + u[t - 1, i, j + 1];
+         let last = u[99];",
+        &["last"],
+    );
+    // Two places, so two steps have something to clear.
+    assert!(plan.contains(": bool = lt ") && plan.contains(", 3\n"), "{plan}");
+    assert_eq!(lines(&plan, "if ").len(), 1, "{plan}");
+}

@@ -7,6 +7,8 @@ use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Operand, Stmt};
 use ein_scalar::{BinaryOp, Scalar};
 
+mod uncovered;
+
 /// Steps whose independent parts are computed together.
 const PASS: i64 = 1024;
 
@@ -20,6 +22,18 @@ struct At<'a> {
     shared: &'a [Shared],
     /// The position along each axis, as far as it is chosen.
     place: Vec<Option<Node>>,
+    /// The run of steps that is being filled.
+    run: Option<Run>,
+}
+
+/// Steps with the same clauses.
+#[derive(Clone, Copy)]
+struct Run {
+    ix: Ix,
+    /// The first of them, in the order in which they are filled.
+    first: i64,
+    steps: i64,
+    backward: bool,
 }
 
 impl Emit {
@@ -108,7 +122,7 @@ impl Emit {
             clauses.iter().map(|clause| self.with_turned_arrays(arr, clause, steps)).collect();
         let ordered = self.in_order(arr, &clauses, steps);
         let rank = self.points.arrs[arr].shape.len();
-        let mut at = At { arr, steps, shared, place: vec![None; rank] };
+        let mut at = At { arr, steps, shared, place: vec![None; rank], run: None };
         self.flushing(self.decays(arr), |emit| {
             if !shared.is_empty() || !emit.wavefront(arr, &ordered, steps) {
                 emit.step(&mut at, &ordered, 0);
@@ -241,6 +255,8 @@ impl Emit {
         let here = self.here();
         self.floors.insert(at.arr, here);
         let before = at.place[axis].replace(self.points.index(ix));
+        let first = if backward { hi - 1 } else { lo };
+        at.run = Some(Run { ix, first, steps: hi - lo, backward });
         if let Some((node, var)) = carried {
             self.remember(node, Operand::Reg(var));
         }
@@ -456,88 +472,4 @@ impl Emit {
             self.nest(at.arr, loops, vec![cell]);
         }
     }
-
-    /// Zeros where no clause of the step has a cell.
-    fn uncovered(&mut self, at: &At<'_>, clauses: &[Clause]) {
-        let shape = self.points.arrs[at.arr].shape.clone();
-        let open: Vec<usize> = (0..shape.len())
-            .filter(|axis| at.place[*axis].is_none())
-            .filter(|axis| !at.shared.iter().any(|(shared, _)| shared == axis))
-            .collect();
-        let mut boxes: Vec<Vec<(i64, i64)>> =
-            vec![open.iter().map(|axis| (0, shape[*axis])).collect()];
-        for clause in clauses {
-            let constant = |axis: &usize| {
-                let slot = clause.slots[*axis];
-                self.points.as_int(slot.lo).is_some() && self.points.as_int(slot.hi).is_some()
-            };
-            // A clause with dependent bounds may leave cells out.
-            if !open.iter().all(constant) {
-                continue;
-            }
-            let cut: Vec<(i64, i64)> = open
-                .iter()
-                .map(|axis| {
-                    let (lo, hi) = self.points.ixs[clause.slots[*axis].ix].range;
-                    (lo as i64, hi as i64 + 1)
-                })
-                .collect();
-            boxes = boxes.into_iter().flat_map(|it| without(&it, &cut)).collect();
-        }
-        for region in boxes {
-            self.zero_box(at, &open, &region);
-        }
-    }
-
-    fn zero_box(&mut self, at: &At<'_>, open: &[usize], region: &[(i64, i64)]) {
-        let rank = at.place.len();
-        let ty = self.points.arrs[at.arr].ty;
-        let value = self.points.constant(Scalar::zero(ty));
-        let mut loops = Vec::new();
-        let mut place = Vec::new();
-        for axis in 0..rank {
-            let tiled = at.shared.iter().find(|(shared, _)| *shared == axis);
-            if let Some(node) = at.place[axis] {
-                place.push(node);
-            } else if let Some(at) = open.iter().position(|other| *other == axis) {
-                let (lo, hi) = region[at];
-                let range = (i128::from(lo), i128::from(hi - 1));
-                let ix = self.points.fresh(Symbol::intern("z"), range);
-                loops.push((ix, self.points.int(lo), self.points.int(hi)));
-                place.push(self.points.index(ix));
-            } else if let Some((_, Some((lo, hi)))) = tiled {
-                let extent = i128::from(self.points.arrs[at.arr].shape[axis]);
-                let ix = self.points.fresh(Symbol::intern("z"), (0, extent - 1));
-                loops.push((ix, *lo, *hi));
-                place.push(self.points.index(ix));
-            } else {
-                // The position of the shared loops does not count in a local buffer.
-                place.push(self.points.int(0));
-            }
-        }
-        self.nest(at.arr, loops, vec![(place, value)]);
-    }
-}
-
-/// The parts of a box outside another.
-fn without(of: &[(i64, i64)], cut: &[(i64, i64)]) -> Vec<Vec<(i64, i64)>> {
-    let disjoint = of.iter().zip(cut).any(|(a, b)| a.1 <= b.0 || b.1 <= a.0);
-    if disjoint {
-        return vec![of.to_vec()];
-    }
-    let mut parts = Vec::new();
-    let mut rest = of.to_vec();
-    for axis in 0..of.len() {
-        let (lo, hi) = rest[axis];
-        let (first, last) = cut[axis];
-        for (a, b) in [(lo, first.min(hi)), (last.max(lo), hi)] {
-            if a < b {
-                let mut part = rest.clone();
-                part[axis] = (a, b);
-                parts.push(part);
-            }
-        }
-        rest[axis] = (lo.max(first), hi.min(last));
-    }
-    parts
 }

@@ -1,0 +1,123 @@
+//! Cells of a step that no clause defines: they are zero.
+
+use super::super::emit::{AxisPlace, Emit, Place};
+use super::At;
+use crate::points::{Clause, Step};
+use ein_base::Symbol;
+use ein_ir::loops::{Op, Operand, Stmt};
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
+
+impl Emit {
+    /// Zeros where no clause of the step has a cell.
+    pub(super) fn uncovered(&mut self, at: &At<'_>, clauses: &[Clause]) {
+        let shape = self.points.arrs[at.arr].shape.clone();
+        let open: Vec<usize> = (0..shape.len())
+            .filter(|axis| at.place[*axis].is_none())
+            .filter(|axis| !at.shared.iter().any(|(shared, _)| shared == axis))
+            .collect();
+        let mut boxes: Vec<Vec<(i64, i64)>> =
+            vec![open.iter().map(|axis| (0, shape[*axis])).collect()];
+        let mut fixed = true;
+        for clause in clauses {
+            let constant = |axis: &usize| {
+                let slot = clause.slots[*axis];
+                self.points.as_int(slot.lo).is_some() && self.points.as_int(slot.hi).is_some()
+            };
+            // A clause with dependent bounds may leave cells out.
+            if !open.iter().all(constant) {
+                fixed = false;
+                continue;
+            }
+            let cut: Vec<(i64, i64)> = open
+                .iter()
+                .map(|axis| {
+                    let (lo, hi) = self.points.ixs[clause.slots[*axis].ix].range;
+                    (lo as i64, hi as i64 + 1)
+                })
+                .collect();
+            boxes = boxes.into_iter().flat_map(|it| without(&it, &cut)).collect();
+        }
+        let fresh = if fixed && !boxes.is_empty() { self.fresh_slot(at) } else { None };
+        if fresh.is_some() {
+            self.open_block();
+        }
+        for region in boxes {
+            self.zero_box(at, &open, &region);
+        }
+        if let Some(fresh) = fresh {
+            let zeros = self.close_block();
+            self.push(Stmt::If(fresh, zeros, Vec::new()));
+        }
+    }
+
+    /// Whether this step is the first of its run in its place of a ring: what no clause of the run
+    /// fills stays as it is until the run ends. `None` if every step has its own place, or is the
+    /// first.
+    fn fresh_slot(&mut self, at: &At<'_>) -> Option<Operand> {
+        let ([Step { axis, .. }], Some(run)) = (at.steps, at.run) else { return None };
+        let Some(Place::Buffer(_, axes)) = self.places.get(&at.arr) else { return None };
+        let AxisPlace::Ring(_, len) = axes[*axis] else { return None };
+        if run.steps <= len {
+            return None;
+        }
+        let (op, limit) = match run.backward {
+            false => (BinaryOp::Lt, run.first + len),
+            true => (BinaryOp::Gt, run.first - len),
+        };
+        let step = Operand::Reg(self.bound(run.ix)?.1);
+        let limit = Operand::Const(Scalar::I64(limit));
+        Some(self.let_here(ScalarType::Bool, Op::Binary(op, step, limit)))
+    }
+
+    fn zero_box(&mut self, at: &At<'_>, open: &[usize], region: &[(i64, i64)]) {
+        let rank = at.place.len();
+        let ty = self.points.arrs[at.arr].ty;
+        let value = self.points.constant(Scalar::zero(ty));
+        let mut loops = Vec::new();
+        let mut place = Vec::new();
+        for axis in 0..rank {
+            let tiled = at.shared.iter().find(|(shared, _)| *shared == axis);
+            if let Some(node) = at.place[axis] {
+                place.push(node);
+            } else if let Some(at) = open.iter().position(|other| *other == axis) {
+                let (lo, hi) = region[at];
+                let range = (i128::from(lo), i128::from(hi - 1));
+                let ix = self.points.fresh(Symbol::intern("z"), range);
+                loops.push((ix, self.points.int(lo), self.points.int(hi)));
+                place.push(self.points.index(ix));
+            } else if let Some((_, Some((lo, hi)))) = tiled {
+                let extent = i128::from(self.points.arrs[at.arr].shape[axis]);
+                let ix = self.points.fresh(Symbol::intern("z"), (0, extent - 1));
+                loops.push((ix, *lo, *hi));
+                place.push(self.points.index(ix));
+            } else {
+                // The position of the shared loops does not count in a local buffer.
+                place.push(self.points.int(0));
+            }
+        }
+        self.nest(at.arr, loops, vec![(place, value)]);
+    }
+}
+
+/// The parts of a box outside another.
+fn without(of: &[(i64, i64)], cut: &[(i64, i64)]) -> Vec<Vec<(i64, i64)>> {
+    let disjoint = of.iter().zip(cut).any(|(a, b)| a.1 <= b.0 || b.1 <= a.0);
+    if disjoint {
+        return vec![of.to_vec()];
+    }
+    let mut parts = Vec::new();
+    let mut rest = of.to_vec();
+    for axis in 0..of.len() {
+        let (lo, hi) = rest[axis];
+        let (first, last) = cut[axis];
+        for (a, b) in [(lo, first.min(hi)), (last.max(lo), hi)] {
+            if a < b {
+                let mut part = rest.clone();
+                part[axis] = (a, b);
+                parts.push(part);
+            }
+        }
+        rest[axis] = (lo.max(first), hi.min(last));
+    }
+    parts
+}
