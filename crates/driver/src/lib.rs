@@ -164,6 +164,8 @@ impl Session {
         let resolved = ein_sema::resolve::resolve(&mut self.files, root, &self.sources);
         diagnostics.extend(resolved.diagnostics);
         let mut checked = ein_sema::check::check(&resolved.program, inputs);
+        // From here on there is tensor IR only; a long program need not be in memory twice.
+        drop(resolved.program);
         diagnostics.append(&mut checked.diagnostics);
         let mut derivatives = Vec::new();
         let rejected = |found: &[Diagnostic]| found[before..].iter().any(Diagnostic::is_error);

@@ -18,7 +18,7 @@
 
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::walk::each_child_mut;
+use ein_ir::tensor::walk::{any, each_child_mut, each_in_stmt};
 use ein_ir::tensor::{
     Binder, Bounds, ClauseSlot, Derivative, Expr, ExprKind, FuncId, HostOp, IndexArg, Item, Place,
     Program, Stmt, StmtKind, Tensor, Type, Var, VarId,
@@ -56,6 +56,9 @@ pub struct Outcome {
 
 /// Replaces all derivative requests of a program.
 pub fn run(program: &mut Program) -> Outcome {
+    if !asks(program) {
+        return Outcome { diagnostics: Vec::new(), decisions: Vec::new() };
+    }
     let mut pass = Pass {
         program,
         diagnostics: Vec::new(),
@@ -76,6 +79,16 @@ pub fn run(program: &mut Program) -> Outcome {
     }
     pass.clean_top();
     Outcome { diagnostics: pass.diagnostics, decisions: pass.decisions }
+}
+
+/// Whether there is a derivative in the program at all; most have none, and need not be read closely.
+fn asks(program: &Program) -> bool {
+    let derivative = |e: &Expr| any(e, &mut |e| matches!(*e.kind, ExprKind::Derivative(_)));
+    let mut found = program.funcs.iter().any(|func| derivative(&func.body));
+    for stmt in &program.top {
+        each_in_stmt(stmt, &mut |e| found = found || derivative(e));
+    }
+    found
 }
 
 /// The function whose slots new variables take.

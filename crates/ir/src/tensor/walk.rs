@@ -264,7 +264,7 @@ fn each_in_item_mut(item: &mut Item, f: &mut dyn FnMut(&mut Expr)) {
     }
 }
 
-/// Whether an expression mentions a variable, directly or in a size.
+/// Whether a test holds for an expression or for one inside it.
 pub fn any(e: &Expr, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
     if test(e) {
         return true;
