@@ -169,8 +169,10 @@ impl<'r, 'a> Lower<'r, 'a> {
     pub(super) fn reserve(&mut self, stmts: usize) {
         self.scopes.reserve(stmts);
         self.r.program.exprs.reserve(self.ast.expr.len());
-        self.r.program.locals.reserve(self.ast.pat.len() + stmts);
-        self.r.facts.bound_at.reserve(self.ast.pat.len() + stmts);
+        // Patterns, and the indices of definitions.
+        let locals = self.ast.pat.len() + 3 * stmts;
+        self.r.program.locals.reserve(locals);
+        self.r.facts.bound_at.reserve(locals);
     }
 
     pub(super) fn push(&mut self, kind: ExprKind, span: Span) -> ExprId {
