@@ -16,6 +16,24 @@ const WORK: f64 = 500_000.0;
 /// The least extent of a block, so that vectors and registers are filled.
 const BLOCK: i64 = 32;
 
+/// Lets the allocator keep the room that products take for themselves at every call: by default it
+/// goes back to the system each time, and fresh pages cost more than the product.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn keep_workspace() {
+    /// `M_TRIM_THRESHOLD` and `M_MMAP_THRESHOLD`, with their values in bytes.
+    const LIMITS: [(i32, i32); 2] = [(-1, 64 << 20), (-3, 8 << 20)];
+    unsafe extern "C" {
+        fn mallopt(parameter: i32, value: i32) -> i32;
+    }
+    for (parameter, value) in LIMITS {
+        // SAFETY: these parameters may be set at any time. Nothing depends on whether they are.
+        let _ = unsafe { mallopt(parameter, value) };
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn keep_workspace() {}
+
 /// [`Interface::gemm_f32`](crate::kernel::Interface::gemm_f32).
 pub(crate) unsafe extern "C" fn gemm_f32(context: *const c_void, args: *const GemmArgs) {
     // SAFETY: as the caller promises.

@@ -50,6 +50,7 @@ pub struct Pool {
 impl Pool {
     /// A pool of this many threads, but at least one, and fewer if the system has no more.
     pub fn new(threads: usize) -> Pool {
+        matrix::keep_workspace();
         let shared = Arc::new(Shared::default());
         let spawn = |number: usize| {
             let shared = Arc::clone(&shared);
