@@ -26,6 +26,7 @@ use ein_ir::tensor::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
+mod comprehension;
 mod gather;
 mod inline;
 mod lift;
@@ -100,12 +101,14 @@ pub(super) struct Reverse<'a, 'p> {
     inlining: usize,
     /// Whether functions call themselves.
     recursive: FxHashMap<FuncId, bool>,
-    /// The recurrence whose adjoint is being made.
-    running: Option<recurrence::Running>,
+    /// The recurrences whose adjoints are being made, each inside the one before it.
+    running: Vec<recurrence::Running>,
     /// Values that have definitions of their own.
     lifted: FxHashMap<String, Expr>,
     /// Names for what is a name, a constant or a read already.
     aliases: FxHashMap<VarId, Expr>,
+    /// Other names for whole arrays that move.
+    same: FxHashMap<VarId, VarId>,
 }
 
 /// Statements that compute adjoints, and where those of the parameters are; `None` for zero.
@@ -157,9 +160,10 @@ impl<'a, 'p> Reverse<'a, 'p> {
             known: FxHashMap::default(),
             inlining: 0,
             recursive: FxHashMap::default(),
-            running: None,
+            running: Vec::new(),
             lifted: FxHashMap::default(),
             aliases: FxHashMap::default(),
+            same: FxHashMap::default(),
         }
     }
 }
@@ -390,6 +394,7 @@ impl Reverse<'_, '_> {
 
     /// Notes what flows back to a cell.
     fn contribute(&mut self, var: VarId, part: &[usize], cell: Vec<IndexArg>, value: Expr) {
+        let var = self.same.get(&var).copied().unwrap_or(var);
         let value = self.initial_head(value);
         let path = self.path.clone();
         if let Some(terms) = self.active.get_mut(&var) {
