@@ -11,7 +11,7 @@ use super::emit::{AxisPlace, Emit, Place, Use};
 use super::nest::Loop;
 use crate::points::{Arr, ArrInfo, Ix, Node, Source};
 use ein_ir::loops::{BufferKind, ForKind, Gemm, Matrix, Operand, Stmt};
-use ein_scalar::Scalar;
+use ein_scalar::{Scalar, ScalarType};
 use plan::{Copied, Dim, Plan, Roles};
 
 /// Products of fewer multiplications run one per thread.
@@ -97,8 +97,20 @@ impl Emit {
             product.found.a = self.copy(product, plan.a, &product.found.a, &all_k, &m.inner);
         }
         self.open_dims(product, &n.loops);
+        let result = (product.arr, product.at.clone());
+        let (across, along) = match plan.by_rows() {
+            true => (m.inner.as_slice(), n.inner.as_slice()),
+            false => (n.inner.as_slice(), m.inner.as_slice()),
+        };
+        let cells = [across, along].concat();
+        if plan.turned {
+            let ty = self.points.arrs[product.arr].ty;
+            (product.arr, product.at) = self.matrix(ty, &cells);
+        }
         if plan.accumulates() {
-            self.cleared(product, &m.inner, &n.inner);
+            let zero = self.points.constant(Scalar::zero(self.points.arrs[product.arr].ty));
+            let loops = self.loops(product, &cells);
+            self.nest(product.arr, loops, vec![(product.at.clone(), zero)]);
         }
         self.open_dims(product, &k.loops);
         if n.loops.is_empty() {
@@ -108,7 +120,13 @@ impl Emit {
             product.found.b = self.copy(product, plan.b, &product.found.b, &k.inner, &n.inner);
         }
         self.product(product, plan, small);
-        [m, n, k].iter().flat_map(|split| &split.loops).for_each(|_| self.close());
+        k.loops.iter().for_each(|_| self.close());
+        if plan.turned {
+            let value = self.points.load(product.arr, &product.at);
+            let loops = self.loops(product, &[along, across].concat());
+            self.nest(result.0, loops, vec![(result.1, value)]);
+        }
+        m.loops.iter().chain(&n.loops).for_each(|_| self.close());
     }
 
     fn open_dims(&mut self, product: &Product, dims: &[Dim]) {
@@ -132,15 +150,6 @@ impl Emit {
             .collect()
     }
 
-    /// Zeros, to which products are added.
-    fn cleared(&mut self, product: &Product, m: &[Dim], n: &[Dim]) {
-        let zero = self.points.constant(Scalar::zero(self.points.arrs[product.arr].ty));
-        let mut dims = [m, n].concat();
-        dims.sort_by_key(|dim| std::cmp::Reverse(dim.c.abs()));
-        let loops = self.loops(product, &dims);
-        self.nest(product.arr, loops, vec![(product.at.clone(), zero)]);
-    }
-
     /// What an operand is read from: itself, or a matrix that it is copied into.
     fn copy(
         &mut self,
@@ -155,7 +164,15 @@ impl Emit {
             Copied::DepthFirst => [k, other].concat(),
             Copied::DepthLast => [other, k].concat(),
         };
-        let ty = self.points.arrs[from.0].ty;
+        let (arr, at) = self.matrix(self.points.arrs[from.0].ty, &dims);
+        let value = self.points.load(from.0, &from.1);
+        let loops = self.loops(product, &dims);
+        self.nest(arr, loops, vec![(at.clone(), value)]);
+        (arr, at.into())
+    }
+
+    /// Room for a matrix over these indices, the last of which follow one another, and its cell.
+    fn matrix(&mut self, ty: ScalarType, dims: &[Dim]) -> (Arr, Vec<Node>) {
         let shape: Vec<i64> = dims.iter().map(|dim| dim.lo + dim.extent).collect();
         let len = shape.iter().product();
         let source = Source::Defined(usize::MAX);
@@ -166,11 +183,7 @@ impl Emit {
         self.places.insert(arr, Place::Buffer(buf, axes));
         let here = self.here();
         self.floors.insert(arr, here);
-        let at: Vec<Node> = dims.iter().map(|dim| self.points.index(dim.ix)).collect();
-        let value = self.points.load(from.0, &from.1);
-        let loops = self.loops(product, &dims);
-        self.nest(arr, loops, vec![(at.clone(), value)]);
-        (arr, at.into())
+        (arr, dims.iter().map(|dim| self.points.index(dim.ix)).collect())
     }
 
     /// One product, at the point that the loops are at.
@@ -197,7 +210,7 @@ impl Emit {
             (Some((ix, (_, lo, hi))), [dim]) if ix == dim.ix => {
                 let (lo, hi) = (emit.bound_value(lo), emit.bound_value(hi));
                 let op = ein_ir::loops::Op::Binary(ein_scalar::BinaryOp::Sub, hi, lo);
-                emit.let_here(ein_scalar::ScalarType::I64, op)
+                emit.let_here(ScalarType::I64, op)
             }
             _ => int(dims.iter().map(|dim| dim.extent).product()),
         };

@@ -54,6 +54,8 @@ pub(super) struct Plan {
     pub(super) a: Copied,
     /// The right operand.
     pub(super) b: Copied,
+    /// Whether the result is computed in a matrix of its own, the other way round, and then copied.
+    pub(super) turned: bool,
 }
 
 /// What there is to plan.
@@ -70,27 +72,31 @@ pub(super) struct Roles<'a> {
 impl Plan {
     /// The cheapest way; operands are copied only if they may be.
     pub(super) fn best(roles: &Roles, may_copy: bool) -> Plan {
+        let mut best = Plan::of(roles, Copied::Not, Copied::Not, false);
+        if !may_copy {
+            return best;
+        }
         let ways = [Copied::Not, Copied::DepthFirst, Copied::DepthLast];
-        let ways = if may_copy { &ways[..] } else { &ways[..1] };
-        let mut best = Plan::of(roles, Copied::Not, Copied::Not);
         for (a, b) in ways.iter().flat_map(|a| ways.iter().map(move |b| (*a, *b))) {
-            let other = Plan::of(roles, a, b);
-            if other.cost() < best.cost() {
-                best = other;
+            for turned in [false, true] {
+                let other = Plan::of(roles, a, b, turned);
+                if other.cost() < best.cost() {
+                    best = other;
+                }
             }
         }
         best
     }
 
-    fn of(roles: &Roles, a: Copied, b: Copied) -> Plan {
+    fn of(roles: &Roles, a: Copied, b: Copied, turned: bool) -> Plan {
         let follows = |before: i64, here: &Dim, stride: i64| before == stride * here.extent;
         let in_a = |x: &Dim, y: &Dim| a != Copied::Not || follows(x.a, y, y.a);
         let in_b = |x: &Dim, y: &Dim| b != Copied::Not || follows(x.b, y, y.b);
-        let in_c = |x: &Dim, y: &Dim| follows(x.c, y, y.c);
+        let in_c = |x: &Dim, y: &Dim| turned || follows(x.c, y, y.c);
         let m = Split::of(roles.m, roles.tiled, |x, y| in_a(x, y) && in_c(x, y));
         let n = Split::of(roles.n, roles.tiled, |x, y| in_b(x, y) && in_c(x, y));
         let k = Split::of(roles.k, None, |x, y| in_a(x, y) && in_b(x, y));
-        let mut plan = Plan { m, n, k, a, b };
+        let mut plan = Plan { m, n, k, a, b, turned };
         plan.cut(roles.bytes);
         plan
     }
@@ -120,25 +126,34 @@ impl Plan {
         let mut total = m_loops * n_loops * k_loops * self.product();
         total += self.a.cost(&self.m, &self.k, |dim| dim.a) * m_loops * k_loops * m * k;
         total += self.b.cost(&self.n, &self.k, |dim| dim.b) * n_loops * k_loops * n * k;
+        if self.turned {
+            total += 0.5 * m_loops * n_loops * m * n;
+        }
         total
     }
 
+    /// Whether neighbours in a row of the result are neighbours in memory.
+    pub(super) fn by_rows(&self) -> bool {
+        let last = |split: &Split| split.inner.last().map_or(1, |dim| dim.c.abs());
+        (last(&self.n) < last(&self.m)) != self.turned
+    }
+
     /// The same for one product. The library makes panels of rows of the side along which the
-    /// result is contiguous, and of columns of the other one where that pays.
+    /// result is contiguous, and reads the other side along `k`.
     fn product(&self) -> f64 {
         let last = |split: &Split, of: fn(&Dim) -> i64| split.inner.last().map_or(1, of);
         let a = self.a.strides(last(&self.m, |dim| dim.a), last(&self.k, |dim| dim.a));
         let b = self.b.strides(last(&self.n, |dim| dim.b), last(&self.k, |dim| dim.b));
-        let turned = last(&self.n, |dim| dim.c).abs() < last(&self.m, |dim| dim.c).abs();
+        let by_rows = self.by_rows();
         let (m, n, k) = (self.m.size(), self.n.size(), self.k.size());
-        let (rows, columns) = if turned { (n, m) } else { (m, n) };
-        let ((row, _), (_, depth)) = if turned { (b, a) } else { (a, b) };
+        let (rows, columns) = if by_rows { (n, m) } else { (m, n) };
+        let ((row, _), (_, depth)) = if by_rows { (b, a) } else { (a, b) };
         let left = match (row, rows % 16) {
             (1, 0) => 0.0,
             (1, _) => 0.2,
             _ => 0.35,
         };
-        let right = if depth != 1 && rows > 128 { 0.3 } else { 0.0 };
+        let right = if depth != 1 { 0.3 } else { 0.0 };
         let again = if self.accumulates() { 0.6 } else { 0.3 };
         let at_least = |size: i64, least: i64| size.max(least) as f64;
         let multiply = at_least(m, 8) * at_least(n, 8) * at_least(k, 4) / 60.0;
