@@ -461,6 +461,9 @@ fn loops_inside_loops_are_swept_back() {
         "let y[0] = 1.0f64; let y[s in 1..3] = f(v, y[s - 1]);",
         "let y = [f(v, i as f64) * v[j] | i in 0..3, j in 0..2];",
         "let y = [z * x | x in v, z = x + v[0]];",
+        "enum E { A(f64), B(f64, f64) }\n\
+         let e = if v[0] > 1.0 { E::A(v[1]) } else { E::B(v[0], v[1]) };\n\
+         let y[i in 0..2] = match e { E::A(a) => a * a, E::B(a, b) => a * b * i as f64 };",
     ] {
         let text = format!("{rollout}{body}\nlet s = sum[i](y[i]);\nlet g = @s / @v;");
         let input = Input::Text { name: "program.ein".into(), text: text.as_str().into() };

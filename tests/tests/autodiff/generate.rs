@@ -322,6 +322,7 @@ impl Gen {
             12 => self.comprehension(name),
             13 => self.convolution(name),
             14 => self.steps_of_steps(name),
+            15 => self.variants(name),
             0 => {
                 let e = self.expr(depth + 1, &[]);
                 let _ = writeln!(self.body, "let {name}~ = 2.0 * tanh(0.5 * ({e}));");

@@ -1,5 +1,5 @@
 //! Statements that contain loops of their own: comprehensions, convolutions with strides, and
-//! recurrences inside recurrences.
+//! recurrences inside recurrences; and variants.
 
 use super::{Gen, Value};
 use std::fmt::Write;
@@ -93,5 +93,22 @@ impl Gen {
             v.name
         );
         self.values.push(Value { name, shape: vec![steps] });
+    }
+
+    /// A variant that carries numbers, made and taken apart again.
+    pub(super) fn variants(&mut self, name: String) {
+        let (e, i) = (self.fresh("E"), self.fresh("i"));
+        let n = 2 + self.rng.below(2);
+        let one = [(i.clone(), n)];
+        let [a, b, c] = [0, 1, 2].map(|_| self.expr(1, &one));
+        let bound = self.constant();
+        let _ = writeln!(self.shared, "enum {e} {{ One(f64), Two(f64, f64) }}");
+        let made = format!("if {a} > {bound} {{ {e}::One({b}) }} else {{ {e}::Two({c}, {b}) }}");
+        let taken = format!("{e}::One(u) => sin(u) * u, {e}::Two(u, w) => cos(u) + 0.5 * w");
+        let _ = writeln!(
+            self.body,
+            "let {name}~[{i} in 0..{n}] = {{ let v = {made}; match v {{ {taken} }} }};"
+        );
+        self.values.push(Value { name, shape: vec![n] });
     }
 }

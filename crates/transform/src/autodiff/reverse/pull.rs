@@ -1,8 +1,9 @@
 //! Pulls a cotangent back through an expression, construct by construct: choices, calls and reads
-//! here, arithmetic in `slope`, what binds names in `bind`.
+//! here, arithmetic in `slope`, what binds names in `bind`, variants in `variant`.
 
 mod bind;
 mod slope;
+mod variant;
 
 use super::{Done, Reverse, Seed, Step, unsupported, weight};
 use crate::autodiff::tangent::moves;

@@ -165,6 +165,9 @@ impl Reverse<'_, '_> {
         let subject = self.prim(value);
         let moving = self.depends(value);
         let arms = &single(arms);
+        if moving && self.is_enum(&value.ty) {
+            return self.pull_variant(value, arms, seed, own);
+        }
         for (at, arm) in arms.iter().enumerate() {
             let mark = self.path.len();
             let mut tests: Vec<Arm> = arms[..=at].to_vec();
