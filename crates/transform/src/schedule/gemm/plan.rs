@@ -234,3 +234,55 @@ impl Split {
         enough
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ein_base::Idx;
+
+    /// Indices with their extents and strides in A, B and C.
+    fn dims(first: usize, list: &[(i64, i64, i64, i64)]) -> Vec<Dim> {
+        let dim = |(at, (extent, a, b, c)): (usize, &(i64, i64, i64, i64))| Dim {
+            ix: Ix::from_usize(first + at),
+            lo: 0,
+            extent: *extent,
+            a: *a,
+            b: *b,
+            c: *c,
+        };
+        list.iter().enumerate().map(dim).collect()
+    }
+
+    fn best(m: &[Dim], n: &[Dim], k: &[Dim]) -> Plan {
+        Plan::best(&Roles { m, n, k, tiled: None, bytes: 4 }, true)
+    }
+
+    #[test]
+    fn matrices_are_read_as_they_are() {
+        let m = dims(0, &[(64, 128, 0, 64)]);
+        for (along, across) in [(1, 128), (64, 1)] {
+            let n = dims(1, &[(64, 0, across, 1)]);
+            let k = dims(2, &[(128, 1, along, 0)]);
+            let plan = best(&m, &n, &k);
+            assert_eq!((plan.a, plan.b, plan.turned), (Copied::Not, Copied::Not, false));
+        }
+    }
+
+    #[test]
+    fn a_convolution_is_copied_image_by_image() {
+        let m = dims(0, &[(16, 16384, 0, 28800), (30, 32, 0, 30), (30, 1, 0, 1)]);
+        let n = dims(3, &[(32, 0, 144, 900)]);
+        let k = dims(4, &[(16, 1024, 9, 0), (3, 32, 3, 0), (3, 1, 1, 0)]);
+        let plan = best(&m, &n, &k);
+        assert_eq!((plan.a, plan.b), (Copied::DepthFirst, Copied::Not));
+        assert_eq!((plan.m.loops.len(), plan.m.size(), plan.k.size()), (1, 900, 144));
+        // By the kernel: the sum runs over positions, image by image.
+        let m = dims(0, &[(32, 900, 0, 144)]);
+        let n = dims(1, &[(16, 0, 1024, 9), (3, 0, 32, 3), (3, 0, 1, 1)]);
+        let k = dims(4, &[(16, 28800, 16384, 0), (30, 30, 32, 0), (30, 1, 1, 0)]);
+        let plan = best(&m, &n, &k);
+        assert_eq!((plan.a, plan.b, plan.turned), (Copied::Not, Copied::DepthLast, true));
+        assert_eq!((plan.k.loops.len(), plan.k.size(), plan.n.size()), (1, 900, 144));
+        assert!(plan.accumulates());
+    }
+}
