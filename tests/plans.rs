@@ -529,3 +529,63 @@ fn the_rim_of_a_ring_is_cleared_once_for_each_place() {
     assert!(plan.contains(": bool = lt ") && plan.contains(", 3\n"), "{plan}");
     assert_eq!(lines(&plan, "if ").len(), 1, "{plan}");
 }
+
+/// A convolution of a stack of images, and its gradient by the image and by the kernel.
+fn convolution(stride: usize, spread: usize, channels_last: bool) -> String {
+    let extent = (32 - spread * 2) / stride + 1;
+    let (y, x) = (format!("{stride} * y + {spread} * i"), format!("{stride} * x + {spread} * j"));
+    let declared = if channels_last {
+        format!(
+            "let X: [f32; b: 4, y: 33, x: 33, c: 8] = input();
+             let W: [f32; i: 3, j: 3, c: 8, o: 16] = input();
+             let A[b, y in 0..{extent}, x in 0..{extent}, o] =
+                 sum[i, j, c](W[i, j, c, o] * X[b, {y}, {x}, c]);
+             let loss = mean[b, y, x, o](A[b, y, x, o] * A[b, y, x, o]);"
+        )
+    } else {
+        format!(
+            "let X: [f32; b: 4, c: 8, y: 33, x: 33] = input();
+             let W: [f32; o: 16, c: 8, i: 3, j: 3] = input();
+             let A[b, o, y in 0..{extent}, x in 0..{extent}] =
+                 sum[c, i, j](X[b, c, {y}, {x}] * W[o, c, i, j]);
+             let loss = mean[b, o, y, x](A[b, o, y, x] * A[b, o, y, x]);"
+        )
+    };
+    format!("{declared}\nlet gx = @loss / @X;\nlet gw = @loss / @W;")
+}
+
+#[test]
+fn gradients_of_convolutions_are_matrix_products() {
+    for (stride, spread) in [(1, 1), (2, 1), (3, 1), (1, 2)] {
+        for channels_last in [false, true] {
+            let plan = plan(&convolution(stride, spread, channels_last), &["loss", "gx", "gw"]);
+            let products = plan.lines().filter(|line| line.contains("(contraction)")).count();
+            let what = format!("stride {stride}, spread {spread}, channels last: {channels_last}");
+            assert_eq!(products, 3, "{what}\n{plan}");
+        }
+    }
+}
+
+#[test]
+fn copies_of_convolutions_stay_in_the_cache() {
+    let plan = plan(&convolution(1, 1, false), &["loss"]);
+    // A matrix for one image, made again for the next one.
+    assert_eq!(lines(&plan, "scratch matrix").len(), 1, "{plan}");
+    let rows = 8 * 3 * 3 * 31 * 31;
+    assert!(lines(&plan, "scratch matrix")[0].ends_with(&format!("f32[{rows}]")), "{plan}");
+}
+
+#[test]
+fn a_choice_that_no_cell_decides_is_made_outside_the_loops() {
+    let plan = plan(
+        "let x: [f32; 200, 100] = input();
+         let w: [f32; 100] = input();
+         let whole = all[k](w[k] > 0.0);
+         let y[i] = if whole { x[i, 0] } else { sum[k](x[i, k] * w[k]) };",
+        &["y"],
+    );
+    let choice = lines(&plan, "if ");
+    assert_eq!(choice.len(), 1, "{plan}");
+    let after = plan.split(choice[0]).nth(1).unwrap_or_default();
+    assert!(after.contains(" for ") && !lines(&plan, "select").iter().any(|_| true), "{plan}");
+}

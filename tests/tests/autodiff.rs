@@ -453,6 +453,28 @@ fn training_keeps_two_copies_of_the_weights() {
 }
 
 #[test]
+fn loops_inside_loops_are_swept_back() {
+    let rollout = "fn f(v, a) { let h[0] = a; let h[t in 1..4] = v[0] * h[t - 1] + v[1]; h[3] }\n\
+        let v: [f64; 2] = [0.5, 0.25];\n";
+    for body in [
+        "let y[i in 0..3] = f(v, i as f64);",
+        "let y[0] = 1.0f64; let y[s in 1..3] = f(v, y[s - 1]);",
+        "let y = [f(v, i as f64) * v[j] | i in 0..3, j in 0..2];",
+        "let y = [z * x | x in v, z = x + v[0]];",
+        "enum E { A(f64), B(f64, f64) }\n\
+         let e = if v[0] > 1.0 { E::A(v[1]) } else { E::B(v[0], v[1]) };\n\
+         let y[i in 0..2] = match e { E::A(a) => a * a, E::B(a, b) => a * b * i as f64 };",
+    ] {
+        let text = format!("{rollout}{body}\nlet s = sum[i](y[i]);\nlet g = @s / @v;");
+        let input = Input::Text { name: "program.ein".into(), text: text.as_str().into() };
+        let mut session = Session::new(Options::default(), FileSources::in_memory());
+        let (plan, report) = session.dump_plan(&input, None, ein_driver::Show::Plan).unwrap();
+        assert!(!report.has_errors(), "{text}\n{:?}", report.diagnostics);
+        assert!(plan.contains("@s / @v: one reverse sweep"), "{text}\n{plan}");
+    }
+}
+
+#[test]
 fn products_of_many_factors_have_linear_slopes() {
     let text = "let x: [f64; 4, 9] = [[1.0, 2.0, 0.5, -1.0, 3.0, 1.5, 2.5, -0.5, 0.25],
             [1.0, 0.0, 0.5, -1.0, 3.0, 1.5, 2.5, -0.5, 0.25],

@@ -421,8 +421,11 @@ impl Pass<'_> {
     }
 }
 
-/// A variable, and the indices it is read at.
-fn named(e: &Expr) -> Option<(VarId, &[IndexArg])> {
+/// A variable, and the indices it is read at: a value with a name, or a part of one.
+type Named<'a> = (VarId, &'a [IndexArg]);
+
+/// What an expression names.
+fn named(e: &Expr) -> Option<Named<'_>> {
     match &*e.kind {
         ExprKind::Var(var) => Some((*var, &[])),
         ExprKind::Index { base, indices } => match &*base.kind {

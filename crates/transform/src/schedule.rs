@@ -7,7 +7,7 @@
 //! * [`delay`](mod@delay): updates in place of several steps in one pass.
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
-//! * [`nest`](mod@nest), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
+//! * [`nest`](mod@nest), [`choice`](mod@choice), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
 //!   [`recur`](mod@recur), [`wavefront`](mod@wavefront), [`in_place`](mod@in_place): the loops of
 //!   one definition.
 //! * [`reuse`](mod@reuse): scratch buffers that are not in use at the same time become one.
@@ -15,6 +15,7 @@
 //! Needs: positions inside their arrays, definitions after what they read.
 //! Refuses: nothing; what cannot be fused is computed whole.
 
+mod choice;
 mod contract;
 mod delay;
 mod emit;

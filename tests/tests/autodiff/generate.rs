@@ -5,6 +5,8 @@
 //! side along a random direction. The gradient of the first must agree with a tangent along that
 //! direction, and with the difference of the other two.
 
+mod nested;
+
 use std::fmt::Write;
 
 /// Random numbers that depend on the seed only: SplitMix64.
@@ -183,11 +185,12 @@ impl Gen {
 
     fn function(&mut self) {
         let name = self.fresh("f");
-        let body = match self.rng.below(5) {
+        let body = match self.rng.below(6) {
             0 => "{ let u = a * b; u * u + sin(u) }".to_string(),
             1 => "{ if a > b { a * a } else { tanh(b) * a } }".to_string(),
             2 => "{ let (u, w) = (a * a, cos(b)); u * w + u }".to_string(),
             3 => "{ let p[k in 0..3] = a * b ** k; sum[k](p[k] * p[k]) }".to_string(),
+            4 => nested::ROLLOUT.to_string(),
             _ => "{ exp(-a * a) / (1.0 + b * b) }".to_string(),
         };
         let _ = writeln!(self.shared, "fn {name}(a: f64, b: f64) -> f64 {body}");
@@ -315,7 +318,11 @@ impl Gen {
         let depth = 1 + self.rng.below(2);
         let one = [(i.clone(), n)];
         let two = [(i.clone(), n), (j.clone(), m)];
-        match self.rng.below(12) {
+        match self.rng.below(16) {
+            12 => self.comprehension(name),
+            13 => self.convolution(name),
+            14 => self.steps_of_steps(name),
+            15 => self.variants(name),
             0 => {
                 let e = self.expr(depth + 1, &[]);
                 let _ = writeln!(self.body, "let {name}~ = 2.0 * tanh(0.5 * ({e}));");

@@ -1,18 +1,16 @@
 //! Derivatives by tangents: a request for all entries is a definition over the axes of the
 //! parameter, each point one column.
 
-use super::{Pass, let_stmt, tangent};
+use super::{Named, Pass, let_stmt, tangent};
 use ein_base::Span;
-use ein_ir::tensor::{Binder, Clause, ClauseSlot, Expr, ExprKind, IndexArg, Tensor, Type, VarId};
+use ein_ir::tensor::{Binder, Clause, ClauseSlot, Expr, ExprKind, Tensor, Type, VarId};
 
 impl Pass<'_> {
     /// All entries by tangents, one column at a time.
     pub(super) fn columns(
         &mut self,
-        y: VarId,
-        y_at: &[IndexArg],
-        x: VarId,
-        x_at: &[IndexArg],
+        (y, y_at): Named,
+        (x, x_at): Named,
         ty: Type,
         span: Span,
     ) -> Expr {

@@ -5,7 +5,7 @@
 
 use super::reverse::Done;
 use super::tensor::defined;
-use super::{Mode, Pass, let_stmt, named};
+use super::{Mode, Named, Pass, let_stmt, named};
 use ein_base::Span;
 use ein_ir::tensor::walk::each_child;
 use ein_ir::tensor::{
@@ -91,7 +91,7 @@ impl Pass<'_> {
         let span = self.program.vars[target].span;
         let ty = self.program.vars[target].ty.clone();
         let seed = self.number(&ty, 1.0, span);
-        let Some(adjoints) = self.adjoints(target, &[], seed, params)? else { return Ok(()) };
+        let Some(adjoints) = self.adjoints((target, &[]), seed, params)? else { return Ok(()) };
         let needs = self.needs(target, &adjoints);
         let mut found = Vec::new();
         for stmt in adjoints.stmts {
@@ -146,29 +146,27 @@ impl Pass<'_> {
         let (row, column) = (y_at.len() == y_rank, x_at.len() == x_rank);
         let mut why = self.refused.get(&(y, x)).copied();
         if row && column && y_rank + x_rank > 0 && y != x {
-            match self.entry(y, y_at, x, x_at, &ty, span) {
+            match self.entry((y, y_at), (x, x_at), &ty, span) {
                 Ok(Some(entry)) => return entry,
                 Ok(None) => {}
                 Err(unsupported) => why = Some(unsupported.why),
             }
-        } else if self.by_rows(y, y_at, x, x_at) {
-            match self.rows(y, y_at, x, x_at, &ty, span) {
+        } else if self.by_rows((y, y_at), (x, x_at)) {
+            match self.rows((y, y_at), (x, x_at), &ty, span) {
                 Ok(Some(rows)) => return rows,
                 Ok(None) => {}
                 Err(unsupported) => why = Some(unsupported.why),
             }
         }
         self.decide(y, &[x], if column { Mode::Column } else { Mode::Columns }, why);
-        self.columns(y, y_at, x, x_at, ty, span)
+        self.columns((y, y_at), (x, x_at), ty, span)
     }
 
     /// One element by one element, by adjoints: only the points between them are looked at.
     fn entry(
         &mut self,
-        y: VarId,
-        y_at: &[IndexArg],
-        x: VarId,
-        x_at: &[IndexArg],
+        (y, y_at): Named,
+        (x, x_at): Named,
         ty: &Type,
         span: Span,
     ) -> Done<Option<Expr>> {
@@ -201,7 +199,7 @@ impl Pass<'_> {
     }
 
     /// Whether adjoints are the cheaper way.
-    fn by_rows(&self, y: VarId, y_at: &[IndexArg], x: VarId, x_at: &[IndexArg]) -> bool {
+    fn by_rows(&self, (y, y_at): Named, (x, x_at): Named) -> bool {
         let count = |var: VarId, fixed: usize| {
             let axes = self.program.vars[var].ty.axes();
             axes[fixed.min(axes.len())..].iter().try_fold(1i64, |total, axis| {
@@ -221,10 +219,8 @@ impl Pass<'_> {
     /// All entries by adjoints, one row at a time.
     fn rows(
         &mut self,
-        y: VarId,
-        y_at: &[IndexArg],
-        x: VarId,
-        x_at: &[IndexArg],
+        (y, y_at): Named,
+        (x, x_at): Named,
         ty: &Type,
         span: Span,
     ) -> Done<Option<Expr>> {
@@ -238,7 +234,7 @@ impl Pass<'_> {
             at.push(IndexArg { value: self.var(var, span), bounds: Bounds::Proved });
         }
         let one = self.number(&self.program.vars[y].ty.clone(), 1.0, span);
-        let Some(adjoints) = self.adjoints(y, &at, one, &[x])? else { return Ok(None) };
+        let Some(adjoints) = self.adjoints((y, &at), one, &[x])? else { return Ok(None) };
         let needs = self.needs(y, &adjoints);
         let Some(row) = adjoints.of.into_iter().next().flatten() else { return Ok(None) };
         let mode = if slots.is_empty() { Mode::Row } else { Mode::Rows };
@@ -298,7 +294,7 @@ impl Pass<'_> {
         }
         let flows = self.spread(y, y_at, direction, &mut stmts);
         let flows = self.name(flows, &mut stmts);
-        match self.adjoints(y, &[], flows, &[x]) {
+        match self.adjoints((y, &[]), flows, &[x]) {
             Ok(Some(adjoints)) => {
                 let needs = self.needs(y, &adjoints);
                 self.decide_with(y, &[x], Mode::Pullback, None, needs);
@@ -390,7 +386,7 @@ impl Pass<'_> {
         let mut axes = target.ty.axes().to_vec();
         axes.extend(parameter.ty.axes().iter().cloned());
         let whole = Type::array(target.ty.elem().clone(), axes);
-        let whole = self.columns(y, y_at, x, x_at, whole, span);
+        let whole = self.columns((y, y_at), (x, x_at), whole, span);
         let whole = self.name(whole, &mut stmts);
         let index = |pass: &mut Self, axes: &[ein_ir::tensor::Axis]| {
             let mut binders = Vec::new();

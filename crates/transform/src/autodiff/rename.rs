@@ -371,8 +371,9 @@ impl Pass<'_> {
             let new = self.replaced_size(&size, with);
             if new != size {
                 *e = self.size_expr(&new, e.span);
+                return;
             }
-            return;
+            // The variables may be in there all the same: `i % 1` is zero.
         }
         match &mut *e.kind {
             ExprKind::Var(var) => {

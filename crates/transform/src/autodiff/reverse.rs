@@ -18,7 +18,7 @@
 //! * Calls are inlined, closures and tuples looked through. What is not understood is refused as
 //!   [`Unsupported`]; the request then falls back on columns.
 
-use super::{Bound, Pass, let_stmt};
+use super::{Bound, Named, Pass, let_stmt};
 use ein_base::Span;
 use ein_ir::tensor::walk::{any, each_child, each_in_stmt};
 use ein_ir::tensor::{
@@ -26,6 +26,7 @@ use ein_ir::tensor::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
+mod comprehension;
 mod gather;
 mod inline;
 mod lift;
@@ -100,12 +101,14 @@ pub(super) struct Reverse<'a, 'p> {
     inlining: usize,
     /// Whether functions call themselves.
     recursive: FxHashMap<FuncId, bool>,
-    /// The recurrence whose adjoint is being made.
-    running: Option<recurrence::Running>,
+    /// The recurrences whose adjoints are being made, each inside the one before it.
+    running: Vec<recurrence::Running>,
     /// Values that have definitions of their own.
     lifted: FxHashMap<String, Expr>,
     /// Names for what is a name, a constant or a read already.
     aliases: FxHashMap<VarId, Expr>,
+    /// Other names for whole arrays that move.
+    same: FxHashMap<VarId, VarId>,
 }
 
 /// Statements that compute adjoints, and where those of the parameters are; `None` for zero.
@@ -119,26 +122,31 @@ impl Pass<'_> {
     /// scope. `None` if the target depends on none of the parameters.
     pub(super) fn adjoints(
         &mut self,
-        target: VarId,
-        at: &[IndexArg],
+        target: Named,
         seed: Expr,
         params: &[VarId],
     ) -> Done<Option<Adjoints>> {
-        let scope = self.behind(target);
-        Reverse::new(self).run(&scope, target, at, seed, params)
+        let mut reverse = Reverse::new(self);
+        if !reverse.sweep(target, seed, params)? {
+            return Ok(None);
+        }
+        let mut of = Vec::new();
+        for param in params {
+            of.push(reverse.adjoint_of(*param, &[])?);
+        }
+        reverse.finished(of).map(Some)
     }
 
     /// The same for one element of one parameter: `target[at]` by `param[place]`.
     pub(super) fn entry_adjoint(
         &mut self,
-        (target, at): (VarId, &[IndexArg]),
-        (param, place): (VarId, &[IndexArg]),
+        target: Named,
+        (param, place): Named,
         span: Span,
     ) -> Done<Option<Adjoints>> {
-        let scope = self.behind(target);
-        let seed = self.number(&self.program.vars[target].ty.clone(), 1.0, span);
+        let seed = self.number(&self.program.vars[target.0].ty.clone(), 1.0, span);
         let mut reverse = Reverse::new(self);
-        if !reverse.sweep(&scope, target, at, seed, &[param])? {
+        if !reverse.sweep(target, seed, &[param])? {
             return Ok(None);
         }
         let of = vec![reverse.entry_of(param, place, span)?];
@@ -157,32 +165,15 @@ impl<'a, 'p> Reverse<'a, 'p> {
             known: FxHashMap::default(),
             inlining: 0,
             recursive: FxHashMap::default(),
-            running: None,
+            running: Vec::new(),
             lifted: FxHashMap::default(),
             aliases: FxHashMap::default(),
+            same: FxHashMap::default(),
         }
     }
 }
 
 impl Reverse<'_, '_> {
-    fn run(
-        &mut self,
-        scope: &[Bound],
-        target: VarId,
-        at: &[IndexArg],
-        seed: Expr,
-        params: &[VarId],
-    ) -> Done<Option<Adjoints>> {
-        if !self.sweep(scope, target, at, seed, params)? {
-            return Ok(None);
-        }
-        let mut of = Vec::new();
-        for param in params {
-            of.push(self.adjoint_of(*param, &[])?);
-        }
-        self.finished(of).map(Some)
-    }
-
     /// The results with what they need, if all of it has extents that can be computed here.
     fn finished(&mut self, of: Vec<Option<Expr>>) -> Done<Adjoints> {
         let stmts = self.used(&of);
@@ -211,29 +202,23 @@ impl Reverse<'_, '_> {
 
     /// Visits the bindings from the target back to the parameters. Returns whether the target
     /// depends on them.
-    fn sweep(
-        &mut self,
-        scope: &[Bound],
-        target: VarId,
-        at: &[IndexArg],
-        seed: Expr,
-        params: &[VarId],
-    ) -> Done<bool> {
+    fn sweep(&mut self, target: Named, seed: Expr, params: &[VarId]) -> Done<bool> {
+        let scope = self.pass.behind(target.0);
         for param in params {
             self.active.insert(*param, Vec::new());
         }
         let mut bound: Vec<(VarId, Expr)> = Vec::new();
-        if !params.contains(&target) || params.len() > 1 {
+        if !params.contains(&target.0) || params.len() > 1 {
             for Bound { var, value, .. } in scope {
-                if !self.active.contains_key(var) {
-                    self.enter(*var, (**value).clone(), &mut bound);
+                if !self.active.contains_key(&var) {
+                    self.enter(var, (*value).clone(), &mut bound);
                 }
             }
         }
-        if !self.active.contains_key(&target) {
+        if !self.active.contains_key(&target.0) {
             return Ok(false);
         }
-        self.start(target, at, seed, &bound)?;
+        self.start(target, seed, &bound)?;
         for (var, value) in bound.iter().rev() {
             self.settle(*var, value)?;
         }
@@ -262,13 +247,7 @@ impl Reverse<'_, '_> {
     }
 
     /// What flows back first.
-    fn start(
-        &mut self,
-        target: VarId,
-        at: &[IndexArg],
-        seed: Expr,
-        bound: &[(VarId, Expr)],
-    ) -> Done {
+    fn start(&mut self, (target, at): Named, seed: Expr, bound: &[(VarId, Expr)]) -> Done {
         let ty = self.pass.program.vars[target].ty.clone();
         if at.len() == ty.rank() {
             // One point of a definition: only its own clause is looked at.
@@ -390,6 +369,7 @@ impl Reverse<'_, '_> {
 
     /// Notes what flows back to a cell.
     fn contribute(&mut self, var: VarId, part: &[usize], cell: Vec<IndexArg>, value: Expr) {
+        let var = self.same.get(&var).copied().unwrap_or(var);
         let value = self.initial_head(value);
         let path = self.path.clone();
         if let Some(terms) = self.active.get_mut(&var) {

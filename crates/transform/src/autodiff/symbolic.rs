@@ -11,7 +11,7 @@
 //! Where there are no adjoints, the text is that of the tangents.
 
 use super::reverse::{Adjoints, replace_vars};
-use super::{Pass, named};
+use super::{Named, Pass, named};
 use ein_base::Span;
 use ein_ir::tensor::walk::{any, each_child};
 use ein_ir::tensor::{
@@ -53,7 +53,7 @@ impl Pass<'_> {
             at.push(IndexArg { value: self.var(var, span), bounds: Bounds::Proved });
         }
         self.as_text = true;
-        let made = self.computation(y, &at, x, &x_at, span);
+        let made = self.computation((y, &at), (x, &x_at), span);
         self.as_text = false;
         let text = self.computation_text(made, family, x);
         let text = ein_base::Symbol::intern(&text);
@@ -61,20 +61,13 @@ impl Pass<'_> {
     }
 
     /// The derivative of one element of the target.
-    fn computation(
-        &mut self,
-        y: VarId,
-        at: &[IndexArg],
-        x: VarId,
-        x_at: &[IndexArg],
-        span: Span,
-    ) -> Computation {
+    fn computation(&mut self, (y, at): Named, (x, x_at): Named, span: Span) -> Computation {
         let one = self.number(&self.program.vars[y].ty.clone(), 1.0, span);
         let mut stmts = Vec::new();
         let value = if y == x {
             self.spread(x, at, &one, &mut stmts)
         } else {
-            match self.adjoints(y, at, one, &[x]) {
+            match self.adjoints((y, at), one, &[x]) {
                 Ok(made) => {
                     let made = made.unwrap_or(Adjoints { stmts: Vec::new(), of: Vec::new() });
                     stmts = made.stmts;
@@ -90,7 +83,7 @@ impl Pass<'_> {
                     let x_ty = self.program.vars[x].ty.clone();
                     let axes = x_ty.axes()[x_at.len()..].to_vec();
                     let ty = Type::array(x_ty.elem().clone(), axes);
-                    let value = self.columns(y, at, x, x_at, ty, span);
+                    let value = self.columns((y, at), (x, x_at), ty, span);
                     return Computation { definitions: Vec::new(), value };
                 }
             }

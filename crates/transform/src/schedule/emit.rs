@@ -539,7 +539,9 @@ impl Emit {
     fn ring(&mut self, node: Node, len: i64) -> (Operand, usize) {
         let sum = self.points.linear(node);
         if sum.terms.is_empty() || len == 1 {
-            return (Operand::Const(Scalar::I64(sum.offset.rem_euclid(len))), 0);
+            // Where it is does not matter then, but whether it is inside does.
+            let level = if self.points.nodes[node].traps { self.sum(&sum).1 } else { 0 };
+            return (Operand::Const(Scalar::I64(sum.offset.rem_euclid(len))), level);
         }
         let key = (sum.terms.clone(), sum.offset, len);
         for (level, scope) in self.scopes.iter().enumerate().rev() {

@@ -31,11 +31,15 @@ pub(crate) type Cell = (Vec<Node>, Node);
 
 impl Emit {
     /// Fills cells of an array for all values of the indices.
-    pub(crate) fn nest(&mut self, arr: Arr, mut loops: Vec<Loop>, mut cells: Vec<Cell>) {
+    pub(crate) fn nest(&mut self, arr: Arr, loops: Vec<Loop>, cells: Vec<Cell>) {
         let empty = |(_, lo, hi): &Loop| self.constant_extent(*lo, *hi).is_some_and(|n| n <= 0);
-        if loops.iter().any(empty) {
-            return;
+        if !loops.iter().any(empty) && !self.chosen(arr, &loops, &cells) {
+            self.nest_of_all(arr, loops, cells);
         }
+    }
+
+    /// The same, with both sides of every choice.
+    pub(crate) fn nest_of_all(&mut self, arr: Arr, mut loops: Vec<Loop>, mut cells: Vec<Cell>) {
         while let Some((ix, lo, hi)) = loops.last().copied()
             && let Some(extent) = self.constant_extent(lo, hi)
             && (extent == 1 || (extent <= FEW && self.worth_writing_out(arr, &loops, &cells)))

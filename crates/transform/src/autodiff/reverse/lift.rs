@@ -121,12 +121,9 @@ impl Reverse<'_, '_> {
         }
     }
 
-    /// A definition over the loops on the way that a value depends on.
+    /// A definition over the loops on the way that a number or an array depends on.
     pub(super) fn definition(&mut self, name: &str, e: &Expr) -> Option<Expr> {
-        let Type::Scalar(_) = e.ty else { return None };
-        if let Some(running) = &self.running
-            && (mentions(e, running.bar) || mentions(e, running.head))
-        {
+        if !matches!(e.ty.elem(), Type::Scalar(_)) || self.is_running(e) {
             return None;
         }
         let mut path: Vec<Step> = self.path.iter().map(|at| self.steps[*at].clone()).collect();
@@ -163,18 +160,12 @@ impl Reverse<'_, '_> {
                 }
             }
         }
-        if let Some(running) = &self.running {
-            let (bar, head) = (running.bar, running.head);
-            let blocked = path.iter().zip(&keep).any(|(step, keep)| {
-                *keep
-                    && match step {
-                        Step::Let(_, e) | Step::Guard(e) => mentions(e, bar) || mentions(e, head),
-                        Step::Loop(_) => false,
-                    }
-            });
-            if blocked {
-                return None;
-            }
+        let blocked = path.iter().zip(&keep).any(|(step, keep)| match step {
+            Step::Let(_, e) | Step::Guard(e) => *keep && self.is_running(e),
+            Step::Loop(_) => false,
+        });
+        if blocked {
+            return None;
         }
         let kept: Vec<Step> =
             path.into_iter().zip(&keep).filter(|(_, keep)| **keep).map(|(step, _)| step).collect();
@@ -185,14 +176,7 @@ impl Reverse<'_, '_> {
             match step {
                 Step::Loop(binder) => {
                     let extent = self.pass.size_of(&binder.hi)?;
-                    let atoms = extent.atoms();
-                    let free = atoms.iter().all(|atom| match self.pass.program.atoms[*atom].def {
-                        AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
-                            !inside.contains(&var)
-                        }
-                        AtomDef::Unknown => false,
-                    });
-                    if !free {
+                    if !self.known_outside(&extent, &inside) {
                         return None;
                     }
                     let lo = self.pass.size_of(&binder.lo)?;
@@ -208,15 +192,37 @@ impl Reverse<'_, '_> {
                 Step::Guard(_) => {}
             }
         }
+        let guarded = kept.iter().any(|step| matches!(step, Step::Guard(_)));
+        if e.ty.is_array() && loops.is_empty() && guarded
+            || !e.ty.axes().iter().all(|axis| self.known_outside(&axis.size, &inside))
+        {
+            return None;
+        }
         let at: Vec<Expr> =
             loops.iter().map(|(binder, _)| self.pass.var(binder.var, e.span)).collect();
-        let key = format!("{e:?} over {:?}", loops.iter().map(|it| it.0.var).collect::<Vec<_>>());
+        // Under another guard it is another definition: zero at other points.
+        let key = format!("{e:?} over {kept:?}");
         if let Some(known) = self.lifted.get(&key) {
             return Some(element(known.clone(), &at, e.span));
         }
         let known = self.define(name, &kept, &loops, e);
         self.lifted.insert(key, known.clone());
         Some(element(known, &at, e.span))
+    }
+
+    /// Whether a value is part of an adjoint that is being made.
+    fn is_running(&self, e: &Expr) -> bool {
+        self.running.iter().any(|running| mentions(e, running.bar) || mentions(e, running.head))
+    }
+
+    /// Whether an extent can be computed where these variables are not bound.
+    fn known_outside(&self, extent: &size::Expr, inside: &FxHashSet<VarId>) -> bool {
+        extent.atoms().iter().all(|atom| match self.pass.program.atoms[*atom].def {
+            AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
+                !inside.contains(&var)
+            }
+            AtomDef::Unknown => false,
+        })
     }
 
     /// The statement that defines a value over loops.
@@ -254,13 +260,14 @@ impl Reverse<'_, '_> {
             self.out.push(let_stmt(var, value));
             return self.pass.var(var, span);
         }
-        let axes = loops.iter().map(|(_, extent)| Axis::anonymous(extent.clone())).collect();
-        let ty = Type::array(e.ty.clone(), axes);
+        let outer = loops.iter().map(|(_, extent)| Axis::anonymous(extent.clone()));
+        let axes = outer.chain(e.ty.axes().iter().cloned()).collect();
+        let ty = Type::array(e.ty.elem().clone(), axes);
         let tensor = Tensor {
             name: None,
             self_var: None,
             shape: loops.iter().map(|(_, extent)| Some(extent.clone())).collect(),
-            inner_rank: 0,
+            inner_rank: e.ty.rank(),
             clauses: vec![Clause { slots, items, value, otherwise: None, span }],
             recurrence: None,
             requires: Vec::new(),

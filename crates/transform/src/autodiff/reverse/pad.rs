@@ -2,16 +2,20 @@
 //! change from cell to cell.
 //!
 //! Before:  `x'[p] = sum[k: max(0, p - n + 1)..min(3, p + 1)](y'[p - k] * w[k])`
-//! After:   `pad[q] = if 2 <= q && q < n + 2 { y'[q - 2] } else { 0 };`
+//! After:   `pad[q: 2..n + 2] = y'[q - 2];`, zero elsewhere,
 //!          `full[p] = sum[k: 0..3](pad[p - k + 2] * w[k]);`, which is a matrix product,
-//!          `x'[p] = if all(w is finite) { full[p] } else { 0 } + sum[k: …](y'[p - k] * w[k])`
+//!          `x'[p] = if all(w is finite) { full[p] } else { sum[k: …](y'[p - k] * w[k]) }`
+//!
+//! A convolution in strides of `s` is `s` convolutions without, one for each remainder `r` of the
+//! position (`phases`).
 //!
 //! Zero times a number is zero, but not zero times an infinity or NaN: with one of those in `w` the
-//! sum with its own bounds is computed, so that what no point reads never reaches a gradient. The
-//! bounds of that sum are empty otherwise: engines may compute both sides of a choice.
+//! sum with its own bounds is computed, so that what no point reads never reaches a gradient.
 //!
 //! Refuses: anything but a product of two reads, domains that are not constant, places that are not
-//! whole axes, sums inside definitions.
+//! whole axes, sums inside definitions, arrays that would be mostly zeros.
+
+mod phases;
 
 use super::solve::Place;
 use super::{Reverse, Step, element};
@@ -21,9 +25,12 @@ use ein_base::Span;
 use ein_ir::size;
 use ein_ir::tensor::{Axis, Binder, ClauseSlot, Expr, ExprKind, Reduce, ReduceOp, Type, VarId};
 use ein_scalar::BinaryOp;
-use rustc_hash::FxHashSet;
+
+/// A padded array has at most so many times the elements of what it is made from.
+const MOST: i64 = 8;
 
 /// An index with constant bounds.
+#[derive(Clone, Copy, Debug)]
 struct Range {
     var: VarId,
     lo: i64,
@@ -31,11 +38,22 @@ struct Range {
 }
 
 /// A read of an array at affine positions.
+#[derive(Clone, Debug)]
 struct Read {
     base: Expr,
     at: Vec<size::Expr>,
     /// How far the positions reach below and above each axis.
     beyond: Vec<(i64, i64)>,
+}
+
+/// A sum of products over a box.
+#[derive(Clone, Debug)]
+struct Full {
+    /// The coordinates of the result.
+    places: Vec<Range>,
+    /// What is summed over.
+    loops: Vec<Range>,
+    factors: [Read; 2],
 }
 
 impl Reverse<'_, '_> {
@@ -49,31 +67,15 @@ impl Reverse<'_, '_> {
         open: &[size::Expr],
         places: &[Place],
     ) -> Option<Expr> {
-        let here = self.path.is_empty() && self.running.is_none() && !self.pass.as_text;
+        let here = self.path.is_empty() && self.running.is_empty() && !self.pass.as_text;
         if !here || open.is_empty() || left.is_empty() {
             return None;
         }
-        let mut ranges = Vec::new();
-        let mut at = Vec::new();
-        for place in places {
-            let Place::Loop(binder) = place else { return None };
-            ranges.push(self.range(binder)?);
-            at.push(binder.clone());
-        }
-        let mut loops = Vec::new();
-        for step in left {
-            let Step::Loop(binder) = step else { return None };
-            ranges.push(self.range(binder)?);
-            if self.range(binder)?.lo < 0 {
-                return None;
-            }
-            loops.push(binder.clone());
-        }
-        let ExprKind::Binary(BinaryOp::Mul, a, b) = &*value.kind else { return None };
-        let (a, b) = (self.read(a, &ranges)?, self.read(b, &ranges)?);
-        let (outside, inside) = match (a.reaches_beyond(), b.reaches_beyond()) {
-            (true, false) => (a, b),
-            (false, true) => (b, a),
+        let full = self.product_over(left, value, places)?;
+        let [a, b] = &full.factors;
+        let outside = match (a.reaches_beyond(), b.reaches_beyond()) {
+            (true, false) => a,
+            (false, true) => b,
             (true, true) | (false, false) => return None,
         };
         // Every bound says that the read is inside: where it fails there is a zero.
@@ -88,61 +90,40 @@ impl Reverse<'_, '_> {
             return None;
         }
         let span = value.span;
-        let switch = self.switch(left, narrow)?;
-        let pad = self.surrounded(&outside, span)?;
-        let finite = self.finite(&inside.base, span);
-        let moved: Vec<size::Expr> = outside
-            .at
-            .iter()
-            .zip(&outside.beyond)
-            .map(|(at, (below, _))| at.offset(*below))
-            .collect();
-        let (x, y) =
-            (self.read_at(&pad, &moved, span), self.read_at(&inside.base, &inside.at, span));
-        let product = self.pass.times(x, y);
-        let full = self.full_sum(&at, &loops, product, span)?;
-        let coords: Vec<Expr> = at.iter().map(|binder| self.pass.var(binder.var, span)).collect();
-        let then = element(full, &coords, span);
-        let otherwise = super::lift::zero_of(&value.ty, span);
-        let kind = ExprKind::If { cond: finite.clone(), then, otherwise };
-        let full = Expr::new(kind, value.ty.clone(), span);
-        let plain = self.unless(finite, narrow, switch, value);
-        Some(self.pass.arith(BinaryOp::Add, full, plain))
-    }
-
-    /// The loop whose upper bound the places decide alone.
-    fn switch(&mut self, left: &[Step], narrow: &[Step]) -> Option<usize> {
-        let inner: FxHashSet<VarId> = left
-            .iter()
-            .filter_map(|step| match step {
-                Step::Loop(binder) => Some(binder.var),
-                Step::Let(..) | Step::Guard(_) => None,
-            })
-            .collect();
-        left.iter().zip(narrow).position(|(before, after)| match (before, after) {
-            (Step::Loop(before), Step::Loop(after)) => {
-                let mut used = FxHashSet::default();
-                self.variables(&after.lo, &mut used);
-                self.variables(&after.hi, &mut used);
-                let changed = self.pass.size_of(&before.hi) != self.pass.size_of(&after.hi);
-                changed && used.is_disjoint(&inner)
-            }
-            _ => false,
-        })
-    }
-
-    /// The sum with its own bounds, over nothing if the condition holds.
-    fn unless(&mut self, cond: Expr, narrow: &[Step], switch: usize, value: &Expr) -> Expr {
-        let mut steps = narrow.to_vec();
-        let mut first = steps.remove(switch);
-        if let Step::Loop(binder) = &mut first {
-            let (ty, span) = (binder.hi.ty.clone(), value.span);
-            let none =
-                ExprKind::If { cond, then: Expr::int(0, span), otherwise: binder.hi.clone() };
-            binder.hi = Expr::new(none, ty, span);
+        let coords: Vec<Expr> =
+            full.places.iter().map(|place| self.pass.var(place.var, span)).collect();
+        let phased = self.in_phases(&full, &coords, span);
+        let (full, coords) = match phased {
+            Some((phased, coords)) if phased.points() < full.points() => (phased, coords),
+            _ => (full, coords),
+        };
+        if !full.factors.iter().all(Read::stays_small) {
+            return None;
         }
-        steps.insert(0, first);
-        self.sum_over(steps, value.clone())
+        let (finite, array) = self.full_sum(&full, value, span)?;
+        let then = element(array, &coords, span);
+        let Some(finite) = finite else { return Some(then) };
+        let otherwise = self.sum_over(narrow.to_vec(), value.clone());
+        let kind = ExprKind::If { cond: finite, then, otherwise };
+        Some(Expr::new(kind, value.ty.clone(), span))
+    }
+
+    /// A product of two reads, summed over loops with constant bounds.
+    fn product_over(&mut self, left: &[Step], value: &Expr, places: &[Place]) -> Option<Full> {
+        let mut full_places = Vec::new();
+        for place in places {
+            let Place::Loop(binder) = place else { return None };
+            full_places.push(self.range(binder)?);
+        }
+        let mut loops = Vec::new();
+        for step in left {
+            let Step::Loop(binder) = step else { return None };
+            loops.push(self.range(binder).filter(|range| range.lo >= 0)?);
+        }
+        let ExprKind::Binary(BinaryOp::Mul, a, b) = &*value.kind else { return None };
+        let ranges = [full_places.as_slice(), &loops].concat();
+        let factors = [self.read(a, &ranges)?, self.read(b, &ranges)?];
+        Some(Full { places: full_places, loops, factors })
     }
 
     fn range(&mut self, binder: &Binder) -> Option<Range> {
@@ -157,15 +138,22 @@ impl Reverse<'_, '_> {
         if !matches!(&*base.kind, ExprKind::Var(_)) || base.ty.rank() != indices.len() {
             return None;
         }
-        let (mut at, mut beyond) = (Vec::new(), Vec::new());
-        for (index, axis) in indices.iter().zip(base.ty.axes()) {
-            let place = self.pass.size_of(&index.value)?;
-            let (least, most) = self.reach(&place, ranges)?;
+        let mut at = Vec::new();
+        for index in indices {
+            at.push(self.pass.size_of(&index.value)?);
+        }
+        self.read_over(base.clone(), at, ranges)
+    }
+
+    /// A read at these positions.
+    fn read_over(&mut self, base: Expr, at: Vec<size::Expr>, ranges: &[Range]) -> Option<Read> {
+        let mut beyond = Vec::new();
+        for (place, axis) in at.iter().zip(base.ty.axes()) {
+            let (least, most) = self.reach(place, ranges)?;
             let extent = axis.size.as_constant()?;
             beyond.push(((-least).max(0), (most - extent + 1).max(0)));
-            at.push(place);
         }
-        Some(Read { base: base.clone(), at, beyond })
+        Some(Read { base, at, beyond })
     }
 
     /// The least and the greatest value of an affine position.
@@ -188,32 +176,19 @@ impl Reverse<'_, '_> {
     fn surrounded(&mut self, read: &Read, span: Span) -> Option<Expr> {
         let elem = read.base.ty.elem().clone();
         let (mut slots, mut axes, mut at) = (Vec::new(), Vec::new(), Vec::new());
-        let mut cond: Option<Expr> = None;
         for (axis, (below, above)) in read.base.ty.axes().iter().zip(&read.beyond) {
             let extent = axis.size.as_constant()?;
             let var = self.pass.local("$i", Type::I32, span);
-            let total = size::Expr::constant(extent + below + above);
-            let hi = Expr::size(total.clone(), span);
-            slots.push(ClauseSlot::Loop(Binder { var, lo: Expr::int(0, span), hi }));
-            axes.push(Axis::anonymous(total));
+            let (lo, hi) = (Expr::int(*below, span), Expr::int(extent + below, span));
+            slots.push(ClauseSlot::Loop(Binder { var, lo, hi }));
+            axes.push(Axis::anonymous(size::Expr::constant(extent + below + above)));
             let here = self.pass.var(var, span);
-            if *below + *above == 0 {
-                at.push(here);
-                continue;
-            }
-            for (op, limit) in [(BinaryOp::Ge, *below), (BinaryOp::Lt, extent + below)] {
-                let kind = ExprKind::Binary(op, here.clone(), Expr::int(limit, span));
-                let test = Expr::new(kind, Type::BOOL, span);
-                cond = Some(match cond {
-                    None => test,
-                    Some(cond) => Expr::new(ExprKind::And(cond, test), Type::BOOL, span),
-                });
-            }
-            at.push(self.pass.arith(BinaryOp::Sub, here, Expr::int(*below, span)));
+            at.push(match below {
+                0 => here,
+                _ => self.pass.arith(BinaryOp::Sub, here, Expr::int(*below, span)),
+            });
         }
-        let then = element(read.base.clone(), &at, span);
-        let otherwise = super::lift::zero_of(&elem, span);
-        let value = Expr::new(ExprKind::If { cond: cond?, then, otherwise }, elem.clone(), span);
+        let value = element(read.base.clone(), &at, span);
         Some(self.defined("$pad", slots, Type::array(elem, axes), value, span))
     }
 
@@ -235,33 +210,46 @@ impl Reverse<'_, '_> {
         self.bind("$finite", Expr::new(ExprKind::Reduce(all), Type::BOOL, span))
     }
 
-    /// The sum over all of the loops, as a definition over the places.
-    fn full_sum(
-        &mut self,
-        places: &[Binder],
-        loops: &[Binder],
-        value: Expr,
-        span: Span,
-    ) -> Option<Expr> {
+    /// The sum over all of the loops, as a definition over the places, and where there are zeros
+    /// whether it holds.
+    fn full_sum(&mut self, full: &Full, value: &Expr, span: Span) -> Option<(Option<Expr>, Expr)> {
         let elem = value.ty.clone();
+        let [a, b] = &full.factors;
+        let (mut finite, mut reads) = (None, Vec::new());
+        for (read, other) in [(a, b), (b, a)] {
+            if !read.reaches_beyond() {
+                reads.push(self.read_at(&read.base, &read.at, span));
+                continue;
+            }
+            let pad = self.surrounded(read, span)?;
+            let moved = read.at.iter().zip(&read.beyond).map(|(at, (below, _))| at.offset(*below));
+            let moved: Vec<size::Expr> = moved.collect();
+            reads.push(self.read_at(&pad, &moved, span));
+            let test = self.finite(&other.base, span);
+            finite = Some(match finite {
+                None => test,
+                Some(all) => Expr::new(ExprKind::And(all, test), Type::BOOL, span),
+            });
+        }
+        let mut reads = reads.into_iter();
+        let value = self.pass.times(reads.next()?, reads.next()?);
         let mut names = Renaming::default();
-        let mut fresh = |binder: &Binder| {
-            let mut binder = binder.clone();
+        let mut fresh = |range: &Range| {
+            let (lo, hi) = (Expr::int(range.lo, span), Expr::int(range.hi, span));
+            let mut binder = Binder { var: range.var, lo, hi };
             self.pass.freshen_binder(&mut binder, &mut names);
             binder
         };
-        let slots: Vec<Binder> = places.iter().map(&mut fresh).collect();
-        let binders: Vec<Binder> = loops.iter().map(&mut fresh).collect();
+        let slots: Vec<Binder> = full.places.iter().map(&mut fresh).collect();
+        let binders: Vec<Binder> = full.loops.iter().map(&mut fresh).collect();
         let value = self.pass.freshened(&value, &mut names);
         let sum =
             Reduce { op: ReduceOp::Sum, binders, items: Vec::new(), value, requires: Vec::new() };
         let value = Expr::new(ExprKind::Reduce(sum), elem.clone(), span);
-        let mut axes = Vec::new();
-        for binder in &slots {
-            axes.push(Axis::anonymous(self.pass.size_of(&binder.hi)?));
-        }
+        let axes = full.places.iter().map(|place| size::Expr::constant(place.hi));
+        let ty = Type::array(elem, axes.map(Axis::anonymous).collect());
         let slots = slots.into_iter().map(ClauseSlot::Loop).collect();
-        Some(self.defined("$full", slots, Type::array(elem, axes), value, span))
+        Some((finite, self.defined("$full", slots, ty, value, span)))
     }
 
     fn read_at(&mut self, base: &Expr, at: &[size::Expr], span: Span) -> Expr {
@@ -282,8 +270,27 @@ impl Reverse<'_, '_> {
     }
 }
 
+impl Full {
+    /// How many products are summed.
+    fn points(&self) -> f64 {
+        let ranges = self.places.iter().chain(&self.loops);
+        ranges.map(|range| (range.hi - range.lo) as f64).product()
+    }
+}
+
 impl Read {
     fn reaches_beyond(&self) -> bool {
         self.beyond.iter().any(|(below, above)| below + above > 0)
+    }
+
+    /// Whether the array with zeros around it is not much larger.
+    fn stays_small(&self) -> bool {
+        let extents = self.base.ty.axes().iter().map(|axis| axis.size.as_constant());
+        let sizes = extents.zip(&self.beyond).try_fold((1, 1), |(own, all), (extent, beyond)| {
+            let extent = extent?;
+            let total = i64::checked_add(extent, beyond.0)?.checked_add(beyond.1)?;
+            Some((i64::checked_mul(own, extent)?, i64::checked_mul(all, total)?))
+        });
+        sizes.is_some_and(|(own, all)| all / MOST <= own)
     }
 }

@@ -151,6 +151,7 @@ impl Reverse<'_, '_> {
             // A value of its own: bound, then read.
             ExprKind::Tensor(_)
             | ExprKind::Scatter(_)
+            | ExprKind::Comprehension { .. }
             | ExprKind::Call { .. }
             | ExprKind::CallValue { .. } => {
                 let var = self.pass.local("$v", e.ty.clone(), span);
@@ -316,6 +317,7 @@ impl Reverse<'_, '_> {
             }
             ExprKind::Assert { value, .. } => self.pull_array_owned(value, bar, own),
             ExprKind::Tensor(tensor) => self.pull_tensor(tensor, e, bar, own),
+            ExprKind::Comprehension { .. } => self.pull_comprehension(e, &bar),
             ExprKind::TupleGet(base, at) | ExprKind::FieldGet(base, at) => {
                 self.pull_value(base, Seed::Parts(vec![(*at, Seed::Value(bar))]), None)
             }

@@ -76,17 +76,14 @@ fn place_at(at: i64, slots: &mut Vec<ClauseSlot>, places: &mut Vec<Place>) {
 impl Reverse<'_, '_> {
     /// A recurrence to which something flows.
     pub(super) fn pull_recurrence(&mut self, var: VarId, tensor: &Tensor, e: &Expr) -> Done {
-        if self.running.is_some() {
-            return unsupported("a recurrence inside a recurrence");
-        }
         let Some(self_var) = tensor.self_var else { return unsupported("a recurrence") };
         let before = self.active.get(&var).cloned().unwrap_or_default();
         let others: Vec<(VarId, usize)> =
             self.active.iter().map(|(var, terms)| (*var, terms.len())).collect();
         for allowed in [true, false] {
-            let bar = self.pass.local(&self.bar_name(var), e.ty.clone(), e.span);
-            let head = self.pass.local("$s", e.ty.clone(), e.span);
-            self.running = Some(Running {
+            let head = self.reserved("$s", e);
+            let bar = self.reserved(&self.bar_name(var), e);
+            self.running.push(Running {
                 bar,
                 head,
                 start: self.path.len(),
@@ -97,7 +94,7 @@ impl Reverse<'_, '_> {
             });
             self.active.insert(var, Vec::new());
             let done = self.pull_clauses(var, self_var, tensor, e, bar);
-            let running = self.running.take();
+            let running = self.running.pop();
             done?;
             let Some(running) = running else { return unsupported("a recurrence") };
             let own = self.active.get(&var).cloned().unwrap_or_default();
@@ -110,6 +107,7 @@ impl Reverse<'_, '_> {
                         terms.truncate(*count);
                     }
                 }
+                self.release(&[head, bar]);
                 continue;
             }
             if useful {
@@ -128,9 +126,20 @@ impl Reverse<'_, '_> {
             } else {
                 self.emit_bar(tensor, e, &before, &own, bar, Some(self_var))?;
             }
+            self.release(&[head, bar]);
             return Ok(());
         }
         unsupported("a recurrence")
+    }
+
+    /// A name for what is made when all its terms are known. On the way to a point it has its step
+    /// from now on, since the terms in between read it.
+    fn reserved(&mut self, name: &str, e: &Expr) -> VarId {
+        let var = self.pass.local(name, e.ty.clone(), e.span);
+        if !self.path.is_empty() {
+            self.push(Step::Let(var, Expr::error(e.span)));
+        }
+        var
     }
 
     fn pull_clauses(
@@ -151,7 +160,7 @@ impl Reverse<'_, '_> {
             let mark = self.path.len();
             let truth = ExprKind::Const(ein_scalar::Scalar::Bool(true));
             self.push(Step::Guard(Expr::new(truth, Type::BOOL, e.span)));
-            if let Some(running) = &mut self.running {
+            if let Some(running) = self.running.last_mut() {
                 running.clause = at;
                 running.start = mark + 1;
                 let clause = &tensor.clauses[at];
@@ -176,7 +185,7 @@ impl Reverse<'_, '_> {
     /// The same for what flows out of a clause that reads no other step: with it, nobody reads the
     /// adjoint itself, and it need not be computed beside the factor.
     pub(super) fn initial_head(&mut self, value: Expr) -> Expr {
-        match self.running.as_ref().is_some_and(|running| running.initial) {
+        match self.running.last().is_some_and(|running| running.initial) {
             true => self.lift_head(&value).unwrap_or(value),
             false => value,
         }
@@ -184,10 +193,10 @@ impl Reverse<'_, '_> {
 
     /// A read of the common factor in place of a cotangent, if this is where it is taken out.
     pub(super) fn lift_head(&mut self, seed: &Expr) -> Option<Expr> {
-        let start = self.running.as_ref()?.start;
+        let start = self.running.last()?.start;
         let steps: Vec<Step> =
             self.path[start..].iter().map(|at| self.steps[*at].clone()).collect();
-        let running = self.running.as_mut()?;
+        let running = self.running.last_mut()?;
         if !running.allowed || !mentions(seed, running.bar) || mentions(seed, running.head) {
             return None;
         }
@@ -404,12 +413,30 @@ impl Reverse<'_, '_> {
         Ok(())
     }
 
+    /// The value of a reserved name; where no other recurrence is under way, for all points at once.
     fn emit(&mut self, var: VarId, value: Expr) {
-        if self.path.is_empty() {
-            self.out.push(let_stmt(var, value));
-        } else {
-            self.push(Step::Let(var, value));
+        let Some(at) = self.path.iter().copied().find(|at| self.binds(*at, var)) else {
+            return self.out.push(let_stmt(var, value));
+        };
+        let value = self.definition("$r", &value).unwrap_or(value);
+        self.steps[at] = Step::Let(var, value);
+    }
+
+    /// Gives up the steps of reserved names to which no value was given.
+    fn release(&mut self, vars: &[VarId]) {
+        for at in self.path.clone() {
+            if let Step::Let(var, value) = &self.steps[at]
+                && vars.contains(var)
+                && matches!(&*value.kind, ExprKind::Error)
+            {
+                let truth = ExprKind::Const(ein_scalar::Scalar::Bool(true));
+                self.steps[at] = Step::Guard(Expr::new(truth, Type::BOOL, value.span));
+            }
         }
+    }
+
+    fn binds(&self, step: usize, var: VarId) -> bool {
+        matches!(&self.steps[step], Step::Let(own, _) if *own == var)
     }
 
     /// Everything that flows to a cell, from outside and from other steps.

@@ -23,11 +23,7 @@ impl Reverse<'_, '_> {
             let mut names = Renaming::default();
             let copy = self.pass.freshened(e, &mut names);
             let value = self.prim(&copy);
-            if self.path.is_empty() {
-                self.out.push(crate::autodiff::let_stmt(var, value));
-            } else {
-                self.push(Step::Let(var, value));
-            }
+            self.keep(var, value);
             self.active.insert(var, Vec::new());
             let array = self.pass.var(var, e.span);
             self.pull_array(&array, bar)?;
