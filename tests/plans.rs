@@ -1,13 +1,19 @@
 //! What programs become: fusion, contractions, windows of storage and hoisting, by their plans.
 
-use ein_driver::{FileSources, Input, Options, Session, Show};
+use ein_driver::{DumpOptions, FileSources, Input, Options, Session, Show};
 
 /// The plan of a program of which these bindings are observed.
 fn plan(source: &str, observe: &[&str]) -> String {
+    plan_within(source, observe, None)
+}
+
+/// The same, with so many bytes for histories that derivatives read.
+fn plan_within(source: &str, observe: &[&str], ad_memory: Option<u64>) -> String {
     let input = Input::Text { name: "program.ein".into(), text: source.into() };
     let mut session = Session::new(Options::default(), FileSources::on_disk());
-    let observe: Vec<String> = observe.iter().map(|name| (*name).to_owned()).collect();
-    let planned = session.dump_plan(&input, Some(&observe), Show::Plan);
+    let observe = Some(observe.iter().map(|name| (*name).to_owned()).collect());
+    let options = DumpOptions { observe, ad_memory };
+    let planned = session.dump_plan(&input, &options, Show::Plan);
     let (text, report) = planned.expect("the compiler does not break");
     assert!(!report.has_errors(), "{:?}", report.diagnostics);
     text

@@ -233,7 +233,9 @@ impl Function<'_> {
                 // The verifier refuses it; without vectors it is still right.
                 None => self.nested(&upward, &inner.body, "}"),
             },
-            ForKind::Parallel { .. } | ForKind::Flushed => self.by_itself(inner, &lo, &hi),
+            ForKind::Parallel { .. } | ForKind::Flushed | ForKind::Apart => {
+                self.by_itself(inner, &lo, &hi);
+            }
         }
     }
 
@@ -278,13 +280,9 @@ impl Function<'_> {
         }
     }
 
-    /// A loop whose body becomes a function of what it captures, for the interface to run.
+    /// A loop whose body becomes a function of what it captures.
     fn by_itself(&mut self, inner: &For, lo: &str, hi: &str) {
-        let (runner, grain) = match inner.kind {
-            ForKind::Parallel { grain } => ("parallel", grain),
-            _ => ("flushed", 1),
-        };
-        let parallel = runner == "parallel";
+        let parallel = matches!(inner.kind, ForKind::Parallel { .. });
         let name = format!("{}_loop{}", self.name, self.loops);
         let found = inner.captures();
         let mut fields = Vec::new();
@@ -341,8 +339,22 @@ impl Function<'_> {
         self.line("{");
         self.depth += 1;
         self.line(&format!("const struct {name} captured = {{{values}}};"));
-        let call = format!("rt->context, {name}, &captured, {lo}, {hi}, {}", op::int64(grain));
-        self.line(&format!("trap |= rt->{runner}({call});"));
+        let runner = match inner.kind {
+            ForKind::Parallel { grain } => Some(("parallel", grain)),
+            ForKind::Flushed => Some(("flushed", 1)),
+            _ => None,
+        };
+        match runner {
+            Some((runner, grain)) => {
+                let what = format!("rt->context, {name}, &captured, {lo}, {hi}");
+                self.line(&format!("trap |= rt->{runner}({what}, {});", op::int64(grain)));
+            }
+            None => {
+                // The compiler must not see who is called.
+                self.line(&format!("ein_body volatile apart = {name};"));
+                self.line(&format!("trap |= apart(&captured, {lo}, {hi});"));
+            }
+        }
         self.depth -= 1;
         self.line("}");
     }

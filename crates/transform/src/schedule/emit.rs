@@ -77,6 +77,8 @@ pub(crate) struct Emit {
     pub(crate) places: FxHashMap<Arr, Place>,
     /// Reads of these arrays stay inside this scope: it is what fills them.
     pub(crate) floors: FxHashMap<Arr, usize>,
+    /// Of these recurrences only some steps are filled.
+    pub(crate) filled: FxHashMap<Arr, (i64, i64)>,
     /// Whether a parallel loop is open.
     pub(crate) in_parallel: bool,
     /// The reductions that the code being written needs.
@@ -105,6 +107,7 @@ impl Emit {
             scopes: vec![Scope::default()],
             places: FxHashMap::default(),
             floors: FxHashMap::default(),
+            filled: FxHashMap::default(),
             in_parallel: false,
             wanted: Vec::new(),
             turned: FxHashMap::default(),

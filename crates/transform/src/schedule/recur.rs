@@ -109,6 +109,7 @@ impl Emit {
         let ordered = self.in_order(arr, &clauses, steps);
         let rank = self.points.arrs[arr].shape.len();
         let mut at = At { arr, steps, shared, place: vec![None; rank] };
+        let floor = self.floors.get(&arr).copied();
         let flushed = self.decays(arr);
         if flushed {
             let once = self.points.fresh(Symbol::intern("once"), (0, 0));
@@ -118,7 +119,10 @@ impl Emit {
         if !shared.is_empty() || !self.wavefront(arr, &ordered, steps) {
             self.step(&mut at, &ordered, 0);
         }
-        self.floors.remove(&arr);
+        match floor {
+            Some(floor) => self.floors.insert(arr, floor),
+            None => self.floors.remove(&arr),
+        };
         if flushed {
             self.close();
         }
@@ -170,7 +174,11 @@ impl Emit {
             return self.points_of_step(at, clauses);
         };
         let extent = self.points.arrs[at.arr].shape[axis];
-        let mut cuts = vec![0, extent];
+        let (first, end) = match self.filled.get(&at.arr) {
+            Some(rows) if depth == 0 => *rows,
+            Some(_) | None => (0, extent),
+        };
+        let mut cuts = vec![first, end];
         for clause in clauses {
             let (lo, hi) = self.points.ixs[clause.slots[axis].ix].range;
             cuts.extend([lo as i64, hi as i64 + 1]);

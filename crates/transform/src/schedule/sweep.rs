@@ -1,0 +1,165 @@
+//! Sweeps: a recurrence, and the recurrence back over its history that reverse mode has made.
+//!
+//! Before:  `h[t] = f(h[t - 1])`, `s[t] = s[t + 1] * f'(h[t])`, `g = sum(t) s[t] * h[t - 1]`
+//! After:   the steps in segments; forward over them, then back, with `s` and the parts of `g` one
+//!          segment at a time
+//!
+//! Only the history of `h` is stored. If it does not fit into what derivatives may take, only the
+//! steps before each segment are, and a segment is computed again on the way back: with `√T` segments
+//! of `√T` steps that is a history of about `2√T` steps for one more evaluation. What is computed in a
+//! segment, and in which order, is the same both ways, and so is every bit of the results.
+//!
+//! * [`find`]: which definitions belong to it.
+//! * [`build`]: their definitions over the rows of a segment.
+//! * [`write`]: the loops.
+//!
+//! Refuses: histories that are results themselves, reads of steps far away, sums that are not sums.
+//! What is refused is stored whole.
+
+mod build;
+mod find;
+mod write;
+
+use super::History;
+use crate::points::{Arr, Points};
+use build::{Built, Segments};
+use find::Found;
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+
+/// A sweep and what runs between its passes.
+#[derive(Clone, Debug)]
+pub(crate) struct Sweep {
+    built: Built,
+    between: Vec<usize>,
+}
+
+/// What is computed, one after another.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    /// Definitions, by number.
+    Definitions(Vec<usize>),
+    /// A sweep.
+    Sweep(Box<Sweep>),
+}
+
+/// Finds the sweeps among the definitions. Adds notes on those that are none.
+pub(crate) fn run(
+    points: &mut Points,
+    wanted: &FxHashSet<Arr>,
+    notes: &mut Vec<String>,
+) -> Vec<Item> {
+    let mut items = Vec::new();
+    let defs: Vec<usize> = (0..points.defs.len()).collect();
+    split(points, defs, wanted, &mut items, notes);
+    items
+}
+
+fn split(
+    points: &mut Points,
+    defs: Vec<usize>,
+    wanted: &FxHashSet<Arr>,
+    items: &mut Vec<Item>,
+    notes: &mut Vec<String>,
+) {
+    for start in defs.iter().copied().filter(|def| points.defs[*def].adjoint) {
+        let arr = points.defs[start].arr;
+        if points.arrs[arr].shape.iter().all(|extent| Segments::of(*extent).is_none()) {
+            continue;
+        }
+        let mut changed = points.clone();
+        let made = find::around(points, &defs, wanted, start)
+            .and_then(|found| Ok((build::build(&mut changed, &found)?, found)));
+        match made {
+            Ok((built, found)) => {
+                let order = Order::of(points, &defs, &found);
+                *points = changed;
+                split(points, order.before, wanted, items, notes);
+                items.push(Item::Sweep(Box::new(Sweep { built, between: order.between })));
+                split(points, order.after, wanted, items, notes);
+                return;
+            }
+            Err(why) => notes.push(format!("a history is stored whole: {why}")),
+        }
+    }
+    items.push(Item::Definitions(defs));
+}
+
+/// When the definitions that are no members are computed.
+struct Order {
+    before: Vec<usize>,
+    between: Vec<usize>,
+    after: Vec<usize>,
+}
+
+impl Order {
+    fn of(points: &Points, defs: &[usize], found: &Found) -> Order {
+        let members: BTreeSet<usize> = found.members.iter().map(|member| member.def).collect();
+        let mut needed: BTreeSet<usize> = members.clone();
+        needed.extend(found.outside.keys());
+        for def in defs.iter().rev() {
+            if needed.contains(def) {
+                let loads = points.loads(&points.roots(&points.defs[*def]));
+                needed.extend(loads.iter().filter_map(|(arr, _)| points.def_of(*arr)));
+            }
+        }
+        let mut order = Order { before: Vec::new(), between: Vec::new(), after: Vec::new() };
+        for def in defs.iter().copied().filter(|def| !members.contains(def)) {
+            let list = match found.outside.get(&def) {
+                Some(false) => &mut order.between,
+                Some(true) => &mut order.after,
+                None if needed.contains(&def) => &mut order.before,
+                None => &mut order.after,
+            };
+            list.push(def);
+        }
+        order
+    }
+}
+
+impl Sweep {
+    /// Whether the history is computed again, because it does not fit into what there is.
+    pub(crate) fn recomputes(&self, points: &Points, ad_memory: Option<u64>) -> bool {
+        ad_memory.is_some_and(|limit| self.bytes(points) > limit)
+    }
+
+    /// What the histories take if they are stored, in bytes.
+    fn bytes(&self, points: &Points) -> u64 {
+        let of = |arr: Arr| {
+            let info = &points.arrs[arr];
+            info.shape.iter().product::<i64>() as u64 * info.ty.size_bytes() as u64
+        };
+        self.built.forward.iter().map(|kept| of(kept.member.arr)).sum()
+    }
+
+    /// The histories, and how they are kept.
+    pub(crate) fn histories(&self, points: &Points, ad_memory: Option<u64>) -> Vec<History> {
+        let (every, recomputed) =
+            (self.built.segments.grain, self.recomputes(points, ad_memory));
+        let names =
+            self.built.forward.iter().filter_map(|kept| points.arrs[kept.member.arr].name);
+        names.map(|name| History { name, every, recomputed }).collect()
+    }
+
+    /// One line for people.
+    pub(crate) fn describe(&self, points: &Points, ad_memory: Option<u64>) -> String {
+        let name = |kept: &build::Kept| match points.arrs[kept.member.arr].name {
+            Some(name) => name.to_string(),
+            None => "_".to_owned(),
+        };
+        let names: Vec<String> = self.built.forward.iter().map(name).collect();
+        let names = names.join(", ");
+        let Segments { grain, steps, .. } = self.built.segments;
+        let bytes = self.bytes(points);
+        match ad_memory.filter(|limit| bytes > *limit) {
+            Some(limit) => format!(
+                "{names} (checkpointed every {grain} of {steps} steps, recomputed on the way back): \
+                 the history would take {bytes} bytes of {limit}"
+            ),
+            None => format!(
+                "{names} (history of {steps} steps stored, read back in segments of {grain}): \
+                 {bytes} bytes"
+            ),
+        }
+    }
+}
