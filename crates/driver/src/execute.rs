@@ -167,6 +167,7 @@ impl Session {
         let script_dir = compiled.directory.clone();
         ein_interp::Options {
             wrapping: options.wrapping,
+            ad_memory: ad_memory(options.ad_memory, &memory),
             script_dir,
             sandbox: options.access.sandbox,
             allow_read: options.access.read.clone(),

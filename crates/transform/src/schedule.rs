@@ -34,8 +34,8 @@ mod wavefront;
 
 use crate::flatten::{Flattened, Output};
 use crate::points::{Arr, Body, Def, Node, Points, Source};
-use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
 use ein_base::Symbol;
+use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
 use ein_ir::tensor::VarId;
 use ein_scalar::{BinaryOp, Scalar};
 use emit::{AxisPlace, Emit, Place};

@@ -108,10 +108,7 @@ impl Parts {
 }
 
 /// Lowers a program, or says why it cannot be built. Unless the outputs were named, inputs are none.
-pub(super) fn lower(
-    program: &Program,
-    options: &BuildOptions,
-) -> Result<Whole, Box<Diagnostic>> {
+pub(super) fn lower(program: &Program, options: &BuildOptions) -> Result<Whole, Box<Diagnostic>> {
     let observed = options.observe.is_some();
     let parts = Parts::of(program);
     let declared = parts.parameters.iter().map(|it| declared(program, it));

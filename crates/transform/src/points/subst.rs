@@ -190,7 +190,8 @@ impl Window {
         let extent = points.arrs[arr].shape[self.axis];
         let from_origin = points.binary(BinaryOp::Sub, at[self.axis], origin, None);
         let place = points.position(from_origin, extent, false, None);
-        let clamped = matches!(points.nodes[place].kind, Kind::Clamp { at, .. } if at == from_origin);
+        let clamped =
+            matches!(points.nodes[place].kind, Kind::Clamp { at, .. } if at == from_origin);
         if clamped {
             return None;
         }

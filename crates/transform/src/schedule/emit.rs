@@ -79,6 +79,9 @@ pub(crate) struct Emit {
     pub(crate) floors: FxHashMap<Arr, usize>,
     /// Of these recurrences only some steps are filled.
     pub(crate) filled: FxHashMap<Arr, (i64, i64)>,
+    /// Whether the loops around are those of a sweep: what is read there and has no floor was
+    /// complete before them.
+    pub(crate) sweeping: bool,
     /// Whether a parallel loop is open.
     pub(crate) in_parallel: bool,
     /// The reductions that the code being written needs.
@@ -108,6 +111,7 @@ impl Emit {
             places: FxHashMap::default(),
             floors: FxHashMap::default(),
             filled: FxHashMap::default(),
+            sweeping: false,
             in_parallel: false,
             wanted: Vec::new(),
             turned: FxHashMap::default(),

@@ -10,6 +10,7 @@
 //! segment, and in which order, is the same both ways, and so is every bit of the results.
 //!
 //! * [`find`]: which definitions belong to it.
+//! * [`needs`]: what each pass computes of them.
 //! * [`build`]: their definitions over the rows of a segment.
 //! * [`write`]: the loops.
 //!
@@ -18,6 +19,7 @@
 
 mod build;
 mod find;
+mod needs;
 mod write;
 
 use super::History;
@@ -72,7 +74,8 @@ fn split(
             .and_then(|found| Ok((build::build(&mut changed, &found)?, found)));
         match made {
             Ok((built, found)) => {
-                let order = Order::of(points, &defs, &found);
+                let rest = defs.iter().copied().filter(|def| !built.complete.contains(def));
+                let order = Order::of(points, &rest.collect::<Vec<_>>(), &found);
                 *points = changed;
                 split(points, order.before, wanted, items, notes);
                 items.push(Item::Sweep(Box::new(Sweep { built, between: order.between })));
@@ -134,10 +137,8 @@ impl Sweep {
 
     /// The histories, and how they are kept.
     pub(crate) fn histories(&self, points: &Points, ad_memory: Option<u64>) -> Vec<History> {
-        let (every, recomputed) =
-            (self.built.segments.grain, self.recomputes(points, ad_memory));
-        let names =
-            self.built.forward.iter().filter_map(|kept| points.arrs[kept.member.arr].name);
+        let (every, recomputed) = (self.built.segments.grain, self.recomputes(points, ad_memory));
+        let names = self.built.forward.iter().filter_map(|kept| points.arrs[kept.member.arr].name);
         names.map(|name| History { name, every, recomputed }).collect()
     }
 

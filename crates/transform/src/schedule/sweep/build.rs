@@ -4,10 +4,12 @@
 //! those between, whose definitions mention the number of the segment. In each the bounds of all
 //! loops are constants.
 
-use super::find::{FARTHEST, Found, Member, Reader, Role, Sum, Why, clause_roots};
+use super::find::{Found, Member, Role, Sum, Why, clause_roots};
+use super::needs::{Halo, Needs};
 use crate::points::{
     Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Slot, Source, Subst, Window,
 };
+use crate::schedule::contract::only_clause;
 use ein_base::Symbol;
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
@@ -16,6 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The least number of steps of a segment.
 const LEAST: i64 = 16;
+
+/// The least number where there are enough steps: products of matrices want some.
+const USUAL: i64 = 32;
+
+/// Parts of a sum of `f32` are added in `f32` if there are at most so many.
+const FEW_PARTS: i64 = 1024;
 
 /// How the steps are cut.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +40,9 @@ impl Segments {
     /// About as many segments as they have steps; none for a few steps. It does not depend on the
     /// memory there is, and so neither do the results.
     pub(super) fn of(steps: i64) -> Option<Segments> {
-        let root = (steps as f64).sqrt().ceil() as u64;
-        let grain = (root.next_power_of_two() as i64).max(LEAST);
+        let root = (steps as f64).sqrt().ceil() as i64;
+        let least = if steps >= 4 * USUAL { USUAL } else { LEAST };
+        let grain = ((root + LEAST - 1) / LEAST * LEAST).max(least);
         let count = (steps + grain / 2) / grain;
         (count >= 4).then_some(Segments { grain, count, steps })
     }
@@ -55,20 +64,6 @@ pub(super) enum Part {
     First,
     Between,
     Last,
-}
-
-/// Rows beside those of a segment that are looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Halo {
-    pub before: i64,
-    pub after: i64,
-}
-
-impl Halo {
-    fn widen(&mut self, of_reader: Halo, offset: i64) {
-        self.before = self.before.max(of_reader.before - offset);
-        self.after = self.after.max(of_reader.after + offset);
-    }
 }
 
 /// The array that a recurrence has in a segment.
@@ -132,6 +127,8 @@ pub(super) struct Built {
     pub forward: Vec<Kept>,
     pub backward: Vec<Kept>,
     pub stages: [Stage; 3],
+    /// Definitions that are complete after a pass, since they are sums and nothing else.
+    pub complete: BTreeSet<usize>,
     /// Sums that are complete after the pass forward, and after the pass back.
     pub early_sums: Vec<Arr>,
     pub late_sums: Vec<Arr>,
@@ -152,13 +149,12 @@ pub(super) fn build(points: &mut Points, found: &Found) -> Result<Built, Why> {
         windows: BTreeMap::new(),
         singles: BTreeMap::new(),
         totals: Vec::new(),
+        parts: Vec::new(),
+        complete: BTreeSet::new(),
     };
     builder.places();
-    let stages = [
-        builder.stage(Part::First)?,
-        builder.stage(Part::Between)?,
-        builder.stage(Part::Last)?,
-    ];
+    let stages =
+        [builder.stage(Part::First)?, builder.stage(Part::Between)?, builder.stage(Part::Last)?];
     builder.outside()?;
     let kept = |role: Role| -> Vec<Kept> {
         let kept = builder.windows.iter().map(|(at, arr)| {
@@ -177,122 +173,10 @@ pub(super) fn build(points: &mut Points, found: &Found) -> Result<Built, Why> {
         forward: kept(Role::Forward),
         backward: kept(Role::Backward),
         stages,
+        complete: builder.complete.clone(),
         early_sums: totals(false),
         late_sums: totals(true),
     })
-}
-
-/// What is computed in each pass, and how many rows of it.
-struct Needs {
-    /// Recurrences that run forward and what they read.
-    core: BTreeSet<usize>,
-    /// All that the pass forward computes, with the rows.
-    early: BTreeMap<usize, Halo>,
-    /// All that the pass back computes or reads, with the rows.
-    late: BTreeMap<usize, Halo>,
-}
-
-impl Needs {
-    fn of(found: &Found) -> Result<Needs, Why> {
-        let members = || found.members.iter().enumerate();
-        let forward = members().filter(|(_, member)| member.role == Role::Forward);
-        let core = closure(found, forward.map(|(at, _)| at).collect(), true);
-        let sums = |late: bool| {
-            let reads = found.reads.iter();
-            reads.filter(move |read| match read.reader {
-                Reader::Sum(sum) => found.sums[sum].late == late,
-                Reader::Member(_) => false,
-            })
-        };
-        let mut first = core.clone();
-        first.extend(sums(false).map(|read| read.member));
-        first.extend(members().filter(|(_, it)| it.wanted && !it.late).map(|(at, _)| at));
-        first.extend(found.singles.iter().map(|(at, _)| *at).filter(|at| !found.members[*at].late));
-        let mut second: BTreeSet<usize> =
-            members().filter(|(_, member)| member.late).map(|(at, _)| at).collect();
-        second.extend(sums(true).map(|read| read.member));
-        let early = rows(found, &closure(found, first, true), false);
-        let late = rows(found, &closure(found, second, false), true);
-        let needs = Needs { core, early, late };
-        needs.check(found)?;
-        Ok(needs)
-    }
-
-    fn check(&self, found: &Found) -> Result<(), Why> {
-        for (at, member) in found.members.iter().enumerate() {
-            let (early, late) = (self.early.get(&at), self.late.get(&at));
-            let halos = || early.into_iter().chain(late);
-            if halos().any(|halo| halo.before.max(halo.after) > FARTHEST) {
-                return Err("its steps are read too far away");
-            }
-            let wrong = match member.role {
-                Role::Forward => early.is_some_and(|halo| halo.after > 0),
-                Role::Backward => late.is_some_and(|halo| halo.before > 0),
-                Role::Plain => member.wanted && halos().any(|halo| *halo != Halo::default()),
-            };
-            if wrong {
-                return Err("its steps are read before they are there");
-            }
-        }
-        Ok(())
-    }
-
-    /// The rows that the window of a recurrence has beside those of a segment.
-    fn window(&self, member: usize) -> Halo {
-        let early = self.early.get(&member).copied().unwrap_or_default();
-        let late = self.late.get(&member).copied().unwrap_or_default();
-        Halo { before: early.before.max(late.before), after: late.after }
-    }
-}
-
-/// These members and all that they read; what recurrences that run forward read only if `through`.
-fn closure(found: &Found, start: BTreeSet<usize>, through: bool) -> BTreeSet<usize> {
-    let mut all = start;
-    loop {
-        let more: Vec<usize> = found
-            .reads
-            .iter()
-            .filter(|read| match read.reader {
-                Reader::Member(reader) => {
-                    let ends = found.members[reader].role == Role::Forward && !through;
-                    all.contains(&reader) && !ends
-                }
-                Reader::Sum(_) => false,
-            })
-            .map(|read| read.member)
-            .filter(|member| !all.contains(member))
-            .collect();
-        if more.is_empty() {
-            return all;
-        }
-        all.extend(more);
-    }
-}
-
-/// The rows of members that a pass looks at, beside those of the segment.
-fn rows(found: &Found, active: &BTreeSet<usize>, late: bool) -> BTreeMap<usize, Halo> {
-    let mut halos: BTreeMap<usize, Halo> =
-        active.iter().map(|at| (*at, Halo::default())).collect();
-    for read in &found.reads {
-        if let Reader::Sum(sum) = read.reader
-            && found.sums[sum].late == late
-            && let Some(halo) = halos.get_mut(&read.member)
-        {
-            halo.widen(Halo::default(), read.offset);
-        }
-    }
-    // Readers come after what they read.
-    for at in active.iter().rev() {
-        let plain = found.members[*at].role == Role::Plain;
-        let own = if plain { halos[at] } else { Halo::default() };
-        let reads = found.reads.iter().filter(|read| read.reader == Reader::Member(*at));
-        for read in reads {
-            if let Some(halo) = halos.get_mut(&read.member) {
-                halo.widen(own, read.offset);
-            }
-        }
-    }
-    halos
 }
 
 struct Builder<'a> {
@@ -307,6 +191,10 @@ struct Builder<'a> {
     singles: BTreeMap<(usize, i64), Arr>,
     /// Where sums are gathered.
     totals: Vec<Arr>,
+    /// Where the part of a segment is.
+    parts: Vec<Arr>,
+    /// Definitions that are sums and nothing else.
+    complete: BTreeSet<usize>,
 }
 
 impl Builder<'_> {
@@ -328,12 +216,33 @@ impl Builder<'_> {
             self.singles.insert((*at, *step), arr);
         }
         for sum in &self.found.sums {
-            let shape = self.shape(sum);
-            let name = self.points.arrs[self.points.defs[sum.def].arr].name;
+            let result = self.points.defs[sum.def].arr;
+            let (shape, name) = (self.shape(sum), self.points.arrs[result].name);
+            let ty = self.points.nodes[sum.node].ty;
             let source = Source::Defined(usize::MAX);
-            let total = ArrInfo { name, ty: ScalarType::F64, shape, source };
-            self.totals.push(self.points.arrs.push(total));
+            let part = ArrInfo { name, ty, shape, source };
+            self.parts.push(self.points.arrs.push(part.clone()));
+            let many = self.segments.count > FEW_PARTS;
+            let total = if !many && self.is_all_of(sum) {
+                self.complete.insert(sum.def);
+                result
+            } else {
+                let ty = if many { ScalarType::F64 } else { ty };
+                self.points.arrs.push(ArrInfo { ty, ..part })
+            };
+            self.totals.push(total);
         }
+    }
+
+    /// Whether a definition is a sum and nothing else.
+    fn is_all_of(&self, sum: &Sum) -> bool {
+        let def = &self.points.defs[sum.def];
+        let clause = only_clause(self.points, &def.body, &self.points.arrs[def.arr].shape);
+        let Kind::Reduce(reduction) = &self.points.nodes[sum.node].kind else { return false };
+        clause.is_some_and(|clause| {
+            let slots = clause.slots.iter().map(|slot| slot.ix);
+            clause.value == sum.node && slots.eq(sum.free.iter().copied())
+        }) && reduction.op == ReduceOp::Sum
     }
 
     /// A new array like that of a member, with another number of steps.
@@ -379,11 +288,11 @@ impl Builder<'_> {
         }
         for (at, sum) in self.found.sums.iter().enumerate() {
             let windows = if sum.late { &late } else { &early };
-            let part = self.part_of_sum(&stage, sum, windows)?;
+            let part = self.part_of_sum(&stage, (at, sum), windows)?;
             let pass = if sum.late { &mut stage.late } else { &mut stage.early };
-            if let Some((def, arr)) = part {
+            if let Some(def) = part {
                 pass.defs.push(def);
-                pass.sums.push((arr, self.totals[at]));
+                pass.sums.push((self.parts[at], self.totals[at]));
             }
         }
         for (windows, pass) in [(&early, &mut stage.early), (&late, &mut stage.late)] {
@@ -443,7 +352,11 @@ impl Builder<'_> {
             // What is read only at single steps.
             for (at, member) in self.found.members.iter().enumerate() {
                 let single = self.singles_of(at);
-                windows.entry(member.arr).or_insert(Window { axis: member.axis, rows: None, single });
+                windows.entry(member.arr).or_insert(Window {
+                    axis: member.axis,
+                    rows: None,
+                    single,
+                });
             }
         }
         windows
@@ -583,13 +496,13 @@ impl Builder<'_> {
         (part == stage.part).then_some(single)
     }
 
-    /// The part of a sum in a segment: its definition and its array.
+    /// The definition of the part of a sum in a segment, if there is one.
     fn part_of_sum(
         &mut self,
         stage: &Stage,
-        sum: &Sum,
+        (at, sum): (usize, &Sum),
         windows: &FxHashMap<Arr, Window>,
-    ) -> Result<Option<(usize, Arr)>, Why> {
+    ) -> Result<Option<usize>, Why> {
         let Kind::Reduce(reduction) = self.points.nodes[sum.node].kind.clone() else {
             return Ok(None);
         };
@@ -616,13 +529,10 @@ impl Builder<'_> {
         let value = Reduction { op: ReduceOp::Sum, binders, guard, body };
         let value = self.points.reduce(value, ty);
         let slots = self.slots(sum);
-        let def = &self.points.defs[sum.def];
-        let (span, name) = (def.span, self.points.arrs[def.arr].name);
-        let (shape, source) = (self.shape(sum), Source::Defined(usize::MAX));
-        let arr = self.points.arrs.push(ArrInfo { name, ty, shape, source });
+        let (arr, span) = (self.parts[at], self.points.defs[sum.def].span);
         let clause = Clause { slots, guard: None, value, otherwise: None };
         let body = Body::Clauses(vec![clause], None);
-        Ok(Some((self.push(Def { arr, span, body, adjoint: false }), arr)))
+        Ok(Some(self.push(Def { arr, span, body, adjoint: false })))
     }
 
     /// The slots of the indices that a sum depends on.
@@ -647,6 +557,9 @@ impl Builder<'_> {
             })
             .collect();
         for def in found.outside.keys().copied() {
+            if self.complete.contains(&def) {
+                continue;
+            }
             let mut totals = FxHashMap::default();
             for (at, sum) in found.sums.iter().enumerate().filter(|(_, sum)| sum.def == def) {
                 let total = self.total(sum, self.totals[at]);
@@ -687,6 +600,7 @@ impl Builder<'_> {
                 self.points.as_int(hi).unwrap_or(0) - self.points.as_int(lo).unwrap_or(0)
             };
             let count: i64 = bounds.map(|(_, lo, hi)| extent((*lo, *hi)).max(0)).product();
+            value = self.points.cast(value, ScalarType::F64);
             let count = self.points.constant(Scalar::F64(count as f64));
             value = self.points.binary(BinaryOp::Div, value, count, None);
         }

@@ -1,7 +1,8 @@
 //! The loops of a sweep: forward over the segments, then back.
 
-use super::build::{Built, Halo, Kept, Part, Pass, Single, Stage};
 use super::Sweep;
+use super::build::{Built, Kept, Part, Pass, Single, Stage};
+use super::needs::Halo;
 use crate::points::{Arr, ArrInfo, Node, Source};
 use crate::schedule::emit::{AxisPlace, Emit, Place, Use};
 use crate::schedule::nest::Loop;
@@ -37,12 +38,7 @@ struct Store {
 
 impl Emit {
     /// Writes a sweep.
-    pub(crate) fn sweep(
-        &mut self,
-        sweep: &Sweep,
-        ad_memory: Option<u64>,
-        wanted: &FxHashSet<Arr>,
-    ) {
+    pub(crate) fn sweep(&mut self, sweep: &Sweep, ad_memory: Option<u64>, wanted: &FxHashSet<Arr>) {
         let built = &sweep.built;
         let mut writer = Writer {
             built,
@@ -86,7 +82,7 @@ impl Emit {
         let shape = self.points.arrs[total].shape.clone();
         let (loops, at) = self.loops_over(&shape);
         let (held, more) = (self.points.load(total, &at), self.points.load(part, &at));
-        let more = self.points.cast(more, ScalarType::F64);
+        let more = self.points.cast(more, self.points.arrs[total].ty);
         let sum = self.points.binary(BinaryOp::Add, held, more, None);
         self.nest(total, loops, vec![(at, sum)]);
     }
@@ -145,9 +141,19 @@ impl Writer<'_> {
         for kept in &built.backward {
             self.scratch(emit, kept.arr);
         }
-        built.early_sums.iter().chain(&built.late_sums).for_each(|arr| self.scratch(emit, *arr));
+        for total in built.early_sums.iter().chain(&built.late_sums) {
+            // A result has its place already.
+            match emit.places.contains_key(total) {
+                true => self.place(*total),
+                false => self.scratch(emit, *total),
+            }
+        }
         for pass in built.stages.iter().flat_map(|stage| [&stage.early, &stage.late]) {
-            pass.sums.iter().for_each(|(part, _)| self.scratch(emit, *part));
+            for (part, _) in &pass.sums {
+                if !emit.places.contains_key(part) {
+                    self.scratch(emit, *part);
+                }
+            }
             pass.singles.iter().for_each(|single| self.scratch(emit, single.arr));
             pass.results.iter().for_each(|(rows, ..)| self.place(*rows));
         }
@@ -348,7 +354,9 @@ impl Writer<'_> {
         let int = |value: i64| Operand::Const(Scalar::I64(value));
         emit.open(once, int(0), int(1), ForKind::Apart);
         self.hold(emit, stage);
+        emit.sweeping = true;
         body(emit);
+        emit.sweeping = false;
         emit.close();
         self.hold(emit, stage);
     }
