@@ -22,6 +22,9 @@ use crate::value::Value;
 /// Fewer steps are always kept.
 const LEAST_STEPS: usize = 16;
 
+/// What a clause covers, along each axis.
+type Domains = Vec<(i64, i64)>;
+
 /// A recurrence of which not all steps are kept.
 pub(crate) struct History<'p> {
     tensor: &'p Definition,
@@ -38,7 +41,7 @@ pub(crate) struct History<'p> {
     /// The cells of a step.
     row: usize,
     /// What each clause covers.
-    domains: Vec<Vec<(i64, i64)>>,
+    domains: Vec<Domains>,
     /// The steps before each segment.
     checkpoints: Tensor,
     /// How many segments can be computed: the steps before them are known.
@@ -206,7 +209,7 @@ impl<'p> Machine<'p> {
         &mut self,
         tensor: &'p Definition,
         outer: &[usize],
-    ) -> Result<Option<Vec<Vec<(i64, i64)>>>, Stop> {
+    ) -> Result<Option<Vec<Domains>>, Stop> {
         let mut all = Vec::new();
         for clause in &tensor.clauses {
             self.check_slots(clause, outer.len())?;
@@ -304,9 +307,8 @@ impl<'p> Machine<'p> {
         let history = &mut self.histories[id];
         let index = history.index(at.step, at.cell);
         let (tensor, span) = (history.tensor, history.span);
-        let covers = |domains: &Vec<(i64, i64)>| {
-            index.iter().zip(domains).all(|(at, (lo, hi))| lo <= at && at < hi)
-        };
+        let covers =
+            |domains: &Domains| index.iter().zip(domains).all(|(at, (lo, hi))| lo <= at && at < hi);
         let clause = history.domains.iter().rposition(covers);
         match history.state(at) {
             Some(state @ State::Unset) => *state = State::UnderWay,

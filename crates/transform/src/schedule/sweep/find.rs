@@ -330,7 +330,7 @@ impl Search<'_> {
                 .any(|(arr, _)| self.points.def_of(*arr).is_some_and(|it| late.contains(&it)));
         }
         if !found.members.iter().any(|member| member.role == Role::Forward) {
-            return Err(Refusal::Why("it reads no history"));
+            return Err(Refusal::Why("it is an output, or there is none to read"));
         }
         match found.reads_single_too_early() {
             true => Err(Refusal::Why("a single step of its history is read before it is there")),
@@ -343,7 +343,7 @@ impl Search<'_> {
         let role = ordered(self.points, def).map_or(Role::Plain, |(_, role)| role);
         let wanted = self.wanted.contains(&arr);
         if wanted && role != Role::Plain {
-            return Err(Refusal::Why("its history is an output"));
+            return Err(Refusal::Why("a recurrence that runs back is an output"));
         }
         for clause in self.clauses(def) {
             for slot in &clause.slots {
