@@ -12,6 +12,9 @@ use ein_scalar::ScalarType;
 use crate::op::{self, Arg};
 use crate::vector;
 
+/// How a call begins that the compiler must not look behind.
+pub(crate) const APART: &str = "ein_body volatile apart = ";
+
 /// Who calls a kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
@@ -299,13 +302,14 @@ impl Function<'_> {
             depth: 1,
         };
         body.line(&format!("const struct {name} *const c = captured;"));
-        for reg in found.regs {
+        // By use, so that equal loops become equal functions.
+        for reg in found.regs_by_use {
             let ty = op::register_type(self.kernel.regs[reg]);
             fields.push(format!("    {ty} {reg};\n"));
             values.push(reg.to_string());
             body.line(&format!("const {ty} {reg} = c->{reg};"));
         }
-        for buf in found.bufs {
+        for buf in found.bufs_by_use {
             let buffer = &self.kernel.bufs[buf];
             if self.inside.contains(&buf) && !self.in_parallel {
                 // It belongs to this loop, or to a parallel one in it.
@@ -351,7 +355,7 @@ impl Function<'_> {
             }
             None => {
                 // The compiler must not see who is called.
-                self.line(&format!("ein_body volatile apart = {name};"));
+                self.line(&format!("{APART}{name};"));
                 self.line(&format!("trap |= apart(&captured, {lo}, {hi});"));
             }
         }

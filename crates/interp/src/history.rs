@@ -1,7 +1,7 @@
 //! Histories that are too large to be kept: of some recurrences only the steps before each segment
 //! are stored, and a segment that is read is computed again.
 //!
-//! Which ones, is said by [`candidates`]: recurrences that reverse mode has made, and those that they
+//! Which ones, is said by [`candidates`]: recurrences that derivatives have made, and those that they
 //! read; all reads of them are reads of single elements. Every point is computed by the same code as
 //! ever, from the same values, so nothing of the results depends on it. Two segments are held at a
 //! time, so that reads across their border do not compute both again and again.
@@ -397,8 +397,8 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// The recurrences of the top level whose history need not be kept whole: those that reverse mode
-/// has made and those that they read, if only elements of them are read.
+/// The recurrences of the top level whose history need not be kept whole: those that derivatives
+/// have made and those that they read, if only elements of them are read.
 pub(crate) fn candidates(program: &Program) -> BTreeSet<VarId> {
     let mut recurrences = Vec::new();
     each_binding(&program.top, &mut |var, value| {
@@ -407,17 +407,19 @@ pub(crate) fn candidates(program: &Program) -> BTreeSet<VarId> {
             && tensor.self_var.is_some()
             && tensor.inner_rank == 0
         {
-            recurrences.push((var, value, recurrence.adjoint));
+            // Names that no program can write are those of tangents.
+            let made = recurrence.adjoint || program.vars[var].name.as_str().starts_with('$');
+            recurrences.push((var, value, made));
         }
     });
     let reads = |value: &Expr, var: VarId| {
         any(value, &mut |e| matches!(&*e.kind, ExprKind::Var(read) if *read == var))
     };
     let read_back =
-        |var: VarId| recurrences.iter().any(|(_, value, adjoint)| *adjoint && reads(value, var));
+        |var: VarId| recurrences.iter().any(|(_, value, made)| *made && reads(value, var));
     let wanted = recurrences
         .iter()
-        .filter(|(var, _, adjoint)| *adjoint || read_back(*var))
+        .filter(|(var, _, made)| *made || read_back(*var))
         .map(|(var, ..)| *var)
         .filter(|var| !program.outputs.contains(var));
     wanted.filter(|var| only_elements(program, *var)).collect()

@@ -61,19 +61,30 @@ pub struct Lowered {
     pub work: f64,
     /// How each definition is computed, for people.
     pub notes: Vec<String>,
-    /// The histories that recurrences run back over.
+    /// The histories that recurrences run over in segments.
     pub histories: Vec<History>,
 }
 
-/// The history of a recurrence that another one runs back over.
+/// The history of a recurrence that others run over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
     /// The recurrence.
     pub name: Symbol,
     /// The steps of a segment.
     pub every: i64,
-    /// Whether only what stands before each segment is kept, and the rest computed again.
-    pub recomputed: bool,
+    /// What is kept of it.
+    pub keeps: Keeps,
+}
+
+/// What is kept of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// Every step.
+    All,
+    /// The steps before each segment; the others are computed again on the way back.
+    Checkpoints,
+    /// The steps of one segment: there is no way back.
+    Segment,
 }
 
 /// What a variable is after the kernel.

@@ -13,7 +13,7 @@
 //! Needs: a checked program with its outputs chosen, and what the schedule says of its histories. Limit: one axis of a recurrence is a ring.
 
 use crate::flatten;
-use crate::schedule::History;
+use crate::schedule::{History, Keeps};
 use ein_base::Symbol;
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::symbolic::to_size;
@@ -201,13 +201,21 @@ impl Planner<'_> {
 
     /// How a history that derivatives read back is kept.
     fn history(&self, name: Symbol) -> Option<(Kind, String)> {
-        let History { every, recomputed, .. } =
+        let History { every, keeps, .. } =
             self.histories.iter().find(|history| history.name == name)?;
-        if !recomputed {
-            return Some((Kind::Full, "derivatives read its history back".into()));
-        }
-        let why = format!("checkpointed every {every} steps, recomputed where derivatives read it");
-        Some((Kind::Checkpointed(u32::try_from(*every).ok()?), why))
+        let steps = u32::try_from(*every).ok()?;
+        Some(match keeps {
+            Keeps::All => (Kind::Full, "derivatives read its history back".into()),
+            Keeps::Checkpoints => {
+                let why = format!(
+                    "checkpointed every {every} steps, recomputed where derivatives read it"
+                );
+                (Kind::Checkpointed(steps), why)
+            }
+            Keeps::Segment => {
+                (Kind::Ring(steps), "what reads it runs along with it, some steps at a time".into())
+            }
+        })
     }
 
     fn recurrence(&mut self, var: VarId, tensor: &Tensor) -> (Kind, String) {

@@ -4,7 +4,10 @@
 //! After:   the steps in segments; forward over them, then back, with `s` and the parts of `g` one
 //!          segment at a time
 //!
-//! Only the history of `h` is stored. If it does not fit into what derivatives may take, only the
+//! The same is done with recurrences that run forward over each other's steps, where that saves
+//! memory: tangents are such. Then there is no way back, and no more than a segment is ever kept.
+//!
+//! Otherwise the history of `h` is stored, and nothing else. If it does not fit into what derivatives may take, only the
 //! steps before each segment are, and a segment is computed again on the way back: with `√T` segments
 //! of `√T` steps that is a history of about `2√T` steps for one more evaluation. What is computed in a
 //! segment, and in which order, is the same both ways, and so is every bit of the results.
@@ -22,7 +25,7 @@ mod find;
 mod needs;
 mod write;
 
-use super::History;
+use super::{History, Keeps};
 use crate::points::{Arr, Points};
 use build::{Built, Segments};
 use find::Found;
@@ -35,6 +38,9 @@ pub(crate) struct Sweep {
     built: Built,
     between: Vec<usize>,
 }
+
+/// Histories of fewer bytes are stored if recurrences run forward over them.
+const LEAST_BYTES: u64 = 1 << 16;
 
 /// What is computed, one after another.
 #[derive(Clone, Debug)]
@@ -64,16 +70,15 @@ fn split(
     items: &mut Vec<Item>,
     notes: &mut Vec<String>,
 ) {
-    for start in defs.iter().copied().filter(|def| points.defs[*def].adjoint) {
-        let arr = points.defs[start].arr;
-        if points.arrs[arr].shape.iter().all(|extent| Segments::of(*extent).is_none()) {
-            continue;
-        }
+    for start in starts(points, &defs) {
         let mut changed = points.clone();
-        let made = find::around(points, &defs, wanted, start)
-            .and_then(|found| Ok((build::build(&mut changed, &found)?, found)));
+        let made = find::around(points, &defs, wanted, start).and_then(|found| {
+            let built = build::build(&mut changed, &found)?;
+            Ok((built, found))
+        });
+        let adjoint = points.defs[start].adjoint;
         match made {
-            Ok((built, found)) => {
+            Ok((built, found)) if adjoint || is_worth_it(points, &built) => {
                 let rest = defs.iter().copied().filter(|def| !built.complete.contains(def));
                 let order = Order::of(points, &rest.collect::<Vec<_>>(), &found);
                 *points = changed;
@@ -82,10 +87,44 @@ fn split(
                 split(points, order.after, wanted, items, notes);
                 return;
             }
-            Err(why) => notes.push(format!("a history is stored whole: {why}")),
+            Err(why) if adjoint => notes.push(format!("a history is stored whole: {why}")),
+            Ok(_) | Err(_) => {}
         }
     }
     items.push(Item::Definitions(defs));
+}
+
+/// Recurrences that sweeps may be around: those that run back, then those that run forward and read
+/// others.
+fn starts(points: &Points, defs: &[usize]) -> Vec<usize> {
+    let long = |def: &usize| {
+        let axis = find::ordered(points, *def).map(|(axis, _)| axis);
+        let shape = &points.arrs[points.defs[*def].arr].shape;
+        axis.is_some_and(|axis| Segments::of(shape[axis]).is_some())
+    };
+    let reads_others = |def: &usize| {
+        let own = points.defs[*def].arr;
+        let loads = points.loads(&points.roots(&points.defs[*def]));
+        let mut others = loads.iter().filter(|(arr, _)| *arr != own);
+        others.any(|(arr, _)| points.def_of(*arr).is_some_and(|other| long(&other)))
+    };
+    let (back, forward): (Vec<usize>, Vec<usize>) =
+        defs.iter().copied().filter(long).partition(|def| points.defs[*def].adjoint);
+    back.into_iter().chain(forward.into_iter().filter(reads_others)).collect()
+}
+
+/// Whether recurrences that run forward over each other need less memory in segments.
+fn is_worth_it(points: &Points, built: &Built) -> bool {
+    built.forward.len() > 1 && built.backward.is_empty() && bytes(points, built) >= LEAST_BYTES
+}
+
+/// What the histories take if they are stored, in bytes.
+fn bytes(points: &Points, built: &Built) -> u64 {
+    let of = |arr: Arr| {
+        let info = &points.arrs[arr];
+        info.shape.iter().product::<i64>() as u64 * info.ty.size_bytes() as u64
+    };
+    built.forward.iter().map(|kept| of(kept.member.arr)).sum()
 }
 
 /// When the definitions that are no members are computed.
@@ -121,25 +160,22 @@ impl Order {
 }
 
 impl Sweep {
-    /// Whether the history is computed again, because it does not fit into what there is.
-    pub(crate) fn recomputes(&self, points: &Points, ad_memory: Option<u64>) -> bool {
-        ad_memory.is_some_and(|limit| self.bytes(points) > limit)
-    }
-
-    /// What the histories take if they are stored, in bytes.
-    fn bytes(&self, points: &Points) -> u64 {
-        let of = |arr: Arr| {
-            let info = &points.arrs[arr];
-            info.shape.iter().product::<i64>() as u64 * info.ty.size_bytes() as u64
-        };
-        self.built.forward.iter().map(|kept| of(kept.member.arr)).sum()
+    /// How the histories are kept.
+    pub(crate) fn keeps(&self, points: &Points, ad_memory: Option<u64>) -> Keeps {
+        if self.built.backward.is_empty() {
+            return Keeps::Segment;
+        }
+        match ad_memory.is_some_and(|limit| bytes(points, &self.built) > limit) {
+            true => Keeps::Checkpoints,
+            false => Keeps::All,
+        }
     }
 
     /// The histories, and how they are kept.
     pub(crate) fn histories(&self, points: &Points, ad_memory: Option<u64>) -> Vec<History> {
-        let (every, recomputed) = (self.built.segments.grain, self.recomputes(points, ad_memory));
+        let (every, keeps) = (self.built.segments.grain, self.keeps(points, ad_memory));
         let names = self.built.forward.iter().filter_map(|kept| points.arrs[kept.member.arr].name);
-        names.map(|name| History { name, every, recomputed }).collect()
+        names.map(|name| History { name, every, keeps }).collect()
     }
 
     /// One line for people.
@@ -151,16 +187,20 @@ impl Sweep {
         let names: Vec<String> = self.built.forward.iter().map(name).collect();
         let names = names.join(", ");
         let Segments { grain, steps, .. } = self.built.segments;
-        let bytes = self.bytes(points);
-        match ad_memory.filter(|limit| bytes > *limit) {
-            Some(limit) => format!(
-                "{names} (checkpointed every {grain} of {steps} steps, recomputed on the way back): \
-                 the history would take {bytes} bytes of {limit}"
-            ),
-            None => format!(
+        let bytes = bytes(points, &self.built);
+        match self.keeps(points, ad_memory) {
+            Keeps::All => format!(
                 "{names} (history of {steps} steps stored, read back in segments of {grain}): \
                  {bytes} bytes"
             ),
+            Keeps::Checkpoints => format!(
+                "{names} (checkpointed every {grain} of {steps} steps, recomputed on the way back): \
+                 the history would take {bytes} bytes of {}",
+                ad_memory.unwrap_or(0)
+            ),
+            Keeps::Segment => {
+                format!("{names} (together, {grain} of {steps} steps at a time)")
+            }
         }
     }
 }

@@ -120,15 +120,19 @@ enum At {
     Other,
 }
 
-/// The sweep around a recurrence that runs back.
+/// The sweep around a recurrence.
 pub(super) fn around(
     points: &Points,
     defs: &[usize],
     wanted: &FxHashSet<Arr>,
     start: usize,
 ) -> Result<Found, Why> {
-    let Some((axis, Role::Backward)) = ordered(points, start) else {
-        return Err("its steps run along several axes");
+    let axis = match ordered(points, start) {
+        Some((_, Role::Forward)) if points.defs[start].adjoint => {
+            return Err("its steps run down");
+        }
+        Some((axis, _)) => axis,
+        None => return Err("its steps run along several axes"),
     };
     let steps = points.arrs[points.defs[start].arr].shape[axis];
     let mut banned = BTreeSet::new();
@@ -147,7 +151,7 @@ pub(super) fn around(
 }
 
 /// The axis of a recurrence along one axis, and which way it runs.
-fn ordered(points: &Points, def: usize) -> Option<(usize, Role)> {
+pub(super) fn ordered(points: &Points, def: usize) -> Option<(usize, Role)> {
     let Body::Clauses(_, Some(steps)) = &points.defs[def].body else { return None };
     match steps.as_slice() {
         [step] if step.backward => Some((step.axis, Role::Backward)),

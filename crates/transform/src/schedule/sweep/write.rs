@@ -6,7 +6,7 @@ use super::needs::Halo;
 use crate::points::{Arr, ArrInfo, Node, Source};
 use crate::schedule::emit::{AxisPlace, Emit, Place, Use};
 use crate::schedule::nest::Loop;
-use crate::schedule::{group, row_major};
+use crate::schedule::{Keeps, group, row_major};
 use ein_base::Symbol;
 use ein_ir::loops::{Buf, BufferKind, ForKind, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
@@ -15,8 +15,7 @@ use rustc_hash::FxHashSet;
 /// A sweep being written.
 struct Writer<'a> {
     built: &'a Built,
-    /// Whether the history is computed again.
-    recomputed: bool,
+    keeps: Keeps,
     /// The arrays that matter outside.
     wanted: &'a FxHashSet<Arr>,
     /// Those, and the ones that have their places here.
@@ -42,7 +41,7 @@ impl Emit {
         let built = &sweep.built;
         let mut writer = Writer {
             built,
-            recomputed: sweep.recomputes(&self.points, ad_memory),
+            keeps: sweep.keeps(&self.points, ad_memory),
             wanted,
             placed: wanted.clone(),
             changing: Vec::new(),
@@ -57,6 +56,9 @@ impl Emit {
         writer.leave(self);
         let groups = group::run(&self.points, &sweep.between, wanted);
         groups.iter().for_each(|group| self.group(group, wanted));
+        if writer.keeps == Keeps::Segment {
+            return;
+        }
         writer.clear(self, &built.late_sums);
         writer.back(self, last);
         writer.each_between(self, ForKind::Backward, |writer, emit| writer.back(emit, between));
@@ -173,16 +175,21 @@ impl Writer<'_> {
         let axis = kept.member.axis;
         let info = emit.points.arrs[kept.arr].clone();
         let mut shape = info.shape.clone();
-        if !self.recomputed {
+        if self.keeps == Keeps::All {
             shape[axis] = kept.halo.before + self.built.segments.steps + kept.halo.after;
         }
         let name = info.name.map_or_else(|| "t".to_owned(), |name| name.to_string());
         let len = shape.iter().product();
         let buf = emit.buffer(name, info.ty, len, BufferKind::Scratch, Use::Scratch);
-        let checkpoints = self.recomputed.then(|| {
+        let saved = match self.keeps {
+            Keeps::All => None,
+            Keeps::Checkpoints => Some(self.built.segments.count),
+            Keeps::Segment => Some(1),
+        };
+        let checkpoints = saved.map(|count| {
             let mut shape = info.shape.clone();
             shape[axis] = kept.halo.before;
-            shape.insert(0, self.built.segments.count);
+            shape.insert(0, count);
             let source = Source::Defined(usize::MAX);
             let arr = emit.points.arrs.push(ArrInfo { shape, source, ..info });
             self.scratch(emit, arr);
@@ -231,7 +238,7 @@ impl Writer<'_> {
         self.enter(emit, stage);
         if stage.part != Part::Last {
             self.shift(emit, stage);
-            if self.recomputed {
+            if self.keeps == Keeps::Checkpoints {
                 if stage.part != Part::First {
                     self.restore(emit, stage);
                 }
@@ -246,7 +253,7 @@ impl Writer<'_> {
         self.hold(emit, stage);
         let origin = self.origin(emit, stage);
         // In a register too, so that the code is the same.
-        let start = if self.recomputed { emit.own_register(0) } else { origin };
+        let start = if self.keeps == Keeps::All { origin } else { emit.own_register(0) };
         for (kept, store) in self.built.forward.iter().zip(&self.kept) {
             let place = from_origin(store.buf, &store.strides, kept.member.axis, start);
             emit.places.insert(kept.arr, place);
@@ -312,9 +319,19 @@ impl Writer<'_> {
         }
     }
 
+    /// Where the steps before a segment are kept, or those before one after it.
+    fn saved_at(&self, emit: &mut Emit, stage: &Stage, later: i64) -> Node {
+        if self.keeps == Keeps::Segment {
+            return emit.points.int(0);
+        }
+        let segment = self.segment(emit, stage);
+        let later = emit.points.int(later);
+        emit.points.binary(BinaryOp::Add, segment, later, None)
+    }
+
     /// Brings the steps before a segment back.
     fn restore(&self, emit: &mut Emit, stage: &Stage) {
-        let segment = self.segment(emit, stage);
+        let segment = self.saved_at(emit, stage, 0);
         for (kept, store) in self.built.forward.iter().zip(&self.kept) {
             let Some(saved) = store.checkpoints else { continue };
             let from = Rows::Checkpoint(saved, segment);
@@ -325,9 +342,7 @@ impl Writer<'_> {
 
     /// Keeps the steps before the next segment.
     fn checkpoint(&self, emit: &mut Emit, stage: &Stage) {
-        let segment = self.segment(emit, stage);
-        let one = emit.points.int(1);
-        let next = emit.points.binary(BinaryOp::Add, segment, one, None);
+        let next = self.saved_at(emit, stage, 1);
         for (kept, store) in self.built.forward.iter().zip(&self.kept) {
             let Some(saved) = store.checkpoints else { continue };
             let to = Rows::Checkpoint(saved, next);
@@ -338,7 +353,8 @@ impl Writer<'_> {
 
     /// Moves the first rows of the segment after this one behind the rows of this one.
     fn shift(&self, emit: &mut Emit, stage: &Stage) {
-        let forward = self.built.forward.iter().filter(|_| self.recomputed);
+        let again = self.keeps == Keeps::Checkpoints;
+        let forward = self.built.forward.iter().filter(|_| again);
         for kept in forward.chain(&self.built.backward) {
             let Halo { before, after } = kept.halo;
             let to = Rows::Window(before + stage.len);
