@@ -1,6 +1,6 @@
 //! Gradients of recurrences with enough steps to be cut into segments: scalar, vector and matrix
-//! states, reads of one to three steps back, forced or not, and losses of one step, of several and of
-//! all.
+//! states, reads of one to three steps back, one or two layers, forced or not, and losses of one step,
+//! of several and of all.
 
 use super::rng::Rng;
 
@@ -26,7 +26,12 @@ pub fn history(seed: u64) -> String {
         text.push_str(&format!("let x[t in 0..{steps}{domain}] = {value};\n"));
     }
     text.push_str(&state.recurrence(&mut rng, forcing));
-    text.push_str(&format!("let loss = {};\n", state.loss(&mut rng)));
+    let mut loss = state.loss(&mut rng);
+    if rng.below(3) == 0 {
+        text.push_str(&state.second_layer());
+        loss = loss.replace("y[", "z[");
+    }
+    text.push_str(&format!("let loss = {loss};\n"));
     text.push_str("let g = @loss / @p;\n");
     if state.shape.is_some() && rng.below(2) == 0 {
         text.push_str("let gr = @loss / @R;\n");
@@ -99,6 +104,14 @@ impl State {
         let value = if rng.below(3) == 0 { format!("tanh({sum})") } else { sum };
         text.push_str(&format!("let y[t in {}..{}{domain}] = {value};\n", self.depth, self.steps));
         text
+    }
+
+    /// A recurrence over the steps of the first one.
+    fn second_layer(&self) -> String {
+        let (domain, cell, steps) = (self.domain(), self.cell("j"), self.steps);
+        let value = format!("tanh(p[3] * z[t - 1{cell}] + y[t{cell}])");
+        let first = self.num("0.2");
+        format!("let z[0{domain}] = {first};\nlet z[t in 1..{steps}{domain}] = {value};\n")
     }
 
     /// What an earlier step adds.

@@ -4,17 +4,18 @@
 //! After:   the steps in segments; forward over them, then back, with `s` and the parts of `g` one
 //!          segment at a time
 //!
+//! The history of `h` is stored, and nothing else. If it does not fit into what derivatives may take,
+//! only the steps before each segment are, and a segment is computed again on the way back: with `√T`
+//! segments of `√T` steps that is a history of about `2√T` steps for one more evaluation. What is
+//! computed in a segment, and in which order, is the same both ways, and so is every bit of the
+//! results.
+//!
 //! The same is done with recurrences that run forward over each other's steps, where that saves
 //! memory: tangents are such. Then there is no way back, and no more than a segment is ever kept.
 //!
-//! Otherwise the history of `h` is stored, and nothing else. If it does not fit into what derivatives may take, only the
-//! steps before each segment are, and a segment is computed again on the way back: with `√T` segments
-//! of `√T` steps that is a history of about `2√T` steps for one more evaluation. What is computed in a
-//! segment, and in which order, is the same both ways, and so is every bit of the results.
-//!
-//! * [`find`]: which definitions belong to it.
+//! * [`find`], [`outside`]: which definitions belong to it, and which read what it leaves.
 //! * [`needs`]: what each pass computes of them.
-//! * [`build`]: their definitions over the rows of a segment.
+//! * [`build`], [`sums`]: their definitions over the rows of a segment.
 //! * [`write`]: the loops.
 //!
 //! Refuses: histories that are results themselves, reads of steps far away, sums that are not sums.
@@ -23,6 +24,8 @@
 mod build;
 mod find;
 mod needs;
+mod outside;
+mod sums;
 mod write;
 
 use super::{History, Keeps};
@@ -115,7 +118,8 @@ fn starts(points: &Points, defs: &[usize]) -> Vec<usize> {
 
 /// Whether recurrences that run forward over each other need less memory in segments.
 fn is_worth_it(points: &Points, built: &Built) -> bool {
-    built.forward.len() > 1 && built.backward.is_empty() && bytes(points, built) >= LEAST_BYTES
+    let no_way_back = built.stages.iter().all(|stage| stage.late.is_empty());
+    built.forward.len() > 1 && no_way_back && bytes(points, built) >= LEAST_BYTES
 }
 
 /// What the histories take if they are stored, in bytes.

@@ -4,15 +4,13 @@
 //! those between, whose definitions mention the number of the segment. In each the bounds of all
 //! loops are constants.
 
-use super::find::{Found, Member, Role, Sum, Why, clause_roots};
+use super::find::{Found, Member, Role, Sum, Why};
 use super::needs::{Halo, Needs};
 use crate::points::{
-    Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Slot, Source, Subst, Window,
+    Arr, ArrInfo, Body, Clause, Def, Ix, Node, Points, Slot, Source, Subst, Window,
 };
-use crate::schedule::contract::only_clause;
 use ein_base::Symbol;
-use ein_ir::tensor::ReduceOp;
-use ein_scalar::{BinaryOp, Scalar, ScalarType};
+use ein_scalar::{BinaryOp, ScalarType};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,6 +101,13 @@ pub(super) struct Pass {
     pub results: Vec<(Arr, usize, Arr)>,
 }
 
+impl Pass {
+    /// Whether it does nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.defs.is_empty() && self.singles.is_empty()
+    }
+}
+
 /// What happens in the segments of one kind.
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
@@ -179,9 +184,10 @@ pub(super) fn build(points: &mut Points, found: &Found) -> Result<Built, Why> {
     })
 }
 
-struct Builder<'a> {
-    points: &'a mut Points,
-    found: &'a Found,
+/// The definitions being made.
+pub(super) struct Builder<'a> {
+    pub(super) points: &'a mut Points,
+    pub(super) found: &'a Found,
     segments: Segments,
     number: Ix,
     needs: Needs,
@@ -190,11 +196,11 @@ struct Builder<'a> {
     /// Where single steps of members are kept.
     singles: BTreeMap<(usize, i64), Arr>,
     /// Where sums are gathered.
-    totals: Vec<Arr>,
+    pub(super) totals: Vec<Arr>,
     /// Where the part of a segment is.
-    parts: Vec<Arr>,
+    pub(super) parts: Vec<Arr>,
     /// Definitions that are sums and nothing else.
-    complete: BTreeSet<usize>,
+    pub(super) complete: BTreeSet<usize>,
 }
 
 impl Builder<'_> {
@@ -232,17 +238,6 @@ impl Builder<'_> {
             };
             self.totals.push(total);
         }
-    }
-
-    /// Whether a definition is a sum and nothing else.
-    fn is_all_of(&self, sum: &Sum) -> bool {
-        let def = &self.points.defs[sum.def];
-        let clause = only_clause(self.points, &def.body, &self.points.arrs[def.arr].shape);
-        let Kind::Reduce(reduction) = &self.points.nodes[sum.node].kind else { return false };
-        clause.is_some_and(|clause| {
-            let slots = clause.slots.iter().map(|slot| slot.ix);
-            clause.value == sum.node && slots.eq(sum.free.iter().copied())
-        }) && reduction.op == ReduceOp::Sum
     }
 
     /// A new array like that of a member, with another number of steps.
@@ -306,7 +301,7 @@ impl Builder<'_> {
     }
 
     /// The first step of a segment.
-    fn base(&mut self, part: Part) -> Node {
+    pub(super) fn base(&mut self, part: Part) -> Node {
         match part {
             Part::First => self.points.int(0),
             Part::Last => self.points.int(self.segments.last()),
@@ -362,14 +357,19 @@ impl Builder<'_> {
         windows
     }
 
-    fn singles_of(&self, member: usize) -> FxHashMap<i64, Arr> {
+    pub(super) fn singles_of(&self, member: usize) -> FxHashMap<i64, Arr> {
         let of = self.singles.iter().filter(|((at, _), _)| *at == member);
         of.map(|((_, step), arr)| (*step, *arr)).collect()
     }
 
     /// Which of the rows `from..to` of a segment the steps `lo..hi` are; `None` if they are not the
     /// same in all segments of a kind.
-    fn clip(&self, part: Part, (from, to): (i64, i64), (lo, hi): (i64, i64)) -> Option<(i64, i64)> {
+    pub(super) fn clip(
+        &self,
+        part: Part,
+        (from, to): (i64, i64),
+        (lo, hi): (i64, i64),
+    ) -> Option<(i64, i64)> {
         let Segments { grain, count, .. } = self.segments;
         let base = match part {
             Part::First => 0,
@@ -428,11 +428,11 @@ impl Builder<'_> {
         self.points.linear(origin).minus(&self.points.linear(base)).offset
     }
 
-    fn int(&self, node: Node) -> Result<i64, Why> {
+    pub(super) fn int(&self, node: Node) -> Result<i64, Why> {
         self.points.as_int(node).ok_or("the bounds of an index are not known")
     }
 
-    fn push(&mut self, def: Def) -> usize {
+    pub(super) fn push(&mut self, def: Def) -> usize {
         let number = self.points.defs.len();
         self.points.arrs[def.arr].source = Source::Defined(number);
         self.points.defs.push(def);
@@ -465,7 +465,7 @@ impl Builder<'_> {
     }
 
     /// An index over rows.
-    fn rows(&mut self, name: Symbol, (lo, hi): (i64, i64)) -> (Ix, Slot) {
+    pub(super) fn rows(&mut self, name: Symbol, (lo, hi): (i64, i64)) -> (Ix, Slot) {
         let ix = self.points.fresh(name, (i128::from(lo), i128::from(hi - 1)));
         (ix, Slot { ix, lo: self.points.int(lo), hi: self.points.int(hi) })
     }
@@ -494,118 +494,6 @@ impl Builder<'_> {
         let kept = self.singles[&(at, step)];
         let single = Single { arr: kept, from: (arr, step - first), axis: member.axis, segment };
         (part == stage.part).then_some(single)
-    }
-
-    /// The definition of the part of a sum in a segment, if there is one.
-    fn part_of_sum(
-        &mut self,
-        stage: &Stage,
-        (at, sum): (usize, &Sum),
-        windows: &FxHashMap<Arr, Window>,
-    ) -> Result<Option<usize>, Why> {
-        let Kind::Reduce(reduction) = self.points.nodes[sum.node].kind.clone() else {
-            return Ok(None);
-        };
-        let (time, lo, hi) = reduction.binders[sum.binder];
-        let (lo, hi) = self
-            .clip(stage.part, (0, stage.len), (self.int(lo)?, self.int(hi)?))
-            .ok_or("a sum begins or ends in the middle of its steps")?;
-        if lo >= hi {
-            return Ok(None);
-        }
-        let base = self.base(stage.part);
-        let (ix, slot) = self.rows(self.points.ixs[time].name, (lo, hi));
-        let row = self.points.index(ix);
-        let step = self.points.binary(BinaryOp::Add, base, row, None);
-        let mut subst = Subst::windows([(time, step)], windows.clone());
-        let body = subst.apply(self.points, reduction.body);
-        let guard = reduction.guard.map(|guard| subst.apply(self.points, guard));
-        if subst.left_a_window() {
-            return Err("its steps are read outside the segment");
-        }
-        let mut binders = reduction.binders.clone();
-        binders[sum.binder] = (ix, slot.lo, slot.hi);
-        let ty = self.points.nodes[sum.node].ty;
-        let value = Reduction { op: ReduceOp::Sum, binders, guard, body };
-        let value = self.points.reduce(value, ty);
-        let slots = self.slots(sum);
-        let (arr, span) = (self.parts[at], self.points.defs[sum.def].span);
-        let clause = Clause { slots, guard: None, value, otherwise: None };
-        let body = Body::Clauses(vec![clause], None);
-        Ok(Some(self.push(Def { arr, span, body, adjoint: false })))
-    }
-
-    /// The slots of the indices that a sum depends on.
-    fn slots(&mut self, sum: &Sum) -> Vec<Slot> {
-        let slot = |ix: &Ix| {
-            let (lo, hi) = self.points.ixs[*ix].range;
-            Slot { ix: *ix, lo: self.points.int(lo as i64), hi: self.points.int(hi as i64 + 1) }
-        };
-        sum.free.iter().map(slot).collect()
-    }
-
-    /// Definitions outside read totals and single steps.
-    fn outside(&mut self) -> Result<(), Why> {
-        let found = self.found;
-        let windows: FxHashMap<Arr, Window> = found
-            .members
-            .iter()
-            .enumerate()
-            .filter(|(_, member)| !member.wanted)
-            .map(|(at, member)| {
-                (member.arr, Window { axis: member.axis, rows: None, single: self.singles_of(at) })
-            })
-            .collect();
-        for def in found.outside.keys().copied() {
-            if self.complete.contains(&def) {
-                continue;
-            }
-            let mut totals = FxHashMap::default();
-            for (at, sum) in found.sums.iter().enumerate().filter(|(_, sum)| sum.def == def) {
-                let total = self.total(sum, self.totals[at]);
-                totals.insert(sum.node, total);
-            }
-            let mut body = self.points.defs[def].body.clone();
-            let Body::Clauses(clauses, _) = &mut body else { continue };
-            for clause in clauses {
-                let mut gathered = Subst::nodes(totals.clone());
-                let mut kept = Subst::windows([], windows.clone());
-                let mut apply = |points: &mut Points, node: Node| {
-                    let node = gathered.apply(points, node);
-                    kept.apply(points, node)
-                };
-                clause.value = apply(self.points, clause.value);
-                clause.guard = clause.guard.map(|guard| apply(self.points, guard));
-                clause.otherwise = clause.otherwise.map(|other| apply(self.points, other));
-                let reads = self.points.loads(&clause_roots(clause));
-                let left = |arr: &Arr| windows.contains_key(arr);
-                if kept.left_a_window() || reads.iter().any(|(arr, _)| left(arr)) {
-                    return Err("its history is read other than step by step");
-                }
-            }
-            self.points.defs[def].body = body;
-        }
-        Ok(())
-    }
-
-    /// What a sum is when it is complete.
-    fn total(&mut self, sum: &Sum, total: Arr) -> Node {
-        let at: Vec<Node> = sum.free.iter().map(|ix| self.points.index(*ix)).collect();
-        let mut value = self.points.load(total, &at);
-        if let Kind::Reduce(reduction) = &self.points.nodes[sum.node].kind
-            && reduction.op == ReduceOp::Mean
-        {
-            let bounds = reduction.binders.iter();
-            let extent = |(lo, hi): (Node, Node)| {
-                self.points.as_int(hi).unwrap_or(0) - self.points.as_int(lo).unwrap_or(0)
-            };
-            let count: i64 = bounds.map(|(_, lo, hi)| extent((*lo, *hi)).max(0)).product();
-            value = self.points.cast(value, ScalarType::F64);
-            let count = self.points.constant(Scalar::F64(count as f64));
-            value = self.points.binary(BinaryOp::Div, value, count, None);
-        }
-        let ty = self.points.nodes[sum.node].ty;
-        self.points.cast(value, ty)
     }
 }
 

@@ -4,8 +4,7 @@
 //! reads them so. Everything else that reads members does it in sums over all steps or at steps
 //! that are constants; it stands *outside*, between the two passes or after them.
 
-use crate::points::{Arr, Body, Clause, Ix, Kind, Node, Points, Reduction};
-use ein_ir::tensor::ReduceOp;
+use crate::points::{Arr, Body, Clause, Ix, Kind, Node, Points};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,6 +37,8 @@ pub(super) struct Member {
     pub late: bool,
     /// Whether it matters outside.
     pub wanted: bool,
+    /// Whether it may fail, so that it must be computed even if nobody reads it.
+    pub traps: bool,
 }
 
 /// A sum over time, in a definition outside.
@@ -160,14 +161,17 @@ pub(super) fn ordered(points: &Points, def: usize) -> Option<(usize, Role)> {
     }
 }
 
-enum Refusal {
+/// Why members do not make a sweep.
+pub(super) enum Refusal {
     /// Possible without this member.
     Without(usize),
+    /// Not possible.
     Why(Why),
 }
 
-struct Search<'a> {
-    points: &'a Points,
+/// The members found so far.
+pub(super) struct Search<'a> {
+    pub(super) points: &'a Points,
     defs: &'a [usize],
     wanted: &'a FxHashSet<Arr>,
     steps: i64,
@@ -255,7 +259,7 @@ impl Search<'_> {
         }
     }
 
-    fn clauses(&self, def: usize) -> Vec<Clause> {
+    pub(super) fn clauses(&self, def: usize) -> Vec<Clause> {
         match &self.points.defs[def].body {
             Body::Clauses(clauses, _) => clauses.clone(),
             Body::Scatter(_) | Body::InPlace(_) => Vec::new(),
@@ -263,13 +267,13 @@ impl Search<'_> {
     }
 
     /// The position along the axis of time, if an array is a member.
-    fn time_of(&self, arr: Arr, at: &[Node]) -> Option<Node> {
+    pub(super) fn time_of(&self, arr: Arr, at: &[Node]) -> Option<Node> {
         let axis = self.axes.get(&self.points.def_of(arr)?)?;
         at.get(*axis).copied()
     }
 
     /// Whether a position is a constant number of steps from an index that varies.
-    fn moves_with(&self, node: Node, ix: Ix) -> bool {
+    pub(super) fn moves_with(&self, node: Node, ix: Ix) -> bool {
         self.points.depends(node, ix) && matches!(self.at(node, ix), At::Offset(_))
     }
 
@@ -360,11 +364,13 @@ impl Search<'_> {
                 }
             }
         }
-        Ok(Member { def, arr, axis, role, late: false, wanted })
+        let roots = self.points.roots(&self.points.defs[def]);
+        let traps = roots.iter().any(|root| self.points.nodes[*root].traps);
+        Ok(Member { def, arr, axis, role, late: false, wanted, traps })
     }
 
     /// A refusal of a member that need not be one, or of the sweep.
-    fn without(&self, def: usize, why: Why) -> Refusal {
+    pub(super) fn without(&self, def: usize, why: Why) -> Refusal {
         if self.is_alone(def) { Refusal::Without(def) } else { Refusal::Why(why) }
     }
 
@@ -388,7 +394,7 @@ impl Search<'_> {
     }
 
     /// Notes a read, if it is one of a member.
-    fn check_read(
+    pub(super) fn check_read(
         &self,
         (arr, at): &(Arr, Box<[Node]>),
         time: Ix,
@@ -415,115 +421,6 @@ impl Search<'_> {
                 Err(self.without(def, "its history is read at steps that are not near"))
             }
         }
-    }
-
-    /// A definition outside reads sums over time and single steps only.
-    fn check_outside(&self, def: usize, found: &mut Found) -> Result<(), Refusal> {
-        let why = Refusal::Why("its history is read other than step by step");
-        let clauses = self.clauses(def);
-        if clauses.is_empty() {
-            return Err(why);
-        }
-        for clause in clauses {
-            let mut sums = Vec::new();
-            let mut seen = FxHashSet::default();
-            for root in clause_roots(&clause) {
-                self.outer_reads(root, &mut seen, &mut sums, found)?;
-            }
-            for (node, binder) in sums {
-                if found.sums.iter().any(|sum| sum.def == def && sum.node == node) {
-                    continue;
-                }
-                let needed = &self.points.nodes[node].free;
-                let slots = clause.slots.iter().map(|slot| slot.ix);
-                let free: Vec<Ix> = slots.filter(|ix| needed.contains(ix)).collect();
-                if free.len() != needed.len() {
-                    return Err(why);
-                }
-                let Kind::Reduce(reduction) = &self.points.nodes[node].kind else {
-                    return Err(why);
-                };
-                if !self.is_sum(node, reduction) {
-                    return Err(Refusal::Why("something other than a sum runs over its history"));
-                }
-                let reader = Reader::Sum(found.sums.len());
-                let roots: Vec<Node> =
-                    [reduction.body].into_iter().chain(reduction.guard).collect();
-                for read in self.points.loads(&roots) {
-                    self.check_read(&read, reduction.binders[binder].0, reader, found)?;
-                }
-                found.sums.push(Sum { def, node, binder, free, late: false });
-            }
-        }
-        Ok(())
-    }
-
-    /// Finds the sums over time, and the single steps that are read outside them.
-    fn outer_reads(
-        &self,
-        node: Node,
-        seen: &mut FxHashSet<Node>,
-        sums: &mut Vec<(Node, usize)>,
-        found: &mut Found,
-    ) -> Result<(), Refusal> {
-        if !seen.insert(node) {
-            return Ok(());
-        }
-        match &self.points.nodes[node].kind {
-            Kind::Reduce(reduction) => {
-                if let Some(binder) = self.over_time(reduction) {
-                    sums.push((node, binder));
-                    return Ok(());
-                }
-            }
-            Kind::Load(arr, at) => {
-                if let Some(time) = self.time_of(*arr, at) {
-                    let member = found.members.iter().position(|member| member.arr == *arr);
-                    let step = self.points.as_int(time);
-                    match (member, step) {
-                        (Some(member), Some(step)) => {
-                            found.singles.insert((member, step));
-                        }
-                        (Some(member), None) => {
-                            let def = found.members[member].def;
-                            let why = "its history is read other than step by step";
-                            return Err(self.without(def, why));
-                        }
-                        (None, _) => {}
-                    }
-                }
-            }
-            _ => {}
-        }
-        let mut children = Vec::new();
-        self.points.each_child(node, &mut |child| children.push(child));
-        children.into_iter().try_for_each(|child| self.outer_reads(child, seen, sums, found))
-    }
-
-    /// The index of a reduction that is time.
-    fn over_time(&self, reduction: &Reduction) -> Option<usize> {
-        let roots: Vec<Node> = [reduction.body].into_iter().chain(reduction.guard).collect();
-        let times: Vec<Node> = self
-            .points
-            .loads(&roots)
-            .iter()
-            .filter_map(|(arr, at)| self.time_of(*arr, at))
-            .collect();
-        let is_time = |ix: Ix| times.iter().any(|node| self.moves_with(*node, ix));
-        reduction.binders.iter().position(|(ix, ..)| is_time(*ix))
-    }
-
-    /// Whether a reduction is a sum or mean of floats over constant bounds.
-    fn is_sum(&self, node: Node, reduction: &Reduction) -> bool {
-        let constant = |node| self.points.as_int(node).is_some();
-        let adds = match reduction.op {
-            ReduceOp::Sum => true,
-            ReduceOp::Mean => reduction.guard.is_none(),
-            ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min | ReduceOp::Argmax => false,
-            ReduceOp::Argmin | ReduceOp::Any | ReduceOp::All | ReduceOp::Count => false,
-        };
-        adds && self.points.nodes[node].ty.is_float()
-            && reduction.binders.iter().all(|(_, lo, hi)| constant(*lo) && constant(*hi))
     }
 }
 

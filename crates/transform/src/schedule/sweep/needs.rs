@@ -3,7 +3,7 @@
 //! A member that is no recurrence is computed with as many rows beside those of the segment as its
 //! readers look at. The rows beside a recurrence are kept from the segment before or after.
 
-use super::find::{FARTHEST, Found, Reader, Role, Why};
+use super::find::{FARTHEST, Found, Member, Reader, Role, Why};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows beside those of a segment that are looked at.
@@ -45,7 +45,8 @@ impl Needs {
         };
         let mut first = core.clone();
         first.extend(sums(false).map(|read| read.member));
-        first.extend(members().filter(|(_, it)| it.wanted && !it.late).map(|(at, _)| at));
+        let needed = |member: &Member| (member.wanted || member.traps) && !member.late;
+        first.extend(members().filter(|(_, member)| needed(member)).map(|(at, _)| at));
         first.extend(found.singles.iter().map(|(at, _)| *at).filter(|at| !found.members[*at].late));
         let mut second: BTreeSet<usize> =
             members().filter(|(_, member)| member.late).map(|(at, _)| at).collect();
