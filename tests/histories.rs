@@ -69,6 +69,25 @@ fn the_systems_compiler_gives_the_same_bits_from_checkpoints() {
     check(seeds::setting("EINLANG_NATIVE", 12), Engine::Native);
 }
 
+#[test]
+fn steps_may_be_calls_on_rows() {
+    let text = "use std::math::sin;
+         fn step(y: [f64; 2], p: [f64; 3]) -> [f64; 2] {
+             let push = (0.01 as f64) * p[2] * y[1];
+             [y[0] + (0.01 as f64) * y[1] * p[0], y[1] - (0.01 as f64) * sin(y[0]) * p[1] - push]
+         }
+         let p[i in 0..3] = (1.0 as f64) / ((i + 1) as f64);
+         let y[0, i in 0..2] = p[i];
+         let y[t in 1..500, i in 0..2] = step(y[t - 1], p)[i];
+         let loss = y[499, 0];
+         let g = @loss / @p;";
+    for engine in [Engine::Eval, Engine::Jit] {
+        let whole = run(text, engine, None);
+        assert!(whole.is_ok(), "{whole:?}");
+        assert_eq!(whole, run(text, engine, Some(1)));
+    }
+}
+
 /// The gradient of a recurrence of so many steps, forced by this.
 fn program(steps: usize, forcing: &str) -> String {
     let last = steps - 1;

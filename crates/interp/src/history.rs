@@ -2,19 +2,20 @@
 //! are stored, and a segment that is read is computed again.
 //!
 //! Which ones, is said by [`candidates`]: recurrences that derivatives have made, and those that they
-//! read; all reads of them are reads of single elements. Every point is computed by the same code as
+//! read; all reads of them are reads of single steps. Every point is computed by the same code as
 //! ever, from the same values, so nothing of the results depends on it. Two segments are held at a
 //! time, so that reads across their border do not compute both again and again.
 
 use ein_base::Span;
 use ein_ir::tensor::walk::{any, each_child, each_in_stmt};
 use ein_ir::tensor::{
-    ClauseSlot, Expr, ExprKind, IndexArg, Program, Stmt, StmtKind, Tensor as Definition, VarId,
+    ClauseSlot, Expr, ExprKind, IndexArg, Program, Stmt, StmtKind, Tensor as Definition, Type,
+    VarId,
 };
 use ein_runtime::Tensor;
 use std::collections::BTreeSet;
 
-use crate::array::count;
+use crate::array::{count, unravel};
 use crate::machine::Machine;
 use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
@@ -340,7 +341,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    /// A read of an element.
+    /// A read of an element, or of a part of a step.
     #[inline(never)]
     pub(crate) fn history_index(
         &mut self,
@@ -351,27 +352,43 @@ impl<'p> Machine<'p> {
         e: &'p Expr,
     ) -> Result<Value, Stop> {
         let id = id as usize;
-        let outer = match self.histories.get(id) {
-            Some(history) if history.outer.len() == at.len() => history.outer.clone(),
-            Some(_) | None => return Err(self.malformed(e.span, "a read of part of a history")),
+        let (outer, elem) = match self.histories.get(id) {
+            Some(history) if history.axis < at.len() && at.len() <= history.outer.len() => {
+                (history.outer.clone(), history.checkpoints.ty())
+            }
+            Some(_) | None => return Err(self.malformed(e.span, "a read of several steps")),
         };
-        let mut place = Vec::with_capacity(at.len());
+        let mut place = Vec::with_capacity(outer.len());
         for (axis, at) in at.iter().enumerate() {
             place.push(self.in_bounds(*at, outer[axis], axis, indices, base, e.span)?);
         }
-        let (step, cell) = self.histories[id].place(&place);
-        let window = self.held(id, step, e.span)?;
+        if place.len() == outer.len() {
+            return self.element(id, &place, e.span);
+        }
+        let rest = outer[place.len()..].to_vec();
+        let mut elements = Vec::with_capacity(count(&rest));
+        for cell in 0..count(&rest) {
+            let at = [place.as_slice(), &unravel(cell, &rest)].concat();
+            elements.push(self.element(id, &at, e.span)?);
+        }
+        self.array_of(&Type::Scalar(elem), rest, elements, e.span)
+    }
+
+    /// The element at an index that is inside.
+    fn element(&mut self, id: usize, at: &[usize], span: Span) -> Result<Value, Stop> {
+        let (step, cell) = self.histories[id].place(at);
+        let window = self.held(id, step, span)?;
         let at = Place { window, step, cell };
         match self.histories[id].state(at) {
-            Some(State::UnderWay) => return Err(self.malformed(e.span, "a step that needs itself")),
+            Some(State::UnderWay) => return Err(self.malformed(span, "a step that needs itself")),
             Some(State::Unset) => {
-                self.in_frame_of(id, e.span, |machine| machine.compute_cell(id, at))?;
+                self.in_frame_of(id, span, |machine| machine.compute_cell(id, at))?;
             }
             Some(State::Done) | None => {}
         }
         let history = &self.histories[id];
         let element = history.windows[window].cells.get(&[history.offset(at)]);
-        element.map(Value::Scalar).map_err(|_| self.malformed(e.span, "a read outside a history"))
+        element.map(Value::Scalar).map_err(|_| self.malformed(span, "a read outside a history"))
     }
 
     /// The window that holds a step, filled if need be.
@@ -397,32 +414,42 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// The recurrences of the top level whose history need not be kept whole: those that derivatives
-/// have made and those that they read, if only elements of them are read.
+/// The recurrences of the top level whose history need not be kept whole: those that derivatives have
+/// made and those that they read, if only single steps of them are read.
 pub(crate) fn candidates(program: &Program) -> BTreeSet<VarId> {
     let mut recurrences = Vec::new();
     each_binding(&program.top, &mut |var, value| {
         if let ExprKind::Tensor(tensor) = &*value.kind
             && let Some(recurrence) = &tensor.recurrence
-            && tensor.self_var.is_some()
+            && let ([step], Some(own)) = (recurrence.axes.as_slice(), tensor.self_var)
             && tensor.inner_rank == 0
         {
             // Names that no program can write are those of tangents.
             let made = recurrence.adjoint || program.vars[var].name.as_str().starts_with('$');
-            recurrences.push((var, value, made));
+            recurrences.push(Candidate { vars: [var, own], axis: step.axis, value, made });
         }
     });
-    let reads = |value: &Expr, var: VarId| {
-        any(value, &mut |e| matches!(&*e.kind, ExprKind::Var(read) if *read == var))
+    let read_back = |var: VarId| {
+        let reads = |e: &Expr| matches!(&*e.kind, ExprKind::Var(read) if *read == var);
+        recurrences.iter().any(|other| other.made && any(other.value, &mut |e| reads(e)))
     };
-    let read_back =
-        |var: VarId| recurrences.iter().any(|(_, value, made)| *made && reads(value, var));
-    let wanted = recurrences
-        .iter()
-        .filter(|(var, _, made)| *made || read_back(*var))
-        .map(|(var, ..)| *var)
-        .filter(|var| !program.outputs.contains(var));
-    wanted.filter(|var| only_elements(program, *var)).collect()
+    let wanted = recurrences.iter().filter(|it| {
+        let [var, _] = it.vars;
+        (it.made || read_back(var)) && !program.outputs.contains(&var)
+    });
+    let single = wanted.filter(|it| it.vars.iter().all(|var| only_steps(program, *var, it.axis)));
+    single.map(|it| it.vars[0]).collect()
+}
+
+/// A recurrence of the top level.
+struct Candidate<'a> {
+    /// What it is bound to, and what its clauses call it.
+    vars: [VarId; 2],
+    /// The axis of its steps.
+    axis: usize,
+    value: &'a Expr,
+    /// Whether a derivative is what made it.
+    made: bool,
 }
 
 /// Calls a function with the bindings of statements, and with those of blocks that are bound.
@@ -437,26 +464,25 @@ fn each_binding<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(VarId, &'a Expr)) {
     }
 }
 
-/// Whether all reads of a variable are reads of elements.
-fn only_elements(program: &Program, var: VarId) -> bool {
+/// Whether all reads of a variable fix its step.
+fn only_steps(program: &Program, var: VarId, axis: usize) -> bool {
     let mut whole = false;
     for stmt in &program.top {
-        each_in_stmt(stmt, &mut |e| whole |= read_whole(e, var));
+        each_in_stmt(stmt, &mut |e| whole |= reads_more(e, var, axis));
     }
-    let functions = program.funcs.iter().map(|func| &func.body);
-    !whole && !functions.into_iter().any(|body| read_whole(body, var))
+    !whole && !program.funcs.iter().any(|func| reads_more(&func.body, var, axis))
 }
 
-/// Whether a variable is read other than by elements.
-fn read_whole(e: &Expr, var: VarId) -> bool {
+/// Whether more than single steps of a variable are read.
+fn reads_more(e: &Expr, var: VarId, axis: usize) -> bool {
     let is_var = |e: &Expr| matches!(&*e.kind, ExprKind::Var(read) if *read == var);
     if let ExprKind::Index { base, indices } = &*e.kind
         && is_var(base)
-        && indices.len() == base.ty.rank()
+        && indices.len() > axis
     {
-        return indices.iter().any(|index| read_whole(&index.value, var));
+        return indices.iter().any(|index| reads_more(&index.value, var, axis));
     }
     let mut found = is_var(e);
-    each_child(e, &mut |child| found = found || read_whole(child, var));
+    each_child(e, &mut |child| found = found || reads_more(child, var, axis));
     found
 }
