@@ -534,6 +534,24 @@ fn a_history_that_does_not_fit_is_checkpointed() {
 }
 
 #[test]
+fn a_few_steps_are_cut_if_they_are_large() {
+    let text = |cells: i64| {
+        format!(
+            "use std::math::sin;
+             let p: [f32; {cells}] = input();
+             let u[0, i in 0..{cells}] = 0.5;
+             let u[t in 1..50, i in 0..{cells}] = u[t - 1, i] + p[i] * sin(u[t - 1, i]);
+             let loss = sum[i](u[49, i] * u[49, i]);
+             let g = @loss / @p;"
+        )
+    };
+    let large = plan_within(&text(10_000), &["g"], Some(1));
+    assert!(large.contains("# u (checkpointed every 8 of 50 steps"), "{large}");
+    let small = plan_within(&text(10), &["g"], Some(1));
+    assert!(small.contains("# a history is stored whole: it has few steps"), "{small}");
+}
+
+#[test]
 fn a_history_that_is_looked_at_is_stored() {
     let plan = plan_within(RETURN, &["g", "h"], Some(1));
     let note = "# a history is stored whole: it is an output, or there is none to read";

@@ -103,7 +103,7 @@ fn starts(points: &Points, defs: &[usize]) -> Vec<usize> {
     let long = |def: &usize| {
         let axis = find::ordered(points, *def).map(|(axis, _)| axis);
         let shape = &points.arrs[points.defs[*def].arr].shape;
-        axis.is_some_and(|axis| Segments::of(shape[axis]).is_some())
+        axis.is_some_and(|axis| Segments::of(shape[axis], u64::MAX).is_some())
     };
     let reads_others = |def: &usize| {
         let own = points.defs[*def].arr;
@@ -124,11 +124,7 @@ fn is_worth_it(points: &Points, built: &Built) -> bool {
 
 /// What the histories take if they are stored, in bytes.
 fn bytes(points: &Points, built: &Built) -> u64 {
-    let of = |arr: Arr| {
-        let info = &points.arrs[arr];
-        info.shape.iter().product::<i64>() as u64 * info.ty.size_bytes() as u64
-    };
-    built.forward.iter().map(|kept| of(kept.member.arr)).sum()
+    built.forward.iter().map(|kept| find::bytes(points, &kept.member)).sum()
 }
 
 /// When the definitions that are no members are computed.

@@ -14,11 +14,18 @@ use ein_scalar::{BinaryOp, ScalarType};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The least number of steps of a segment.
-const LEAST: i64 = 16;
+/// The least number of steps of a segment where there are many steps: products of matrices want
+/// some.
+const MANY: i64 = 32;
 
-/// The least number where there are enough steps: products of matrices want some.
-const USUAL: i64 = 32;
+/// The least number where there are fewer.
+const SOME: i64 = 16;
+
+/// The least number where there are few, but large ones.
+const FEW: i64 = 8;
+
+/// So many bytes are a large history.
+const LARGE: u64 = 1 << 20;
 
 /// Parts of a sum of `f32` are added in `f32` if there are at most so many.
 const FEW_PARTS: i64 = 1024;
@@ -35,12 +42,17 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// About as many segments as they have steps; none for a few steps. It does not depend on the
-    /// memory there is, and so neither do the results.
-    pub(super) fn of(steps: i64) -> Option<Segments> {
-        let root = (steps as f64).sqrt().ceil() as i64;
-        let least = if steps >= 4 * USUAL { USUAL } else { LEAST };
-        let grain = ((root + LEAST - 1) / LEAST * LEAST).max(least);
+    /// About as many segments as they have steps; none for a few steps of a few bytes. It does not
+    /// depend on the memory there is, and so neither do the results.
+    pub(super) fn of(steps: i64, bytes: u64) -> Option<Segments> {
+        let least = match steps {
+            _ if steps >= 4 * MANY => MANY,
+            _ if steps >= 4 * SOME => SOME,
+            _ if bytes >= LARGE => FEW,
+            _ => return None,
+        };
+        let (root, unit) = ((steps as f64).sqrt().ceil() as i64, least.min(SOME));
+        let grain = ((root + unit - 1) / unit * unit).max(least);
         let count = (steps + grain / 2) / grain;
         (count >= 4).then_some(Segments { grain, count, steps })
     }
@@ -141,7 +153,7 @@ pub(super) struct Built {
 
 /// Makes the definitions. Those outside the sweep are changed so that they read what it leaves.
 pub(super) fn build(points: &mut Points, found: &Found) -> Result<Built, Why> {
-    let segments = Segments::of(found.steps).ok_or("it has few steps")?;
+    let segments = Segments::of(found.steps, found.bytes(points)).ok_or("it has few steps")?;
     let between = (1, i128::from(segments.count - 2));
     let number = points.fresh(Symbol::intern("segment"), between);
     let needs = Needs::of(found)?;

@@ -96,6 +96,12 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// What the histories take if they are stored, in bytes.
+    pub(super) fn bytes(&self, points: &Points) -> u64 {
+        let forward = self.members.iter().filter(|member| member.role == Role::Forward);
+        forward.map(|member| bytes(points, member)).sum()
+    }
+
     /// Whether something reads a single step in the pass that computes it.
     fn reads_single_too_early(&self) -> bool {
         self.inner_singles.iter().any(|(reader, member)| {
@@ -422,6 +428,12 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// What all steps of a member take, in bytes.
+pub(super) fn bytes(points: &Points, member: &Member) -> u64 {
+    let info = &points.arrs[member.arr];
+    info.shape.iter().product::<i64>() as u64 * info.ty.size_bytes() as u64
 }
 
 /// The nodes of a clause that compute.
