@@ -1,13 +1,19 @@
 //! What programs become: fusion, contractions, windows of storage and hoisting, by their plans.
 
-use ein_driver::{FileSources, Input, Options, Session, Show};
+use ein_driver::{DumpOptions, FileSources, Input, Options, Session, Show};
 
 /// The plan of a program of which these bindings are observed.
 fn plan(source: &str, observe: &[&str]) -> String {
+    plan_within(source, observe, None)
+}
+
+/// The same, with so many bytes for histories that derivatives read.
+fn plan_within(source: &str, observe: &[&str], ad_memory: Option<u64>) -> String {
     let input = Input::Text { name: "program.ein".into(), text: source.into() };
     let mut session = Session::new(Options::default(), FileSources::on_disk());
-    let observe: Vec<String> = observe.iter().map(|name| (*name).to_owned()).collect();
-    let planned = session.dump_plan(&input, Some(&observe), Show::Plan);
+    let observe = Some(observe.iter().map(|name| (*name).to_owned()).collect());
+    let options = DumpOptions { observe, ad_memory };
+    let planned = session.dump_plan(&input, &options, Show::Plan);
     let (text, report) = planned.expect("the compiler does not break");
     assert!(!report.has_errors(), "{:?}", report.diagnostics);
     text
@@ -366,8 +372,8 @@ fn back_substitution_reads_the_inner_result_where_it_is() {
 #[test]
 fn only_adjoints_of_recurrences_are_flushed() {
     let gradient = plan(DECAY, &["g"]);
-    // The recurrence itself, and the product that adds up its steps.
-    assert_eq!(gradient.matches("flushed for ").count(), 2, "{gradient}");
+    // Once for each kind of segments: the first, the last, those between.
+    assert_eq!(gradient.matches("flushed for ").count(), 3, "{gradient}");
     // What the program itself computes keeps its subnormal numbers.
     let flushed = gradient.find("flushed for ").unwrap_or(0);
     let tanh = gradient.rfind("tanh ").unwrap_or(usize::MAX);
@@ -588,4 +594,95 @@ fn a_choice_that_no_cell_decides_is_made_outside_the_loops() {
     assert_eq!(choice.len(), 1, "{plan}");
     let after = plan.split(choice[0]).nth(1).unwrap_or_default();
     assert!(after.contains(" for ") && !lines(&plan, "select").iter().any(|_| true), "{plan}");
+}
+
+/// A gradient that reads the history of a recurrence.
+const RETURN: &str = "use std::math::tanh;
+     let R: [f32; 8, 8] = input();
+     let h[0, j in 0..8] = 0.5;
+     let h[t in 1..1000, j in 0..8] = tanh(sum[k](R[j, k] * h[t - 1, k]));
+     let loss = sum[j](h[999, j] * h[999, j]);
+     let g = @loss / @R;";
+
+#[test]
+fn a_history_is_stored_if_it_fits() {
+    let plan = plan_within(RETURN, &["g"], Some(32_000));
+    let note = "# h (history of 1000 steps stored, read back in segments of 32): 32000 bytes";
+    assert!(plan.contains(note), "{plan}");
+    // The history with one step before it; of the adjoint a segment with one step after it.
+    assert_eq!(lines(&plan, "scratch h_"), ["scratch h_2: f32[8008]"], "{plan}");
+    assert_eq!(lines(&plan, "scratch t_")[0], "scratch t_3: f32[328]", "{plan}");
+}
+
+#[test]
+fn a_history_that_does_not_fit_is_checkpointed() {
+    let plan = plan_within(RETURN, &["g"], Some(31_999));
+    let note = "# h (checkpointed every 32 of 1000 steps, recomputed on the way back): the history \
+                would take 32000 bytes of 31999";
+    assert!(plan.contains(note), "{plan}");
+    // A segment with one step before it; one step before each of the 31 segments.
+    let kept = ["scratch h_2: f32[328]", "scratch h_3: f32[248]"];
+    assert_eq!(lines(&plan, "scratch h_"), kept, "{plan}");
+    // Forward through three kinds of segments, and through two of them again on the way back.
+    assert_eq!(plan.matches(" = tanh ").count(), 5, "{plan}");
+}
+
+#[test]
+fn a_few_steps_are_cut_if_they_are_large() {
+    let text = |cells: i64| {
+        format!(
+            "use std::math::sin;
+             let p: [f32; {cells}] = input();
+             let u[0, i in 0..{cells}] = 0.5;
+             let u[t in 1..50, i in 0..{cells}] = u[t - 1, i] + p[i] * sin(u[t - 1, i]);
+             let loss = sum[i](u[49, i] * u[49, i]);
+             let g = @loss / @p;"
+        )
+    };
+    let large = plan_within(&text(10_000), &["g"], Some(1));
+    assert!(large.contains("# u (checkpointed every 8 of 50 steps"), "{large}");
+    let small = plan_within(&text(10), &["g"], Some(1));
+    assert!(small.contains("# a history is stored whole: it has few steps"), "{small}");
+}
+
+#[test]
+fn a_history_that_is_looked_at_is_stored() {
+    let plan = plan_within(RETURN, &["g", "h"], Some(1));
+    let note = "# a history is stored whole: it is an output, or there is none to read";
+    assert!(plan.contains(note) && !plan.contains("checkpointed"), "{plan}");
+}
+
+#[test]
+fn several_layers_and_depths_are_checkpointed() {
+    let layers = "use std::math::{sin, tanh};
+         let p: [f32; 2] = input();
+         let a[0] = 0.1;
+         let a[1] = p[0];
+         let a[t in 2..400] = tanh(p[0] * a[t - 1] + p[1] * a[t - 2] + sin(0.1 * (t as f32)));
+         let b[0, i in 0..3] = 0.2;
+         let b[t in 1..400, i in 0..3] = tanh(b[t - 1, i] + p[1] * a[t]);
+         let loss = sum[t, i](b[t, i] * b[t, i]);
+         let g = @loss / @p;";
+    let plan = plan_within(layers, &["g", "loss"], Some(100));
+    let note = "# a, b (checkpointed every 32 of 400 steps, recomputed on the way back): the history \
+                would take 6400 bytes of 100";
+    assert!(plan.contains(note), "{plan}");
+}
+
+#[test]
+fn the_storage_of_a_history_is_reported() {
+    let input = Input::Text { name: "program.ein".into(), text: RETURN.into() };
+    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let mut report = |ad_memory| {
+        let options = DumpOptions { observe: Some(vec!["g".into()]), ad_memory: Some(ad_memory) };
+        let (text, report) = session.dump_storage(&input, &options).expect("no internal error");
+        assert!(!report.has_errors(), "{:?}", report.diagnostics);
+        text
+    };
+    let line =
+        "h: checkpointed: checkpointed every 32 steps, recomputed where derivatives read it\n";
+    let text = report(1000);
+    assert!(text.contains(line), "{text}");
+    let text = report(100_000);
+    assert!(text.contains("h: full: derivatives read its history back\n"), "{text}");
 }

@@ -9,6 +9,7 @@ mod call;
 mod data;
 mod define;
 mod expr;
+mod history;
 mod index;
 mod large;
 mod ranked;
@@ -17,6 +18,7 @@ mod recursive;
 mod rng;
 
 use ein_scalar::ScalarType as S;
+pub use history::history;
 pub use ranked::{Ranked, ranked};
 pub use recursive::recursive;
 use rng::Rng;

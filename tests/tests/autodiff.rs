@@ -468,7 +468,9 @@ fn loops_inside_loops_are_swept_back() {
         let text = format!("{rollout}{body}\nlet s = sum[i](y[i]);\nlet g = @s / @v;");
         let input = Input::Text { name: "program.ein".into(), text: text.as_str().into() };
         let mut session = Session::new(Options::default(), FileSources::in_memory());
-        let (plan, report) = session.dump_plan(&input, None, ein_driver::Show::Plan).unwrap();
+        let (plan, report) = session
+            .dump_plan(&input, &ein_driver::DumpOptions::default(), ein_driver::Show::Plan)
+            .unwrap();
         assert!(!report.has_errors(), "{text}\n{:?}", report.diagnostics);
         assert!(plan.contains("@s / @v: one reverse sweep"), "{text}\n{plan}");
     }

@@ -96,6 +96,10 @@ pub struct BuildArgs {
     /// Regard only these bindings as outputs.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub observe: Option<Vec<String>>,
+    /// The most memory that histories which derivatives read may take, as 64M; without it they are
+    /// stored whole.
+    #[arg(long, value_name = "SIZE", value_parser = run::parse_size)]
+    pub ad_memory: Option<u64>,
 }
 
 /// What a program is built into.
@@ -190,6 +194,9 @@ pub struct DumpArgs {
     /// Regard only these bindings as outputs.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub observe: Option<Vec<String>>,
+    /// The most memory that histories which derivatives read may take, as 64M.
+    #[arg(long, value_name = "SIZE", value_parser = run::parse_size)]
+    pub ad_memory: Option<u64>,
 }
 
 /// What can be shown of a program.

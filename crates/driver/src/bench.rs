@@ -1,7 +1,7 @@
 //! Timing a program: compiled once, run many times.
 
 use crate::engine::{Evaluated, Kernels};
-use crate::execute::{Outside, execute, memory, observe};
+use crate::execute::{Outside, ad_memory, execute, memory, observe};
 use crate::run::{Engine, RunOptions};
 use crate::{CheckReport, InternalError, Session, guarded};
 use ein_base::{Diagnostic, Symbol};
@@ -65,7 +65,8 @@ impl Session {
             let settings = self.settings(&compiled, options, memory.clone(), interrupted);
             let mut silent = |_: &str| {};
             let mut host = Outside::new(&mut silent, options, memory.clone());
-            let mut kernels = Kernels::new(&compiled.program, options);
+            let ad_memory = ad_memory(options.ad_memory, &memory);
+            let mut kernels = Kernels::new(&compiled.program, options, ad_memory);
             report.threads = kernels.as_ref().map_or(1, Kernels::threads);
             // The first run reads inputs, compiles kernels and warms caches; it does not count.
             let wanted = runs.unwrap_or(usize::MAX).max(1);

@@ -36,6 +36,8 @@ pub struct BuildOptions {
     pub to: Option<PathBuf>,
     /// Only these bindings are outputs; all of them but the inputs if absent.
     pub observe: Option<Vec<String>>,
+    /// The most bytes that histories which derivatives read may take, if that is limited.
+    pub ad_memory: Option<u64>,
 }
 
 /// What came of a build.
@@ -70,7 +72,7 @@ impl Session {
                 return Ok(report);
             }
             let (name, made_from) = names(input);
-            match lower::lower(&compiled.program, options.observe.is_some(), options.emit) {
+            match lower::lower(&compiled.program, options) {
                 Err(refused) => report.checked.diagnostics.push(*refused),
                 Ok(lowered) => {
                     let files = ein_emit_c::ahead::files(&lowered.program(&name, &made_from));

@@ -47,6 +47,8 @@ pub(crate) struct Kernels<'p> {
     program: &'p Program,
     engine: Engine,
     arithmetic: Arithmetic,
+    /// What histories that derivatives read may take, in bytes.
+    ad_memory: Option<u64>,
     pool: Arc<Pool>,
     /// The system's compiler, once it was looked for.
     compiler: Option<Result<Compiler, String>>,
@@ -119,7 +121,11 @@ impl World for Known<'_> {
 
 impl<'p> Kernels<'p> {
     /// Nothing compiled yet; none for the evaluator alone.
-    pub(crate) fn new(program: &'p Program, options: &RunOptions) -> Option<Kernels<'p>> {
+    pub(crate) fn new(
+        program: &'p Program,
+        options: &RunOptions,
+        ad_memory: Option<u64>,
+    ) -> Option<Kernels<'p>> {
         if options.engine == Engine::Eval {
             return None;
         }
@@ -129,6 +135,7 @@ impl<'p> Kernels<'p> {
             // The same bits on every engine: the one whose scalar code is that of the oracle.
             engine: if options.deterministic { Engine::Jit } else { options.engine },
             arithmetic: Arithmetic { wrapping: options.wrapping, exact: options.deterministic },
+            ad_memory,
             pool: Arc::new(Pool::new(options.threads.unwrap_or(available))),
             compiler: None,
             compiled: FxHashMap::default(),
@@ -175,7 +182,7 @@ impl<'p> Kernels<'p> {
     ) -> Result<Option<usize>, Box<Diagnostic>> {
         let assumed = flat.assumed.clone();
         let known = Known(env);
-        let lowered = schedule::lower(flat);
+        let lowered = schedule::lower(flat, self.ad_memory);
         debug_assert_eq!(verify::verify(&lowered.kernel), Vec::<String>::new());
         let inputs = lowered
             .uses

@@ -1,5 +1,6 @@
 //! Running a checked program: inputs in, printed lines and outputs out.
 
+use crate::engine::plan;
 use crate::engine::{Evaluated, Kernels};
 use crate::guard::STACK_BYTES;
 use crate::run::{InputValue, RunOptions};
@@ -10,6 +11,7 @@ use ein_ir::tensor::{Program, Type, VarId};
 use ein_runtime::Memory;
 use ein_runtime::format::{self, FileError, FileErrorKind};
 use ein_scalar::{Scalar, ScalarType, parse_float, parse_int};
+use ein_transform::storage::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -69,16 +71,19 @@ impl Session {
                 report.failure = Some(*unknown);
                 return Ok(report);
             }
-            report.storage = storage(&compiled.program);
+            let memory = memory(options);
+            let ad_memory = ad_memory(options.ad_memory, &memory);
+            if options.report_storage {
+                report.storage = storage(&compiled.program, ad_memory);
+            }
             if !options.report_outputs && options.save.is_none() {
                 // Nobody looks at them, so nothing has to be kept for them.
                 compiled.program.outputs.clear();
             }
             let started = Instant::now();
-            let memory = memory(options);
             let settings = self.settings(&compiled, options, memory.clone(), interrupted);
             let mut host = Outside::new(print, options, memory);
-            let mut kernels = Kernels::new(&compiled.program, options);
+            let mut kernels = Kernels::new(&compiled.program, options, ad_memory);
             let outcome = execute(&compiled.program, &settings, &mut host, kernels.as_mut());
             let compiling = kernels.as_ref().map_or(Duration::ZERO, |it| it.compile_time);
             if !compiling.is_zero() {
@@ -162,6 +167,7 @@ impl Session {
         let script_dir = compiled.directory.clone();
         ein_interp::Options {
             wrapping: options.wrapping,
+            ad_memory: ad_memory(options.ad_memory, &memory),
             script_dir,
             sandbox: options.access.sandbox,
             allow_read: options.access.read.clone(),
@@ -210,12 +216,13 @@ pub(crate) fn execute(
 }
 
 /// The storage plan as JSON.
-fn storage(program: &Program) -> Vec<(String, String)> {
-    ein_transform::storage::plan(program)
+fn storage(program: &Program, ad_memory: Option<u64>) -> Vec<(String, String)> {
+    let histories = plan::histories(program, ad_memory);
+    ein_transform::storage::plan(program, &histories)
         .into_iter()
         .map(|storage| {
             let mut text = format!("{{\"kind\": \"{}\"", storage.kind.as_str());
-            if let ein_transform::storage::Kind::Ring(steps) = storage.kind {
+            if let Kind::Ring(steps) | Kind::Checkpointed(steps) = storage.kind {
                 text.push_str(&format!(", \"steps\": {steps}"));
             }
             text.push_str(", \"why\": ");
@@ -267,6 +274,11 @@ pub(crate) fn memory(options: &RunOptions) -> Memory {
         Some(limit) => Memory::new(Some(limit)),
         None => Memory::default(),
     }
+}
+
+/// What histories that derivatives read may take: as asked, or a quarter of the limit.
+pub(crate) fn ad_memory(asked: Option<u64>, memory: &Memory) -> Option<u64> {
+    asked.or_else(|| memory.limit().map(|limit| limit / 4))
 }
 
 /// Writes each output as `.npy`.

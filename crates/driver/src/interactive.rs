@@ -14,7 +14,7 @@ mod names;
 mod values;
 
 use crate::engine::Kernels;
-use crate::engine::plan::Show;
+use crate::engine::plan::{Show, plan_text};
 use crate::guard::STACK_BYTES;
 use crate::{Diagnostic, FileSources, Input, InternalError, Options, RunOptions, Session, guarded};
 use ein_base::{Code, FileId, Idx as _, Progress, Symbol, Work};
@@ -212,7 +212,7 @@ impl Interactive {
             let parts = Parts::of(&mut program, root, before.len(), usize::MAX);
             program.outputs = parts.new.iter().flat_map(bound_by).collect();
             program.top = parts.new;
-            Ok(Ok(answer.session.plan_text(&program, Show::Plan)))
+            Ok(Ok(plan_text(&program, None, Show::Plan)))
         })
         .flatten()
     }
@@ -402,7 +402,7 @@ impl Running<'_> {
         }
         self.program.top = stmts.to_vec();
         self.program.outputs = stmts.iter().flat_map(bound_by).collect();
-        let mut kernels = Kernels::new(&self.program, &RunOptions::default());
+        let mut kernels = Kernels::new(&self.program, &RunOptions::default(), None);
         let kernels = kernels.as_mut().map(|kernels| kernels as &mut dyn ein_interp::Accelerator);
         let known = self.known.clone();
         let outcome: Outcome =

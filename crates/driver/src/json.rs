@@ -98,7 +98,11 @@ fn write_value(out: &mut String, value: &Value, ty: &Type, program: &Program) ->
             }
             out.push_str("}}");
         }
-        Value::Unit | Value::Closure(_) | Value::Range(..) | Value::Pending(_) => return None,
+        Value::Unit
+        | Value::Closure(_)
+        | Value::Range(..)
+        | Value::Pending(_)
+        | Value::History(_) => return None,
     }
     Some(())
 }

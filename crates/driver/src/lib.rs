@@ -34,7 +34,7 @@ pub use execute::{RunReport, TestResult};
 pub use facts::FileFacts;
 pub use fmt::{Formatted, format_file, format_text, program_files};
 pub use guard::{InternalError, THREAD_NAME, guarded};
-pub use run::{Access, Engine, InputValue, RunOptions};
+pub use run::{Access, DumpOptions, Engine, InputValue, RunOptions};
 pub use sources::{FileSources, decode, read_file, read_stream};
 
 use ein_base::{FileId, Sources, Span};

@@ -23,12 +23,26 @@ pub struct RunOptions {
     pub deterministic: bool,
     /// The most bytes that arrays may take together.
     pub memory_limit: Option<u64>,
+    /// The most bytes that histories which derivatives read may take; a quarter of what arrays may
+    /// take together if absent.
+    pub ad_memory: Option<u64>,
+    /// Whether anybody looks at how bindings are stored.
+    pub report_storage: bool,
     /// Whether integer overflow wraps instead of being an error.
     pub wrapping: bool,
     /// What the program may do with files.
     pub access: Access,
     /// Where the run says how far it is, for whoever watches it.
     pub progress: Arc<Progress>,
+}
+
+/// What is shown of a program.
+#[derive(Clone, Debug, Default)]
+pub struct DumpOptions {
+    /// Only these bindings are outputs; all of them if absent.
+    pub observe: Option<Vec<String>>,
+    /// As [`RunOptions::ad_memory`].
+    pub ad_memory: Option<u64>,
 }
 
 /// What a program may do with files.

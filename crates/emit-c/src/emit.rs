@@ -13,6 +13,9 @@ use crate::op::{self, Arg};
 use crate::scan::{self, Scan};
 use crate::vector;
 
+/// How a call begins that the compiler must not look behind.
+pub(crate) const APART: &str = "ein_body volatile apart = ";
+
 /// Who calls a kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
@@ -237,7 +240,9 @@ impl Function<'_> {
                 // The verifier refuses it; without vectors it is still right.
                 None => self.nested(&upward, &inner.body, "}"),
             },
-            ForKind::Parallel { .. } | ForKind::Flushed => self.by_itself(inner, &lo, &hi),
+            ForKind::Parallel { .. } | ForKind::Flushed | ForKind::Apart => {
+                self.by_itself(inner, &lo, &hi);
+            }
         }
     }
 
@@ -296,13 +301,9 @@ impl Function<'_> {
         }
     }
 
-    /// A loop whose body becomes a function of what it captures, for the interface to run.
+    /// A loop whose body becomes a function of what it captures.
     fn by_itself(&mut self, inner: &For, lo: &str, hi: &str) {
-        let (runner, grain) = match inner.kind {
-            ForKind::Parallel { grain } => ("parallel", grain),
-            _ => ("flushed", 1),
-        };
-        let parallel = runner == "parallel";
+        let parallel = matches!(inner.kind, ForKind::Parallel { .. });
         let name = format!("{}_loop{}", self.name, self.loops);
         let found = inner.captures();
         let mut fields = Vec::new();
@@ -319,13 +320,14 @@ impl Function<'_> {
             depth: 1,
         };
         body.line(&format!("const struct {name} *const c = captured;"));
-        for reg in found.regs {
+        // By use, so that equal loops become equal functions.
+        for reg in found.regs_by_use {
             let ty = op::register_type(self.kernel.regs[reg]);
             fields.push(format!("    {ty} {reg};\n"));
             values.push(reg.to_string());
             body.line(&format!("const {ty} {reg} = c->{reg};"));
         }
-        for buf in found.bufs {
+        for buf in found.bufs_by_use {
             let buffer = &self.kernel.bufs[buf];
             if self.inside.contains(&buf) && !self.in_parallel {
                 // It belongs to this loop, or to a parallel one in it.
@@ -359,8 +361,22 @@ impl Function<'_> {
         self.line("{");
         self.depth += 1;
         self.line(&format!("const struct {name} captured = {{{values}}};"));
-        let call = format!("rt->context, {name}, &captured, {lo}, {hi}, {}", op::int64(grain));
-        self.line(&format!("trap |= rt->{runner}({call});"));
+        let runner = match inner.kind {
+            ForKind::Parallel { grain } => Some(("parallel", grain)),
+            ForKind::Flushed => Some(("flushed", 1)),
+            _ => None,
+        };
+        match runner {
+            Some((runner, grain)) => {
+                let what = format!("rt->context, {name}, &captured, {lo}, {hi}");
+                self.line(&format!("trap |= rt->{runner}({what}, {});", op::int64(grain)));
+            }
+            None => {
+                // The compiler must not see who is called.
+                self.line(&format!("{APART}{name};"));
+                self.line(&format!("trap |= apart(&captured, {lo}, {hi});"));
+            }
+        }
         self.depth -= 1;
         self.line("}");
     }

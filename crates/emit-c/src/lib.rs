@@ -30,5 +30,6 @@ pub fn source(kernel: &Kernel, name: &str) -> String {
 fn with_prelude(functions: &str) -> String {
     let mut names = vec!["ein_interface"];
     names.extend(prelude::names(functions));
-    format!("{}\n{functions}", prelude::select(names))
+    let apart = functions.contains(emit::APART);
+    format!("{}\n{functions}", prelude::select(names, apart))
 }

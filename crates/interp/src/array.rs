@@ -169,7 +169,8 @@ pub(crate) fn elem_type(value: &Value) -> Type {
         Value::Scalar(scalar) => Type::Scalar(scalar.ty()),
         Value::Str(_) => Type::Str,
         Value::Unit | Value::Objects(_) | Value::Jagged(_) | Value::Tuple(_) => Type::Unit,
-        Value::Data(_) | Value::Closure(_) | Value::Range(_) | Value::Pending(_) => Type::Unit,
+        Value::Data(_) | Value::Closure(_) | Value::Range(_) => Type::Unit,
+        Value::Pending(_) | Value::History(_) => Type::Unit,
     }
 }
 

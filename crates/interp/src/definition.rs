@@ -58,7 +58,11 @@ impl<'p> Machine<'p> {
     }
 
     /// The extents of the declared axes.
-    fn outer_shape(&mut self, tensor: &'p Tensor, span: Span) -> Result<Vec<usize>, Stop> {
+    pub(crate) fn outer_shape(
+        &mut self,
+        tensor: &'p Tensor,
+        span: Span,
+    ) -> Result<Vec<usize>, Stop> {
         let mut shape = vec![0i64; tensor.shape.len()];
         if let Some(last) = tensor.shape.iter().rposition(Option::is_none) {
             for clause in &tensor.clauses {
@@ -110,7 +114,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether it is plain that the domain of a slot depends on no index of the clause.
-    fn is_rectangular(&self, slot: &ClauseSlot, clause: &Clause) -> bool {
+    pub(crate) fn is_rectangular(&self, slot: &ClauseSlot, clause: &Clause) -> bool {
         let is_index = |var: VarId| {
             clause.slots.iter().any(|slot| match slot {
                 ClauseSlot::Loop(binder) => binder.var == var,
@@ -244,6 +248,9 @@ impl<'p> Machine<'p> {
     /// Fills a definition that does not read itself: the last clause first, so that what a later
     /// clause covers is never computed by an earlier one.
     fn fill_all(&mut self, tensor: &'p Tensor, build: &mut Build<'p>) -> Result<(), Stop> {
+        if !self.histories.is_empty() && self.fill_gathering(tensor, build)? {
+            return Ok(());
+        }
         let points = count(&build.outer);
         let mut done = if tensor.clauses.len() > 1 { vec![false; points] } else { Vec::new() };
         if build.metered && !done.is_empty() {

@@ -42,7 +42,7 @@ pub(crate) fn nested(value: &Value, program: &Program) -> String {
         Value::Data(data) => display_data(data, program),
         Value::Closure(_) => "<function>".to_owned(),
         Value::Range(range) => format!("{}..{}", range.0, range.1),
-        Value::Pending(_) => "<being computed>".to_owned(),
+        Value::Pending(_) | Value::History(_) => "<being computed>".to_owned(),
     }
 }
 

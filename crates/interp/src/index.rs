@@ -80,6 +80,9 @@ impl<'p> Machine<'p> {
         if let Value::Pending(id) = value {
             return self.pending_index(id, at, indices, base, e);
         }
+        if let Value::History(id) = value {
+            return self.history_index(id, at, indices, base, e);
+        }
         let value = self.index_rest(value, at, 0, indices, base, e.span)?;
         match (value, &base.ty, e.ty.scalar()) {
             // The file that a value of any rank came from may have had another element type.

@@ -1,6 +1,6 @@
 //! The oracle: a plain, obviously correct evaluator of tensor IR.
 //!
-//! It walks the tree, keeps every value whole, checks every read (also those that were proved),
+//! It walks the tree, keeps every value whole (but for histories that would be too large), checks every read (also those that were proved),
 //! and computes recurrences on demand with a memo, so that no order has to be trusted. Every other
 //! engine is judged by it. It shares with them what a scalar operation means (`ein-scalar`) and
 //! how arrays are stored (`ein-runtime`), and nothing else.
@@ -26,6 +26,8 @@ mod definition;
 mod display;
 mod eval;
 mod files;
+mod gather;
+mod history;
 mod host;
 mod index;
 mod machine;
@@ -65,6 +67,9 @@ pub struct Options {
     pub wrapping: bool,
     /// Where arrays are allocated, with its limit.
     pub memory: Memory,
+    /// The most bytes that a history which derivatives read may take; what is larger is computed
+    /// again from checkpoints.
+    pub ad_memory: Option<u64>,
     /// The directory of the program: readable, and where relative paths start.
     pub script_dir: PathBuf,
     /// Whether not even `script_dir` may be read.
@@ -88,6 +93,7 @@ impl Options {
         Options {
             wrapping: false,
             memory,
+            ad_memory: None,
             script_dir: PathBuf::from("."),
             sandbox: false,
             allow_read: Vec::new(),

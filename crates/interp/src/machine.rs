@@ -1,5 +1,6 @@
 //! The state of an evaluation: frames, sizes, statements and the top level.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use ein_base::{Code, Idx, Span};
@@ -9,6 +10,8 @@ use ein_ir::tensor::{
 };
 use ein_scalar::{Overflow, Scalar};
 
+use crate::gather::Gathered;
+use crate::history::{self, History};
 use crate::meter::Meter;
 use crate::recurrence::Pending;
 use crate::stack;
@@ -43,6 +46,12 @@ pub(crate) struct Machine<'p> {
     pub(crate) marks: Vec<Mark>,
     /// The recurrences under way.
     pub(crate) pending: Vec<Pending<'p>>,
+    /// The recurrences of which not all steps are kept.
+    pub(crate) histories: Vec<History<'p>>,
+    /// Reductions whose values are known at the point that is being computed.
+    pub(crate) gathered: Gathered<'p>,
+    /// The variables whose histories may be too large to be kept.
+    large: BTreeSet<VarId>,
     /// Which variables of the top level have been bound.
     bound: Vec<bool>,
     stack_floor: usize,
@@ -70,6 +79,11 @@ impl<'p> Machine<'p> {
         accelerator: Option<&'p mut (dyn Accelerator + 'p)>,
     ) -> Self {
         let slots = program.top_slots as usize;
+        // Kernels have their own ways with histories, and cannot read these.
+        let large = match (options.ad_memory, &accelerator) {
+            (Some(_), None) => history::candidates(program),
+            (Some(_) | None, _) => BTreeSet::new(),
+        };
         Machine {
             program,
             options,
@@ -84,6 +98,9 @@ impl<'p> Machine<'p> {
             depth: 0,
             marks: Vec::new(),
             pending: Vec::new(),
+            histories: Vec::new(),
+            gathered: Vec::new(),
+            large,
             bound: vec![false; program.vars.len()],
             stack_floor: stack::floor(options.stack_bytes),
             ticks: POLL,
@@ -245,7 +262,16 @@ impl<'p> Machine<'p> {
             StmtKind::Let(var, value) => {
                 let marks = self.marks.len();
                 self.push_mark(MarkKind::Let(*var));
-                let value = self.eval(value)?;
+                let history = match &*value.kind {
+                    ExprKind::Tensor(tensor) if self.large.contains(var) => {
+                        self.history(tensor, value)?
+                    }
+                    _ => None,
+                };
+                let value = match history {
+                    Some(history) => history,
+                    None => self.eval(value)?,
+                };
                 self.marks.truncate(marks);
                 self.bind(*var, value);
                 Ok(())
@@ -316,6 +342,9 @@ impl<'p> Machine<'p> {
                 Value::Pending(id) => {
                     self.pending.get(*id as usize)?.full_shape().get(axis).map(|n| *n as i64)
                 }
+                Value::History(id) => {
+                    self.histories.get(*id as usize)?.shape().get(axis).map(|n| *n as i64)
+                }
                 value => value.shape().get(axis).map(|extent| *extent as i64),
             },
             AtomDef::Length(var) => self.length(self.var(var)),
@@ -331,6 +360,7 @@ impl<'p> Machine<'p> {
             Value::Jagged(items) | Value::Tuple(items) => items.len(),
             Value::Range(range) => return Some((range.1 - range.0).max(0)),
             Value::Pending(id) => *self.pending.get(*id as usize)?.full_shape().first()?,
+            Value::History(id) => *self.histories.get(*id as usize)?.shape().first()?,
             Value::Unit | Value::Scalar(_) | Value::Data(_) | Value::Closure(_) => return None,
         };
         i64::try_from(length).ok()

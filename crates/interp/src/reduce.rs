@@ -30,7 +30,7 @@ enum Gathered {
 }
 
 /// A reduction under way.
-struct Running {
+pub(crate) struct Running {
     gathered: Gathered,
     /// Points that no guard skipped.
     points: u64,
@@ -38,21 +38,16 @@ struct Running {
     position: i64,
     /// Whether its loops are what the meter counts.
     metered: bool,
+    /// Which values of the first index are run through now.
+    part: (i64, i64),
+    /// Whether nothing can change it any more.
+    settled: bool,
 }
 
-impl<'p> Machine<'p> {
-    /// The value of a reduction.
-    #[inline(never)]
-    pub(crate) fn reduce(&mut self, reduce: &'p Reduce, e: &'p Expr) -> Result<Scalar, Stop> {
-        if let Some(Value::Scalar(value)) = self.accelerate(e)? {
-            return Ok(value);
-        }
-        for require in &reduce.requires {
-            self.require(require)?;
-        }
-        let Some(ty) = reduce.value.ty.scalar() else {
-            return Err(self.malformed(e.span, "a reduction of something that is not a number"));
-        };
+impl Running {
+    /// Nothing gathered yet; none of what is not a number.
+    pub(crate) fn of(reduce: &Reduce) -> Option<Running> {
+        let ty = reduce.value.ty.scalar()?;
         let gathered = match reduce.op {
             ReduceOp::Sum if ty.is_int() => Gathered::IntSum(IntSum::new()),
             ReduceOp::Prod if ty.is_int() => Gathered::IntProd(IntProd::new()),
@@ -64,13 +59,54 @@ impl<'p> Machine<'p> {
             ReduceOp::All => Gathered::Truth(true),
             ReduceOp::Count => Gathered::Count(0),
         };
+        let part = (i64::MIN, i64::MAX);
+        Some(Running { gathered, points: 0, position: 0, metered: false, part, settled: false })
+    }
+}
+
+impl<'p> Machine<'p> {
+    /// The value of a reduction.
+    #[inline(never)]
+    pub(crate) fn reduce(&mut self, reduce: &'p Reduce, e: &'p Expr) -> Result<Scalar, Stop> {
+        if let Some(Value::Scalar(value)) = self.accelerate(e)? {
+            return Ok(value);
+        }
+        let known = self.gathered.iter().find(|(known, _)| std::ptr::eq(*known, reduce));
+        if let Some((_, Some(value))) = known {
+            return Ok(*value);
+        }
+        for require in &reduce.requires {
+            self.require(require)?;
+        }
+        let Some(mut running) = Running::of(reduce) else {
+            return Err(self.malformed(e.span, "a reduction of something that is not a number"));
+        };
         let metered = self.meter.take();
-        let mut running = Running { gathered, points: 0, position: 0, metered };
+        running.metered = metered;
         let marks = self.marks.len();
         self.run_binders(reduce, 0, &mut running)?;
         self.marks.truncate(marks);
         self.meter.give_back(metered);
-        self.finish(reduce, running, ty, e.span)
+        self.finish_reduce(reduce, running, e.span)
+    }
+
+    /// Goes on with a reduction, for a part of the values of its first index.
+    pub(crate) fn reduce_part(
+        &mut self,
+        reduce: &'p Reduce,
+        part: (i64, i64),
+        running: &mut Running,
+    ) -> Result<(), Stop> {
+        if !running.settled {
+            for require in &reduce.requires {
+                self.require(require)?;
+            }
+            running.part = part;
+            let marks = self.marks.len();
+            running.settled = self.run_binders(reduce, 0, running)?;
+            self.marks.truncate(marks);
+        }
+        Ok(())
     }
 
     /// Runs the loops from `level` inward; whether the result is settled.
@@ -83,7 +119,10 @@ impl<'p> Machine<'p> {
         let Some(binder) = reduce.binders.get(level) else {
             return self.one_point(reduce, running);
         };
-        let (lo, hi) = self.domain(binder)?;
+        let (mut lo, mut hi) = self.domain(binder)?;
+        if level == 0 {
+            (lo, hi) = (lo.max(running.part.0), hi.min(running.part.1));
+        }
         self.push_mark(MarkKind::Index(binder.var));
         if running.metered {
             self.meter.enter(level, hi.saturating_sub(lo).max(0) as u64);
@@ -175,13 +214,14 @@ impl<'p> Machine<'p> {
         Ok(false)
     }
 
-    fn finish(
+    /// The value of a reduction of which all points have been seen.
+    pub(crate) fn finish_reduce(
         &self,
         reduce: &Reduce,
         running: Running,
-        ty: ScalarType,
         span: Span,
     ) -> Result<Scalar, Stop> {
+        let ty = reduce.value.ty.scalar().unwrap_or(ScalarType::Bool);
         let op = reduce.op.as_str();
         let overflow = |error| {
             let text = format!("the {op} does not fit `{ty}`");

@@ -32,6 +32,8 @@ pub enum Value {
     Range(Arc<(i64, i64)>),
     /// A definition that is being computed, as its own clauses see it. Never leaves the evaluator.
     Pending(u32),
+    /// A recurrence of which not all steps are kept. Never leaves the evaluator.
+    History(u32),
 }
 
 /// A rectangular array of values that are not scalars, in row-major order.
@@ -109,7 +111,7 @@ impl Value {
             Value::Objects(objects) => &objects.shape,
             Value::Unit | Value::Scalar(_) | Value::Str(_) | Value::Jagged(_) => &[],
             Value::Tuple(_) | Value::Data(_) | Value::Closure(_) | Value::Range(_) => &[],
-            Value::Pending(_) => &[],
+            Value::Pending(_) | Value::History(_) => &[],
         }
     }
 
@@ -126,6 +128,7 @@ impl Value {
             Value::Closure(_) => "a function",
             Value::Range(_) => "a range",
             Value::Pending(_) => "a definition that is being computed",
+            Value::History(_) => "a recurrence of which not all steps are kept",
         }
     }
 }

@@ -36,7 +36,8 @@ impl Machine<'_> {
                 func: closure.func,
                 captures: self.all_zeros(&closure.captures, span)?,
             })),
-            Value::Unit | Value::Str(_) | Value::Range(_) | Value::Pending(_) => value.clone(),
+            Value::Unit | Value::Str(_) | Value::Range(_) => value.clone(),
+            Value::Pending(_) | Value::History(_) => value.clone(),
         })
     }
 

@@ -183,6 +183,9 @@ pub enum ForKind {
     /// One value after another, upward, in a function of its own in which subnormal numbers may
     /// count as zeros. Assigns no variable of outside.
     Flushed,
+    /// One value after another, upward, in a function of its own that is compiled by itself: with
+    /// equal bodies it gives equal bits, whatever stands around it. Assigns no variable of outside.
+    Apart,
     /// As many copies of the body as there are iterations: a short loop of constant bounds that the
     /// engine should unroll. Otherwise as `Serial`.
     Unrolled,

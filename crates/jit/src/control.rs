@@ -39,7 +39,8 @@ impl<'k> Function<'_, '_, 'k> {
 
     pub(crate) fn run_loop(&mut self, inner: &'k For) -> Result<(), Unsupported> {
         match &inner.kind {
-            ForKind::Serial => {
+            // Nothing that stands around code changes what it computes here.
+            ForKind::Serial | ForKind::Apart => {
                 let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
                 self.serial(inner, lo, hi)
             }

@@ -41,9 +41,11 @@ fn find_owners(block: &[Stmt], owners: &mut Owners) {
                 ForKind::Parallel { .. } => {
                     note(owners, inner.captures().bufs, Some(&raw const **inner));
                 }
-                ForKind::Serial | ForKind::Backward | ForKind::Flushed | ForKind::Unrolled => {
-                    find_owners(&inner.body, owners);
-                }
+                ForKind::Serial
+                | ForKind::Backward
+                | ForKind::Flushed
+                | ForKind::Apart
+                | ForKind::Unrolled => find_owners(&inner.body, owners),
                 ForKind::Vector { .. } => note(owners, inner.captures().bufs, None),
             },
             Stmt::If(_, then, other) => {

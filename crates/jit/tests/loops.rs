@@ -159,7 +159,7 @@ fn parallel_loops_capture_what_they_use() {
 
 /// Loops that run by themselves may stand in each other, and use the same buffers.
 #[test]
-fn flushed_loops_capture_what_they_use() {
+fn loops_by_themselves_capture_what_they_use() {
     let text = r#"kernel "steps"
         input x_0: f32[80]
         output y_1: f32[80]
@@ -188,7 +188,10 @@ fn flushed_loops_capture_what_they_use() {
           }
         }"#;
     let expected: Vec<f64> = (0..80).map(|n| 2.0 * f64::from(n / 8 * 8 + 7 - n % 8)).collect();
-    check(text, &[ramp(ScalarType::F32, 80)], &expected);
+    for kind in ["flushed", "apart"] {
+        let text = text.replace("flushed", kind);
+        check(&text, &[ramp(ScalarType::F32, 80)], &expected);
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 
 pub use linear::Linear;
 pub use place::Region;
-pub use subst::Subst;
+pub use subst::{Subst, Window};
 
 id!(
     /// An expression.

@@ -5,6 +5,7 @@
 //!
 //! * [`tidy`](mod@tidy): contractions apart, cheap definitions inlined, unread ones dropped.
 //! * [`delay`](mod@delay): updates in place of several steps in one pass.
+//! * [`sweep`](mod@sweep): recurrences and the ones back over their histories, in segments.
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
 //! * [`nest`](mod@nest), [`choice`](mod@choice), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
@@ -27,17 +28,20 @@ mod recur;
 mod reduce;
 mod reuse;
 mod rows;
+mod sweep;
 mod tidy;
 mod turn;
 mod wavefront;
 
 use crate::flatten::{Flattened, Output};
 use crate::points::{Arr, Body, Def, Node, Points, Source};
+use ein_base::Symbol;
 use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
 use ein_ir::tensor::VarId;
 use ein_scalar::{BinaryOp, Scalar};
 use emit::{AxisPlace, Emit, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
+use sweep::Item;
 
 pub use emit::Use;
 pub(crate) use gemm::row_major;
@@ -58,6 +62,30 @@ pub struct Lowered {
     pub work: f64,
     /// How each definition is computed, for people.
     pub notes: Vec<String>,
+    /// The histories that recurrences run over in segments.
+    pub histories: Vec<History>,
+}
+
+/// The history of a recurrence that others run over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct History {
+    /// The recurrence.
+    pub name: Symbol,
+    /// The steps of a segment.
+    pub every: i64,
+    /// What is kept of it.
+    pub keeps: Keeps,
+}
+
+/// What is kept of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// Every step.
+    All,
+    /// The steps before each segment; the others are computed again on the way back.
+    Checkpoints,
+    /// The steps of one segment: there is no way back.
+    Segment,
 }
 
 /// What a variable is after the kernel.
@@ -73,8 +101,9 @@ pub enum Result {
     Same(VarId),
 }
 
-/// Writes the loops of a region.
-pub fn lower(flat: Flattened) -> Lowered {
+/// Writes the loops of a region. Histories that derivatives read may take `ad_memory` bytes, if that
+/// is limited.
+pub fn lower(flat: Flattened, ad_memory: Option<u64>) -> Lowered {
     let Flattened { mut points, outputs, .. } = flat;
     let wanted: FxHashSet<Arr> = outputs
         .iter()
@@ -85,16 +114,29 @@ pub fn lower(flat: Flattened) -> Lowered {
         .collect();
     tidy::run(&mut points, &wanted);
     let work = points.defs.iter().map(|def| def_cost(&points, def)).sum();
-    let groups = group::run(&points, &wanted);
     let name = kernel_name(&points);
+    let mut notes = Vec::new();
+    let items = sweep::run(&mut points, &wanted, &mut notes);
     let mut emit = Emit::new(points);
     emit.kernel.name = name;
     emit.inputs();
-    let mut notes = Vec::new();
     let bufs = emit.outputs(&wanted);
-    for group in &groups {
-        notes.push(group.describe(&emit.points));
-        emit.group(group, &wanted);
+    let mut histories = Vec::new();
+    for item in &items {
+        match item {
+            Item::Definitions(defs) => {
+                for group in group::run(&emit.points, defs, &wanted) {
+                    notes.push(group.describe(&emit.points));
+                    emit.group(&group, &wanted);
+                }
+            }
+            Item::Sweep(sweep) => {
+                let kept = sweep.histories(&emit.points, ad_memory);
+                notes.push(sweep.describe(&emit.points, ad_memory));
+                emit.sweep(sweep, ad_memory, &wanted);
+                histories.extend(kept);
+            }
+        }
     }
     let (mut kernel, mut uses) = emit.finish();
     let now = reuse::run(&mut kernel, &mut uses);
@@ -110,7 +152,7 @@ pub fn lower(flat: Flattened) -> Lowered {
             (var, result)
         })
         .collect();
-    Lowered { kernel, uses, outputs, work, notes }
+    Lowered { kernel, uses, outputs, work, notes, histories }
 }
 
 fn kernel_name(points: &Points) -> String {

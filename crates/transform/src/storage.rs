@@ -5,12 +5,15 @@
 //!   `max(lookback + 1, tail)` steps: `lookback` is its deepest self-read along the recurrence
 //!   axis, `tail` the deepest later read from the end.
 //! * A cheap definition that is only read element by element is `fused` into its readers.
+//! * A recurrence whose history derivatives read back, and which is too large for them, is
+//!   `checkpointed`: some steps are kept, the others computed again.
 //! * Recursion on shrinking arrays that overwrites one buffer works `in_place`.
 //! * Everything else is stored `full`.
 //!
-//! Needs: a checked program with its outputs chosen. Limit: one axis of a recurrence is a ring.
+//! Needs: a checked program with its outputs chosen, and what the schedule says of its histories. Limit: one axis of a recurrence is a ring.
 
 use crate::flatten;
+use crate::schedule::{History, Keeps};
 use ein_base::Symbol;
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::symbolic::to_size;
@@ -40,6 +43,8 @@ pub enum Kind {
     Full,
     /// The last steps of a recurrence.
     Ring(u32),
+    /// Every so many steps of a recurrence; the others are computed again.
+    Checkpointed(u32),
     /// Nothing: computed where it is read.
     Fused,
     /// A part, or another name, of what is stored elsewhere.
@@ -55,6 +60,7 @@ impl Kind {
             Kind::Scalar => "scalar",
             Kind::Full => "full",
             Kind::Ring(_) => "ring",
+            Kind::Checkpointed(_) => "checkpointed",
             Kind::Fused => "fused",
             Kind::View => "view",
             Kind::InPlace => "in_place",
@@ -63,9 +69,9 @@ impl Kind {
 }
 
 /// The storage of every named binding of the top level, in source order.
-pub fn plan(program: &Program) -> Vec<Storage> {
+pub fn plan(program: &Program, histories: &[History]) -> Vec<Storage> {
     let mut planner =
-        Planner { program, sizes: FxHashMap::default(), ranges: FxHashMap::default() };
+        Planner { program, histories, sizes: FxHashMap::default(), ranges: FxHashMap::default() };
     planner.index_variables();
     let mut result = Vec::new();
     for stmt in &program.top {
@@ -95,6 +101,8 @@ enum Observation {
 
 struct Planner<'p> {
     program: &'p Program,
+    /// What derivatives read back.
+    histories: &'p [History],
     /// Integer variables whose value is known symbolically.
     sizes: FxHashMap<VarId, size::Expr>,
     /// The domains of index variables.
@@ -120,7 +128,13 @@ impl Planner<'_> {
             return (Kind::Scalar, "not an array".into());
         }
         match &*value.kind {
-            ExprKind::Tensor(tensor) if tensor.self_var.is_some() => self.recurrence(var, tensor),
+            ExprKind::Tensor(tensor) if tensor.self_var.is_some() => {
+                let name = self.program.vars[var].name;
+                match self.recurrence(var, tensor) {
+                    (Kind::Full, why) => self.history(name).unwrap_or((Kind::Full, why)),
+                    other => other,
+                }
+            }
             ExprKind::Tensor(tensor) if self.is_fused(var, tensor) => {
                 (Kind::Fused, "computed where it is read, at the same points".into())
             }
@@ -183,6 +197,25 @@ impl Planner<'_> {
         let in_functions =
             self.program.funcs.iter().any(|func| any(&func.body, &mut |e| is_var(e, var)));
         !whole && !in_functions
+    }
+
+    /// How a history that derivatives read back is kept.
+    fn history(&self, name: Symbol) -> Option<(Kind, String)> {
+        let History { every, keeps, .. } =
+            self.histories.iter().find(|history| history.name == name)?;
+        let steps = u32::try_from(*every).ok()?;
+        Some(match keeps {
+            Keeps::All => (Kind::Full, "derivatives read its history back".into()),
+            Keeps::Checkpoints => {
+                let why = format!(
+                    "checkpointed every {every} steps, recomputed where derivatives read it"
+                );
+                (Kind::Checkpointed(steps), why)
+            }
+            Keeps::Segment => {
+                (Kind::Ring(steps), "what reads it runs along with it, some steps at a time".into())
+            }
+        })
     }
 
     fn recurrence(&mut self, var: VarId, tensor: &Tensor) -> (Kind, String) {

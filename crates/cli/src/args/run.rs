@@ -42,6 +42,10 @@ pub struct RunArgs {
     /// The most memory its arrays may take together, as 512M or 4G.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory_limit: Option<u64>,
+    /// The most memory that histories which derivatives read may take, as 64M; what is larger is
+    /// computed again from checkpoints. A quarter of the memory limit if absent.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub ad_memory: Option<u64>,
     /// Let integer overflow wrap instead of being an error.
     #[arg(long)]
     pub wrapping: bool,
@@ -101,6 +105,8 @@ impl RunArgs {
             threads: self.threads.map(NonZeroUsize::get),
             deterministic: self.deterministic,
             memory_limit: self.memory_limit,
+            ad_memory: self.ad_memory,
+            report_storage: self.explain_storage.is_some(),
             wrapping: self.wrapping,
             access: Access {
                 read: self.allow_read.clone(),
@@ -136,7 +142,7 @@ fn parse_input(text: &str) -> Result<(String, InputValue), String> {
 }
 
 /// A number of bytes: `1000`, `512K`, `1.5G`, `4GiB`. The units are powers of 1024.
-fn parse_size(text: &str) -> Result<u64, String> {
+pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not a size; write it as 512M or 4G");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = text[digits.len()..].to_ascii_uppercase();

@@ -20,6 +20,7 @@ pub fn run(args: &BuildArgs) -> Exit {
         },
         to: args.output.clone(),
         observe: args.observe.clone(),
+        ad_memory: args.ad_memory,
     };
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     let report = match session.build(&input, &options) {

@@ -3,7 +3,7 @@
 use crate::args::{DumpArgs, DumpKind};
 use crate::exit::Exit;
 use crate::output;
-use ein_driver::{FileSources, Options, Session, Show};
+use ein_driver::{DumpOptions, FileSources, Options, Session, Show};
 
 /// Runs the command. Of a program with errors the tree is shown as far as it goes.
 pub fn run(args: &DumpArgs) -> Exit {
@@ -12,13 +12,13 @@ pub fn run(args: &DumpArgs) -> Exit {
         Err(exit) => return exit,
     };
     let mut session = Session::new(Options::default(), FileSources::on_disk());
-    let observe = args.observe.as_deref();
+    let options = DumpOptions { observe: args.observe.clone(), ad_memory: args.ad_memory };
     let dumped = match args.what {
         DumpKind::Ast => session.dump_ast(&input),
         DumpKind::Ir => session.dump_ir(&input),
-        DumpKind::Plan => session.dump_plan(&input, observe, Show::Plan),
-        DumpKind::C => session.dump_plan(&input, observe, Show::C),
-        DumpKind::Storage => session.dump_storage(&input, observe),
+        DumpKind::Plan => session.dump_plan(&input, &options, Show::Plan),
+        DumpKind::C => session.dump_plan(&input, &options, Show::C),
+        DumpKind::Storage => session.dump_storage(&input, &options),
     };
     match dumped {
         Ok((text, report)) => {

@@ -1,6 +1,6 @@
 //! A whole program as one kernel with its inputs and outputs.
 
-use super::Emit;
+use super::{BuildOptions, Emit};
 use crate::execute::root_file;
 use ein_base::{Code, Diagnostic, Idx as _, Span, Symbol};
 use ein_emit_c::ahead;
@@ -107,13 +107,9 @@ impl Parts {
     }
 }
 
-/// Lowers a program, or says why it cannot be built. `observed` says whether the outputs were
-/// named; otherwise inputs are none.
-pub(super) fn lower(
-    program: &Program,
-    observed: bool,
-    emit: Emit,
-) -> Result<Whole, Box<Diagnostic>> {
+/// Lowers a program, or says why it cannot be built. Unless the outputs were named, inputs are none.
+pub(super) fn lower(program: &Program, options: &BuildOptions) -> Result<Whole, Box<Diagnostic>> {
+    let observed = options.observe.is_some();
     let parts = Parts::of(program);
     let declared = parts.parameters.iter().map(|it| declared(program, it));
     let inputs = declared.collect::<Result<Vec<_>, _>>()?;
@@ -138,13 +134,13 @@ pub(super) fn lower(
             false => refused,
         }
     })?;
-    let lowered = schedule::lower(flat);
+    let lowered = schedule::lower(flat, options.ad_memory);
     debug_assert_eq!(ein_ir::loops::verify::verify(&lowered.kernel), Vec::<String>::new());
     let Outputs { list: outputs, written } = outputs(program, &parts, &lowered)?;
     let buffers = buffers(program, &parts, &lowered, &written)?;
     let tables = parts.tables.into_iter().map(|(_, elements)| elements).collect();
     let whole = Whole { lowered, buffers, inputs, outputs, tables };
-    if emit == Emit::Command {
+    if options.emit == Emit::Command {
         no_bf16(program, &whole)?;
     }
     Ok(whole)

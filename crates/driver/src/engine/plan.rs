@@ -1,11 +1,15 @@
 //! What a program would become: its regions, their loops, or their C, without running it.
 
 use super::region;
+use crate::execute::ad_memory;
+use crate::run::DumpOptions;
 use crate::{CheckReport, Input, InternalError, Session, guarded};
 use ein_ir::tensor::Program;
+use ein_runtime::Memory;
 use ein_transform::flatten::{self, Declared};
 use ein_transform::points::Arithmetic;
-use ein_transform::schedule::{self, Lowered};
+use ein_transform::schedule::{self, History, Lowered};
+use ein_transform::storage::Kind;
 use rustc_hash::FxHashSet;
 
 /// What to show of a region.
@@ -22,7 +26,7 @@ impl Session {
     pub fn dump_plan(
         &mut self,
         input: &Input,
-        observe: Option<&[String]>,
+        options: &DumpOptions,
         show: Show,
     ) -> Result<(String, CheckReport), InternalError> {
         guarded(|| {
@@ -31,14 +35,15 @@ impl Session {
             let Some(mut compiled) = compiled.filter(|_| !report.has_errors()) else {
                 return Ok((String::new(), report));
             };
-            keep_outputs(&mut compiled.program, observe);
+            keep_outputs(&mut compiled.program, options.observe.as_deref());
             let mut text = String::new();
             if show == Show::Plan {
                 for decision in &compiled.derivatives {
                     text.push_str(&format!("# {decision}\n"));
                 }
             }
-            text.push_str(&self.plan_text(&compiled.program, show));
+            let ad_memory = ad_memory(options.ad_memory, &Memory::default());
+            text.push_str(&plan_text(&compiled.program, ad_memory, show));
             Ok((text, report))
         })
         .flatten()
@@ -48,7 +53,7 @@ impl Session {
     pub fn dump_storage(
         &mut self,
         input: &Input,
-        observe: Option<&[String]>,
+        options: &DumpOptions,
     ) -> Result<(String, CheckReport), InternalError> {
         guarded(|| {
             let mut report = CheckReport::default();
@@ -56,11 +61,13 @@ impl Session {
             let Some(mut compiled) = compiled.filter(|_| !report.has_errors()) else {
                 return Ok((String::new(), report));
             };
-            keep_outputs(&mut compiled.program, observe);
-            let plan = ein_transform::storage::plan(&compiled.program);
+            keep_outputs(&mut compiled.program, options.observe.as_deref());
+            let ad_memory = ad_memory(options.ad_memory, &Memory::default());
+            let histories = histories(&compiled.program, ad_memory);
+            let plan = ein_transform::storage::plan(&compiled.program, &histories);
             let line = |storage: &ein_transform::storage::Storage| {
                 let kind = match storage.kind {
-                    ein_transform::storage::Kind::Ring(steps) => format!("ring of {steps}"),
+                    Kind::Ring(steps) => format!("ring of {steps}"),
                     kind => kind.as_str().to_owned(),
                 };
                 format!("{}: {kind}: {}\n", storage.name, storage.why)
@@ -69,36 +76,66 @@ impl Session {
         })
         .flatten()
     }
+}
 
-    pub(crate) fn plan_text(&self, program: &Program, show: Show) -> String {
-        let mut text = String::new();
-        let mut rest = program.top.as_slice();
-        while !rest.is_empty() {
-            let mut count = region::eligible(program, rest);
-            let mut lowered = None;
-            while count > 0 && lowered.is_none() {
-                let wanted = region::needed_after(program, &rest[..count]);
-                let wants = |var| wanted.contains(&var);
-                let world = Declared(program);
-                let plain = Arithmetic::default();
-                match flatten::statements(program, &rest[..count], &world, &wants, plain) {
-                    Ok(flat) => lowered = Some(schedule::lower(flat)),
-                    Err((at, declined)) => {
-                        text.push_str(&format!("# host: {}\n", declined.why));
-                        count = at;
-                    }
+/// The plan of a program as text.
+pub(crate) fn plan_text(program: &Program, ad_memory: Option<u64>, show: Show) -> String {
+    let mut text = String::new();
+    for region in regions(program, ad_memory) {
+        match region {
+            Region::Host(why) => text.push_str(&format!("# host: {why}\n")),
+            Region::Kernel(lowered) => text.push_str(&region_text(&lowered, show)),
+        }
+    }
+    text
+}
+
+/// How the histories are kept that derivatives in a program read back.
+pub(crate) fn histories(program: &Program, ad_memory: Option<u64>) -> Vec<History> {
+    let kept = |region| match region {
+        Region::Host(_) => Vec::new(),
+        Region::Kernel(lowered) => lowered.histories,
+    };
+    regions(program, ad_memory).into_iter().flat_map(kept).collect()
+}
+
+/// A piece of a program.
+enum Region {
+    /// It ends where the host has to do something, for this reason.
+    Host(String),
+    /// It is a kernel.
+    Kernel(Box<Lowered>),
+}
+
+/// The regions of a program, for the shapes that are declared.
+fn regions(program: &Program, ad_memory: Option<u64>) -> Vec<Region> {
+    let mut regions = Vec::new();
+    let mut rest = program.top.as_slice();
+    while !rest.is_empty() {
+        let mut count = region::eligible(program, rest);
+        let mut lowered = None;
+        while count > 0 && lowered.is_none() {
+            let wanted = region::needed_after(program, &rest[..count]);
+            let wants = |var| wanted.contains(&var);
+            let world = Declared(program);
+            let plain = Arithmetic::default();
+            match flatten::statements(program, &rest[..count], &world, &wants, plain) {
+                Ok(flat) => lowered = Some(schedule::lower(flat, ad_memory)),
+                Err((at, declined)) => {
+                    regions.push(Region::Host(declined.why));
+                    count = at;
                 }
-            }
-            match lowered {
-                Some(lowered) => {
-                    text.push_str(&region_text(&lowered, show));
-                    rest = &rest[count..];
-                }
-                None => rest = &rest[1..],
             }
         }
-        text
+        match lowered {
+            Some(lowered) => {
+                regions.push(Region::Kernel(Box::new(lowered)));
+                rest = &rest[count..];
+            }
+            None => rest = &rest[1..],
+        }
     }
+    regions
 }
 
 fn keep_outputs(program: &mut Program, observe: Option<&[String]>) {

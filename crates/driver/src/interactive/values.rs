@@ -136,7 +136,7 @@ impl Values {
             }
             Value::Unit | Value::Scalar(_) | Value::Str(_) | Value::Tensor(_) => value.clone(),
             Value::Range(_) => value.clone(),
-            Value::Closure(_) | Value::Pending(_) => return None,
+            Value::Closure(_) | Value::Pending(_) | Value::History(_) => return None,
         })
     }
 }
@@ -155,7 +155,7 @@ fn is_same(one: &Data, other: &Data) -> bool {
 
 fn holds_function(value: &Value) -> bool {
     match value {
-        Value::Closure(_) | Value::Pending(_) => true,
+        Value::Closure(_) | Value::Pending(_) | Value::History(_) => true,
         Value::Objects(it) => it.items.iter().any(holds_function),
         Value::Jagged(items) | Value::Tuple(items) => items.iter().any(holds_function),
         Value::Data(it) => it.fields.iter().any(holds_function),

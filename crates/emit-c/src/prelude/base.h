@@ -21,28 +21,28 @@ typedef struct {
 } ein_interface;
 
 //: ein_bits_f32
-static inline uint32_t ein_bits_f32(float x) {
+EIN_INLINE uint32_t ein_bits_f32(float x) {
     uint32_t bits;
     __builtin_memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
 //: ein_from_bits_f32
-static inline float ein_from_bits_f32(uint32_t bits) {
+EIN_INLINE float ein_from_bits_f32(uint32_t bits) {
     float x;
     __builtin_memcpy(&x, &bits, sizeof x);
     return x;
 }
 
 //: ein_bits_f64
-static inline uint64_t ein_bits_f64(double x) {
+EIN_INLINE uint64_t ein_bits_f64(double x) {
     uint64_t bits;
     __builtin_memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
 //: ein_from_bits_f64
-static inline double ein_from_bits_f64(uint64_t bits) {
+EIN_INLINE double ein_from_bits_f64(uint64_t bits) {
     double x;
     __builtin_memcpy(&x, &bits, sizeof x);
     return x;
@@ -64,7 +64,7 @@ static inline double ein_from_bits_f64(uint64_t bits) {
 
 //: ein_load_f16
 /* Numbers of 16 bits are floats in registers. */
-static inline float ein_load_f16(uint16_t h) {
+EIN_INLINE float ein_load_f16(uint16_t h) {
     const uint32_t wide = (uint32_t)(h & 0x7fff) << 13;
     const float normal = ein_from_bits_f32(wide + 0x38000000);
     const float small = ein_from_bits_f32(wide + 0x38800000) - 6.103515625e-05f;
@@ -75,7 +75,7 @@ static inline float ein_load_f16(uint16_t h) {
 
 //: ein_store_f16
 /* To nearest, ties to even; the addition of 1/2 rounds a subnormal as the hardware does. */
-static inline uint16_t ein_store_f16(float x) {
+EIN_INLINE uint16_t ein_store_f16(float x) {
     const uint32_t bits = ein_bits_f32(x), size = bits & 0x7fffffff;
     const uint32_t small = ein_bits_f32(ein_from_bits_f32(size) + 0.5f) - 0x3f000000;
     const uint32_t normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
@@ -85,30 +85,30 @@ static inline uint16_t ein_store_f16(float x) {
 }
 
 //: ein_round_f16
-static inline float ein_round_f16(float x) {
+EIN_INLINE float ein_round_f16(float x) {
     return ein_load_f16(ein_store_f16(x));
 }
 
 //: ein_load_bf16
-static inline float ein_load_bf16(uint16_t h) {
+EIN_INLINE float ein_load_bf16(uint16_t h) {
     return ein_from_bits_f32((uint32_t)h << 16);
 }
 
 //: ein_store_bf16
-static inline uint16_t ein_store_bf16(float x) {
+EIN_INLINE uint16_t ein_store_bf16(float x) {
     const uint32_t bits = ein_bits_f32(x);
     const uint32_t near = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
     return (uint16_t)(x != x ? 0x7fc0 : near);
 }
 
 //: ein_round_bf16
-static inline float ein_round_bf16(float x) {
+EIN_INLINE float ein_round_bf16(float x) {
     return ein_load_bf16(ein_store_bf16(x));
 }
 
 //: ein_odd_f32
 /* To a float, rounded to odd, so that rounding once more is as rounding once. */
-static inline float ein_odd_f32(double x) {
+EIN_INLINE float ein_odd_f32(double x) {
     const float near = (float)x;
     const double back = near;
     const uint32_t down = __builtin_fabs(back) > __builtin_fabs(x);
@@ -118,7 +118,7 @@ static inline float ein_odd_f32(double x) {
 
 //: ein_odd_i128
 /* To a double, rounded to odd. */
-static inline double ein_odd_i128(__int128 x) {
+EIN_INLINE double ein_odd_i128(__int128 x) {
     const double near = (double)x;
     const __int128 back = (__int128)near;
     const uint64_t down = (back < 0 ? -back : back) > (x < 0 ? -x : x);
@@ -128,14 +128,14 @@ static inline double ein_odd_i128(__int128 x) {
 //: ein_max_f32
 /* NaN if either is; +0 is the greater zero. Both choices agree but for zeros and NaN: there the
    sign is that of both, the rest that of either. */
-static inline float ein_max_f32(float a, float b) {
+EIN_INLINE float ein_max_f32(float a, float b) {
     const uint32_t x = ein_bits_f32(a > b ? a : b), y = ein_bits_f32(b > a ? b : a);
     return ein_from_bits_f32((x & y) | ((x | y) & 0x7fffffff));
 }
 
 //: ein_min_f32
 /* NaN if either is; -0 is the smaller zero. */
-static inline float ein_min_f32(float a, float b) {
+EIN_INLINE float ein_min_f32(float a, float b) {
     const uint32_t x = ein_bits_f32(a < b ? a : b), y = ein_bits_f32(b < a ? b : a);
     return ein_from_bits_f32(x | y);
 }
@@ -143,73 +143,73 @@ static inline float ein_min_f32(float a, float b) {
 //: ein_max_f64
 /* NaN if either is; +0 is the greater zero. Both choices agree but for zeros and NaN: there the
    sign is that of both, the rest that of either. */
-static inline double ein_max_f64(double a, double b) {
+EIN_INLINE double ein_max_f64(double a, double b) {
     const uint64_t x = ein_bits_f64(a > b ? a : b), y = ein_bits_f64(b > a ? b : a);
     return ein_from_bits_f64((x & y) | ((x | y) & 0x7fffffffffffffff));
 }
 
 //: ein_min_f64
 /* NaN if either is; -0 is the smaller zero. */
-static inline double ein_min_f64(double a, double b) {
+EIN_INLINE double ein_min_f64(double a, double b) {
     const uint64_t x = ein_bits_f64(a < b ? a : b), y = ein_bits_f64(b < a ? b : a);
     return ein_from_bits_f64(x | y);
 }
 
 //: ein_max_key_f32
 /* Floats as integers in the same order, all NaN above: a maximum of keys takes one cycle. */
-static inline uint32_t ein_max_key_f32(float x) {
+EIN_INLINE uint32_t ein_max_key_f32(float x) {
     const int32_t bits = (int32_t)ein_bits_f32(x);
     return ((uint32_t)bits ^ ((uint32_t)(bits >> 31) & 0x7fffffff)) + 0x7f800001;
 }
 
 //: ein_max_unkey_f32
-static inline float ein_max_unkey_f32(uint32_t key) {
+EIN_INLINE float ein_max_unkey_f32(uint32_t key) {
     const int32_t bits = (int32_t)(key - 0x7f800001);
     return ein_from_bits_f32((uint32_t)bits ^ ((uint32_t)(bits >> 31) & 0x7fffffff));
 }
 
 //: ein_min_key_f32
 /* Floats as integers in the same order, all NaN below: a minimum of keys takes one cycle. */
-static inline uint32_t ein_min_key_f32(float x) {
+EIN_INLINE uint32_t ein_min_key_f32(float x) {
     const int32_t bits = (int32_t)ein_bits_f32(x);
     return ((uint32_t)bits ^ ((uint32_t)(bits >> 31) & 0x7fffffff)) - 0x7f800001;
 }
 
 //: ein_min_unkey_f32
-static inline float ein_min_unkey_f32(uint32_t key) {
+EIN_INLINE float ein_min_unkey_f32(uint32_t key) {
     const int32_t bits = (int32_t)(key + 0x7f800001);
     return ein_from_bits_f32((uint32_t)bits ^ ((uint32_t)(bits >> 31) & 0x7fffffff));
 }
 
 //: ein_max_key_f64
 /* Doubles as integers in the same order, all NaN above. */
-static inline uint64_t ein_max_key_f64(double x) {
+EIN_INLINE uint64_t ein_max_key_f64(double x) {
     const int64_t bits = (int64_t)ein_bits_f64(x);
     return ((uint64_t)bits ^ ((uint64_t)(bits >> 63) & 0x7fffffffffffffff)) + 0x7ff0000000000001;
 }
 
 //: ein_max_unkey_f64
-static inline double ein_max_unkey_f64(uint64_t key) {
+EIN_INLINE double ein_max_unkey_f64(uint64_t key) {
     const int64_t bits = (int64_t)(key - 0x7ff0000000000001);
     return ein_from_bits_f64((uint64_t)bits ^ ((uint64_t)(bits >> 63) & 0x7fffffffffffffff));
 }
 
 //: ein_min_key_f64
 /* Doubles as integers in the same order, all NaN below. */
-static inline uint64_t ein_min_key_f64(double x) {
+EIN_INLINE uint64_t ein_min_key_f64(double x) {
     const int64_t bits = (int64_t)ein_bits_f64(x);
     return ((uint64_t)bits ^ ((uint64_t)(bits >> 63) & 0x7fffffffffffffff)) - 0x7ff0000000000001;
 }
 
 //: ein_min_unkey_f64
-static inline double ein_min_unkey_f64(uint64_t key) {
+EIN_INLINE double ein_min_unkey_f64(uint64_t key) {
     const int64_t bits = (int64_t)(key + 0x7ff0000000000001);
     return ein_from_bits_f64((uint64_t)bits ^ ((uint64_t)(bits >> 63) & 0x7fffffffffffffff));
 }
 
 //: ein_power_int
 /* The low bits of a power; of a negative exponent 1. */
-static inline uint64_t ein_power_int(uint64_t x, int64_t n) {
+EIN_INLINE uint64_t ein_power_int(uint64_t x, int64_t n) {
     uint64_t result = 1;
     for (; n > 0; n >>= 1, x *= x) result = n & 1 ? result * x : result;
     return result;
@@ -217,7 +217,7 @@ static inline uint64_t ein_power_int(uint64_t x, int64_t n) {
 
 //: ein_power_leaves
 /* Whether a power leaves low..high. */
-static inline bool ein_power_leaves(__int128 x, __int128 n, __int128 low, __int128 high) {
+EIN_INLINE bool ein_power_leaves(__int128 x, __int128 n, __int128 low, __int128 high) {
     __int128 result = 1;
     bool out = false;
     while (n > 0 && !out) {
@@ -229,21 +229,21 @@ static inline bool ein_power_leaves(__int128 x, __int128 n, __int128 low, __int1
 }
 
 //: ein_floormod_f32
-static inline float ein_floormod_f32(float a, float b) {
+EIN_INLINE float ein_floormod_f32(float a, float b) {
     const float rest = __builtin_fmodf(a, b);
     const float turned = (rest < 0) != (b < 0) ? rest + b : rest;
     return rest == 0 ? __builtin_copysignf(0, b) : turned;
 }
 
 //: ein_floormod_f64
-static inline double ein_floormod_f64(double a, double b) {
+EIN_INLINE double ein_floormod_f64(double a, double b) {
     const double rest = __builtin_fmod(a, b);
     const double turned = (rest < 0) != (b < 0) ? rest + b : rest;
     return rest == 0 ? __builtin_copysign(0, b) : turned;
 }
 
 //: ein_floordiv_f32
-static inline float ein_floordiv_f32(float a, float b) {
+EIN_INLINE float ein_floordiv_f32(float a, float b) {
     const float rest = __builtin_fmodf(a, b);
     const float down = rest != 0 && (rest < 0) != (b < 0) ? 1 : 0;
     const float near = (a - rest) / b - down;
@@ -251,7 +251,7 @@ static inline float ein_floordiv_f32(float a, float b) {
 }
 
 //: ein_floordiv_f64
-static inline double ein_floordiv_f64(double a, double b) {
+EIN_INLINE double ein_floordiv_f64(double a, double b) {
     const double rest = __builtin_fmod(a, b);
     const double down = rest != 0 && (rest < 0) != (b < 0) ? 1 : 0;
     const double near = (a - rest) / b - down;

@@ -5,26 +5,26 @@ typedef struct {
 } ein_pair;
 
 //: ein_pair_sum
-static inline ein_pair ein_pair_sum(double a, double b) {
+EIN_INLINE ein_pair ein_pair_sum(double a, double b) {
     const double head = a + b, from_b = head - a;
     return (ein_pair){head, (a - (head - from_b)) + (b - from_b)};
 }
 
 //: ein_pair_ordered
 /* a + b where |a| >= |b|. */
-static inline ein_pair ein_pair_ordered(double a, double b) {
+EIN_INLINE ein_pair ein_pair_ordered(double a, double b) {
     const double head = a + b;
     return (ein_pair){head, b - (head - a)};
 }
 
 //: ein_pair_product
 #if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
-static inline ein_pair ein_pair_product(double a, double b) {
+EIN_INLINE ein_pair ein_pair_product(double a, double b) {
     const double head = a * b;
     return (ein_pair){head, __builtin_fma(a, b, -head)};
 }
 #else
-static inline ein_pair ein_pair_product(double a, double b) {
+EIN_INLINE ein_pair ein_pair_product(double a, double b) {
     const double head = a * b, s = 134217729.0 * a, t = 134217729.0 * b;
     const double a1 = s - (s - a), a2 = a - a1, b1 = t - (t - b), b2 = b - b1;
     return (ein_pair){head, ((a1 * b1 - head) + a1 * b2 + a2 * b1) + a2 * b2};
@@ -32,25 +32,25 @@ static inline ein_pair ein_pair_product(double a, double b) {
 #endif
 
 //: ein_pair_plus
-static inline ein_pair ein_pair_plus(ein_pair a, ein_pair b) {
+EIN_INLINE ein_pair ein_pair_plus(ein_pair a, ein_pair b) {
     const ein_pair heads = ein_pair_sum(a.head, b.head);
     return ein_pair_ordered(heads.head, heads.tail + (a.tail + b.tail));
 }
 
 //: ein_pair_add
-static inline ein_pair ein_pair_add(ein_pair a, double b) {
+EIN_INLINE ein_pair ein_pair_add(ein_pair a, double b) {
     const ein_pair heads = ein_pair_sum(a.head, b);
     return ein_pair_ordered(heads.head, heads.tail + a.tail);
 }
 
 //: ein_pair_times
-static inline ein_pair ein_pair_times(ein_pair a, ein_pair b) {
+EIN_INLINE ein_pair ein_pair_times(ein_pair a, ein_pair b) {
     const ein_pair heads = ein_pair_product(a.head, b.head);
     return ein_pair_ordered(heads.head, heads.tail + (a.head * b.tail + a.tail * b.head));
 }
 
 //: ein_pair_over
-static inline ein_pair ein_pair_over(ein_pair a, ein_pair b) {
+EIN_INLINE ein_pair ein_pair_over(ein_pair a, ein_pair b) {
     const double quotient = a.head / b.head;
     const ein_pair back = ein_pair_product(quotient, b.head);
     const double rest = (a.head - back.head) - back.tail + a.tail - quotient * b.tail;
@@ -58,7 +58,7 @@ static inline ein_pair ein_pair_over(ein_pair a, ein_pair b) {
 }
 
 //: ein_pair_sqrt
-static inline ein_pair ein_pair_sqrt(ein_pair a) {
+EIN_INLINE ein_pair ein_pair_sqrt(ein_pair a) {
     const double root = __builtin_sqrt(a.head);
     const ein_pair back = ein_pair_product(root, root);
     const double rest = (a.head - back.head) - back.tail + a.tail;
@@ -67,19 +67,19 @@ static inline ein_pair ein_pair_sqrt(ein_pair a) {
 }
 
 //: ein_pair_scaled
-static inline ein_pair ein_pair_scaled(ein_pair a, double factor) {
+EIN_INLINE ein_pair ein_pair_scaled(ein_pair a, double factor) {
     return (ein_pair){a.head * factor, a.tail * factor};
 }
 
 //: ein_pow2_f64
 /* 2^k for -1022 <= k <= 1023. */
-static inline double ein_pow2_f64(int64_t k) {
+EIN_INLINE double ein_pow2_f64(int64_t k) {
     return ein_from_bits_f64((uint64_t)(k + 1023) << 52);
 }
 
 //: ein_beyond_f64
 /* e^(r + rest) - 1 - r for |r| <= ln 2 / 2. */
-static inline double ein_beyond_f64(double r, double rest) {
+EIN_INLINE double ein_beyond_f64(double r, double rest) {
     double p = 2.0916860635231786e-09;
     p = ein_fma_f64(p, r, 2.5105255016063825e-08);
     p = ein_fma_f64(p, r, 2.7557267771532297e-07);
@@ -106,14 +106,14 @@ static inline double ein_beyond_f64(double r, double rest) {
 
 //: ein_scale_f64
 /* x 2^n with one rounding, for |n| < 2000 and x near 1. */
-static inline double ein_scale_f64(double x, int64_t n) {
+EIN_INLINE double ein_scale_f64(double x, int64_t n) {
     const int64_t half = n >> 1;
     return x * ein_pow2_f64(half) * ein_pow2_f64(n - half);
 }
 
 //: ein_exp_scaled
 /* 2^shift e^(x + tail). */
-static inline double ein_exp_scaled(double x, double tail, int64_t shift) {
+EIN_INLINE double ein_exp_scaled(double x, double tail, int64_t shift) {
     double c = x > 1000.0 ? 1000.0 : x;
     c = c < -1000.0 ? -1000.0 : c;
     ein_reduce_f64(c, tail, n, r, rest);
@@ -123,7 +123,7 @@ static inline double ein_exp_scaled(double x, double tail, int64_t shift) {
 }
 
 //: ein_exp_f64
-static inline double ein_exp_f64(double x) {
+EIN_INLINE double ein_exp_f64(double x) {
     const double c = x < -1000.0 ? -1000.0 : x;
     ein_reduce_f64(c, 0.0, n, r, rest);
     const double y = ein_scale_f64(1.0 + (r + ein_beyond_f64(r, rest)), n);
@@ -131,7 +131,7 @@ static inline double ein_exp_f64(double x) {
 }
 
 //: ein_exp2_f64
-static inline double ein_exp2_f64(double x) {
+EIN_INLINE double ein_exp2_f64(double x) {
     double c = x > 1200.0 ? 1200.0 : x;
     c = c < -1200.0 ? -1200.0 : c;
     const double shifted = c + 6755399441055744.0, f = c - (shifted - 6755399441055744.0);
@@ -153,7 +153,7 @@ static inline double ein_exp2_f64(double x) {
                                n == 0 ? around.tail : beside.tail}
 
 //: ein_expm1_f64
-static inline double ein_expm1_f64(double x) {
+EIN_INLINE double ein_expm1_f64(double x) {
     double c = x > 1000.0 ? 1000.0 : x;
     c = c < -60.0 ? -60.0 : c;
     ein_expm1_parts(c, n, mantissa);
@@ -163,13 +163,13 @@ static inline double ein_expm1_f64(double x) {
 
 //: ein_expm1_pair
 /* e^x - 1 for 0 <= x <= 50. */
-static inline ein_pair ein_expm1_pair(double x) {
+EIN_INLINE ein_pair ein_expm1_pair(double x) {
     ein_expm1_parts(x, n, mantissa);
     return ein_pair_scaled(mantissa, ein_pow2_f64(n));
 }
 
 //: ein_sinh_f64
-static inline double ein_sinh_f64(double x) {
+EIN_INLINE double ein_sinh_f64(double x) {
     const double a = __builtin_fabs(x), c = a > 22.0 ? 22.0 : a;
     const ein_pair t = ein_expm1_pair(c);
     const ein_pair y = ein_pair_plus(t, ein_pair_over(t, ein_pair_add(t, 1.0)));
@@ -178,7 +178,7 @@ static inline double ein_sinh_f64(double x) {
 }
 
 //: ein_cosh_f64
-static inline double ein_cosh_f64(double x) {
+EIN_INLINE double ein_cosh_f64(double x) {
     const double a = __builtin_fabs(x), c = a > 22.0 ? 22.0 : a;
     const ein_pair power = ein_pair_add(ein_expm1_pair(c), 1.0);
     const ein_pair y = ein_pair_plus(power, ein_pair_over((ein_pair){1.0, 0.0}, power));
@@ -187,7 +187,7 @@ static inline double ein_cosh_f64(double x) {
 }
 
 //: ein_tanh_f64
-static inline double ein_tanh_f64(double x) {
+EIN_INLINE double ein_tanh_f64(double x) {
     const double a = __builtin_fabs(x), c = a > 22.0 ? 22.0 : a;
     const ein_pair t = ein_expm1_pair(2.0 * c), y = ein_pair_over(t, ein_pair_add(t, 2.0));
     const double near = y.head + y.tail;
@@ -196,7 +196,7 @@ static inline double ein_tanh_f64(double x) {
 
 //: ein_log_special_f64
 /* y, if x is positive and finite, else what the logarithm of x is. */
-static inline double ein_log_special_f64(double x, double y) {
+EIN_INLINE double ein_log_special_f64(double x, double y) {
     const double high = x < __builtin_inf() ? y : x;
     const double low = x == 0 ? -__builtin_inf() : __builtin_nan("");
     return x > 0 ? high : low;
@@ -213,7 +213,7 @@ static inline double ein_log_special_f64(double x, double y) {
 
 //: ein_small_int_f64
 /* A small integer as a double, without a conversion that vectors may lack. */
-static inline double ein_small_int_f64(int64_t n) {
+EIN_INLINE double ein_small_int_f64(int64_t n) {
     return ein_from_bits_f64((uint64_t)n + 0x4338000000000000) - 6755399441055744.0;
 }
 
@@ -231,28 +231,28 @@ static inline double ein_small_int_f64(int64_t n) {
 
 //: ein_log_combine
 /* k ln 2 + log(1 + f) + rest. */
-static inline double ein_log_combine(double k, double f, double rest) {
+EIN_INLINE double ein_log_combine(double k, double f, double rest) {
     ein_log1f_f64(f, half_square, more);
     const double low = more + ein_fma_f64(k, 1.9082149292705877e-10, rest);
     return ein_fma_f64(k, 0.6931471803691238, -((half_square - low) - f));
 }
 
 //: ein_log_f64
-static inline double ein_log_f64(double x) {
+EIN_INLINE double ein_log_f64(double x) {
     ein_split_f64(x, k, f);
     return ein_log_special_f64(x, ein_log_combine(k, f, 0.0));
 }
 
 //: ein_log_scaled
 /* log(2^shift (x + tail)) for a positive normal x. */
-static inline double ein_log_scaled(double x, double tail, double shift) {
+EIN_INLINE double ein_log_scaled(double x, double tail, double shift) {
     ein_split_f64(x, k, f);
     return ein_log_combine(k + shift, f, tail / x);
 }
 
 //: ein_log1p_pair
 /* log(1 + x) for a finite x > -1; near 0, x itself is the f of the formula. */
-static inline double ein_log1p_pair(ein_pair x) {
+EIN_INLINE double ein_log1p_pair(ein_pair x) {
     const bool near = -0.29 < x.head && x.head < 0.41;
     const ein_pair sum = ein_pair_sum(1.0, x.head);
     ein_split_f64(sum.head, k, f);
@@ -261,7 +261,7 @@ static inline double ein_log1p_pair(ein_pair x) {
 }
 
 //: ein_log1p_f64
-static inline double ein_log1p_f64(double x) {
+EIN_INLINE double ein_log1p_f64(double x) {
     const double y = ein_log1p_pair((ein_pair){x, 0.0});
     return __builtin_fabs(x) < 1e-17 ? x : ein_log_special_f64(1.0 + x, y);
 }
@@ -269,7 +269,7 @@ static inline double ein_log1p_f64(double x) {
 //: ein_log_based
 /* k unit + log(1 + f) / log(base): the upper bits of the logarithm first, so that products with
    them are exact. */
-static inline double ein_log_based(double x, double inverse, double inverse_rest, double unit,
+EIN_INLINE double ein_log_based(double x, double inverse, double inverse_rest, double unit,
                                    double unit_rest) {
     ein_split_f64(x, k, f);
     ein_log1f_f64(f, half_square, more);
@@ -281,18 +281,18 @@ static inline double ein_log_based(double x, double inverse, double inverse_rest
 }
 
 //: ein_log2_f64
-static inline double ein_log2_f64(double x) {
+EIN_INLINE double ein_log2_f64(double x) {
     return ein_log_based(x, 1.4426946640014648, 3.768874985636099e-07, 1.0, 0.0);
 }
 
 //: ein_log10_f64
-static inline double ein_log10_f64(double x) {
+EIN_INLINE double ein_log10_f64(double x) {
     return ein_log_based(x, 0.4342944622039795, 1.9699272335463627e-08, 0.30102999566361177,
                          3.694239077158931e-13);
 }
 
 //: ein_asinh_f64
-static inline double ein_asinh_f64(double x) {
+EIN_INLINE double ein_asinh_f64(double x) {
     const double a = __builtin_fabs(x), c = a > 1e9 ? 1e9 : a;
     const ein_pair square = ein_pair_product(c, c);
     const ein_pair root = ein_pair_sqrt(ein_pair_add(square, 1.0));
@@ -304,7 +304,7 @@ static inline double ein_asinh_f64(double x) {
 }
 
 //: ein_acosh_f64
-static inline double ein_acosh_f64(double x) {
+EIN_INLINE double ein_acosh_f64(double x) {
     const double c = x > 1e9 ? 1e9 : x < 1.0 ? 1.0 : x;
     const ein_pair root = ein_pair_sqrt(ein_pair_add(ein_pair_product(c, c), -1.0));
     const double near = ein_log1p_pair(ein_pair_plus(root, ein_pair_sum(c, -1.0)));
@@ -313,7 +313,7 @@ static inline double ein_acosh_f64(double x) {
 }
 
 //: ein_atanh_f64
-static inline double ein_atanh_f64(double x) {
+EIN_INLINE double ein_atanh_f64(double x) {
     const double a = __builtin_fabs(x), c = a < 1.0 ? a : 0.5;
     const ein_pair twice = {2.0 * c, 0.0};
     const double near = 0.5 * ein_log1p_pair(ein_pair_over(twice, ein_pair_sum(1.0, -c)));
@@ -323,7 +323,7 @@ static inline double ein_atanh_f64(double x) {
 
 //: ein_asin_poly
 /* (asin(x) / x - 1) / x^2 of z = x^2, for |x| <= 1/2. */
-static inline double ein_asin_poly(double z) {
+EIN_INLINE double ein_asin_poly(double z) {
     double p = ein_fma_f64(0.02963502626354855, z, -0.019277545928584557);
     p = ein_fma_f64(p, z, 0.019579201619744684);
     p = ein_fma_f64(p, z, 0.0030350071727267623);
@@ -341,7 +341,7 @@ static inline double ein_asin_poly(double z) {
 
 //: ein_asin_twice
 /* 2 asin(sqrt((1 - x) / 2)) for x from 1/2 to 1, which is acos(x); NaN beyond 1. */
-static inline ein_pair ein_asin_twice(double x) {
+EIN_INLINE ein_pair ein_asin_twice(double x) {
     const double z = 0.5 * (1.0 - x);
     const ein_pair root = ein_pair_sqrt((ein_pair){z, 0.0});
     const double beyond = root.head * (z * ein_asin_poly(z));
@@ -349,7 +349,7 @@ static inline ein_pair ein_asin_twice(double x) {
 }
 
 //: ein_asin_f64
-static inline double ein_asin_f64(double x) {
+EIN_INLINE double ein_asin_f64(double x) {
     const double a = __builtin_fabs(x);
     const double near = x + x * (x * x * ein_asin_poly(x * x));
     const ein_pair twice = ein_asin_twice(a);
@@ -359,7 +359,7 @@ static inline double ein_asin_f64(double x) {
 }
 
 //: ein_acos_f64
-static inline double ein_acos_f64(double x) {
+EIN_INLINE double ein_acos_f64(double x) {
     const double a = __builtin_fabs(x);
     const double beyond = x * (x * x * ein_asin_poly(x * x));
     const ein_pair quarter = ein_pair_ordered(1.5707963267948966, -x);
@@ -372,7 +372,7 @@ static inline double ein_acos_f64(double x) {
 
 //: ein_atan_pair
 /* The arc tangent of x + rest for 0 <= x < 1e17, around the nearest of five angles. */
-static inline ein_pair ein_atan_pair(double x, double rest) {
+EIN_INLINE ein_pair ein_atan_pair(double x, double rest) {
     const bool b0 = x < 0.4375, b1 = x < 0.6875, b2 = x < 1.1875, b3 = x < 2.4375;
     const double base = b0   ? 0.0
                         : b1 ? 0.4636476090008061
@@ -409,14 +409,14 @@ static inline ein_pair ein_atan_pair(double x, double rest) {
 }
 
 //: ein_atan_f64
-static inline double ein_atan_f64(double x) {
+EIN_INLINE double ein_atan_f64(double x) {
     const double a = __builtin_fabs(x);
     const ein_pair angle = ein_atan_pair(a < 1e17 ? a : 1e17, 0.0);
     return x != x ? x : __builtin_copysign(angle.head + angle.tail, x);
 }
 
 //: ein_atan2_f64
-static inline double ein_atan2_f64(double y, double x) {
+EIN_INLINE double ein_atan2_f64(double y, double x) {
     const double a = __builtin_fabs(y), b = __builtin_fabs(x), quotient = a / b;
     /* Both to the middle of the range, where the rest of the division is exact. */
     const double power = b > 1e100 ? 0x1p-665 : b < 1e-100 ? 0x1p664 : 1.0;
@@ -440,7 +440,7 @@ static inline double ein_atan2_f64(double y, double x) {
 
 //: ein_log_pair
 /* The logarithm of a finite x > 0 with a relative error below 2^-66. */
-static inline ein_pair ein_log_pair(double x) {
+EIN_INLINE ein_pair ein_log_pair(double x) {
     ein_split_f64(x, k, f);
     const ein_pair s = ein_pair_over((ein_pair){f, 0.0}, ein_pair_sum(2.0, f));
     const ein_pair z = ein_pair_times(s, s);
@@ -461,7 +461,7 @@ static inline ein_pair ein_log_pair(double x) {
 
 //: ein_power_special
 /* x to the power y, given that of the magnitude; NaN there where a factor was infinite. */
-static inline double ein_power_special(double x, double y, double p, bool whole, bool odd) {
+EIN_INLINE double ein_power_special(double x, double y, double p, bool whole, bool odd) {
     const double a = __builtin_fabs(x);
     const bool edge = a == 0 || a == __builtin_inf(), up = (a == 0) != (y > 0);
     const bool beyond = __builtin_fabs(y) == __builtin_inf(), away = (a < 1) != (y > 0);
@@ -475,7 +475,7 @@ static inline double ein_power_special(double x, double y, double p, bool whole,
 
 //: ein_power_positive
 /* x^(y + rest) for a finite x > 0. */
-static inline double ein_power_positive(double x, double y, double rest) {
+EIN_INLINE double ein_power_positive(double x, double y, double rest) {
     double c = y > 3.7e19 ? 3.7e19 : y;
     c = c < -3.7e19 ? -3.7e19 : c;
     const ein_pair log = ein_log_pair(x), product = ein_pair_product(c, log.head);
@@ -484,7 +484,7 @@ static inline double ein_power_positive(double x, double y, double rest) {
 }
 
 //: ein_pow_f64
-static inline double ein_pow_f64(double x, double y) {
+EIN_INLINE double ein_pow_f64(double x, double y) {
     const double half = 0.5 * y, p = ein_power_positive(__builtin_fabs(x), y, 0.0);
     const bool whole = y == __builtin_trunc(y), odd = whole && half != __builtin_trunc(half);
     return ein_power_special(x, y, p, whole, odd);
@@ -492,7 +492,7 @@ static inline double ein_pow_f64(double x, double y) {
 
 //: ein_powi_f64
 /* The exponent as a double, what that lacks, and whether it is odd. */
-static inline double ein_powi_f64(double x, double y, double rest, bool odd) {
+EIN_INLINE double ein_powi_f64(double x, double y, double rest, bool odd) {
     const double p = ein_power_positive(__builtin_fabs(x), y, rest);
     return ein_power_special(x, y, p, true, odd);
 }
@@ -547,7 +547,7 @@ static const double ein_erf_slopes[176] = {
 };
 
 //: ein_erf_f64
-static inline double ein_erf_f64(double x) {
+EIN_INLINE double ein_erf_f64(double x) {
     const double a = __builtin_fabs(x), z = x * x, whole = __builtin_floor(2.0 * a);
     const double t = a - (0.5 * whole + 0.25);
     /* In integers: a choice of floats would make a branch of the load. */
@@ -618,7 +618,7 @@ static ein_pair ein_quarter_huge(double x, int32_t *quadrant) {
 
 //: ein_quarter_f64
 /* The quadrant and the rest of x after the nearest multiple of pi / 2. */
-static inline ein_pair ein_quarter_f64(double x, int32_t *quadrant) {
+EIN_INLINE ein_pair ein_quarter_f64(double x, int32_t *quadrant) {
     const double a = __builtin_fabs(x);
     if (a >= 1.6e6) {
         const ein_pair rest = ein_quarter_huge(a < __builtin_inf() ? a : 1e300, quadrant);
@@ -634,7 +634,7 @@ static inline ein_pair ein_quarter_f64(double x, int32_t *quadrant) {
 }
 
 //: ein_sin_pair
-static inline ein_pair ein_sin_pair(ein_pair r) {
+EIN_INLINE ein_pair ein_sin_pair(ein_pair r) {
     const double x = r.head, z = x * x;
     double p = ein_fma_f64(-7.586636882825159e-13, z, 1.6058530596645953e-10);
     p = ein_fma_f64(p, z, -2.50521062259944e-08);
@@ -646,7 +646,7 @@ static inline ein_pair ein_sin_pair(ein_pair r) {
 }
 
 //: ein_cos_pair
-static inline ein_pair ein_cos_pair(ein_pair r) {
+EIN_INLINE ein_pair ein_cos_pair(ein_pair r) {
     const ein_pair square = ein_pair_product(r.head, r.head);
     const double z = square.head;
     double p = ein_fma_f64(4.745838412531023e-14, z, -1.1470460319209511e-11);
@@ -661,7 +661,7 @@ static inline ein_pair ein_cos_pair(ein_pair r) {
 }
 
 //: ein_sin_f64
-static inline double ein_sin_f64(double x) {
+EIN_INLINE double ein_sin_f64(double x) {
     int32_t quadrant;
     const ein_pair r = ein_quarter_f64(x, &quadrant);
     const ein_pair s = ein_sin_pair(r), c = ein_cos_pair(r);
@@ -670,7 +670,7 @@ static inline double ein_sin_f64(double x) {
 }
 
 //: ein_cos_f64
-static inline double ein_cos_f64(double x) {
+EIN_INLINE double ein_cos_f64(double x) {
     int32_t quadrant;
     const ein_pair r = ein_quarter_f64(x, &quadrant);
     const ein_pair s = ein_sin_pair(r), c = ein_cos_pair(r);
@@ -679,7 +679,7 @@ static inline double ein_cos_f64(double x) {
 }
 
 //: ein_tan_f64
-static inline double ein_tan_f64(double x) {
+EIN_INLINE double ein_tan_f64(double x) {
     int32_t quadrant;
     const ein_pair r = ein_quarter_f64(x, &quadrant);
     const ein_pair s = ein_sin_pair(r), c = ein_cos_pair(r);

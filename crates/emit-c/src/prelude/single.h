@@ -1,12 +1,12 @@
 //: ein_pow2_f32
 /* 2^k for -126 <= k <= 127. */
-static inline float ein_pow2_f32(int32_t k) {
+EIN_INLINE float ein_pow2_f32(int32_t k) {
     return ein_from_bits_f32((uint32_t)(k + 127) << 23);
 }
 
 //: ein_beyond_f32
 /* (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2. */
-static inline float ein_beyond_f32(float r) {
+EIN_INLINE float ein_beyond_f32(float r) {
     float q = ein_fma_f32(0.00019845898f, r, 0.0013940893f);
     q = ein_fma_f32(q, r, 0.00833339f);
     q = ein_fma_f32(q, r, 0.04166636f);
@@ -16,7 +16,7 @@ static inline float ein_beyond_f32(float r) {
 
 //: ein_expr_f32
 /* e^r for |r| <= ln 2 / 2. */
-static inline float ein_expr_f32(float r) {
+EIN_INLINE float ein_expr_f32(float r) {
     float q = ein_fma_f32(0.0013814219f, r, 0.008368899f);
     q = ein_fma_f32(q, r, 0.041668408f);
     q = ein_fma_f32(q, r, 0.1666652f);
@@ -27,14 +27,14 @@ static inline float ein_expr_f32(float r) {
 //: ein_near_rsqrt_f32
 /* 1 / sqrt(x) of an ordinary x: the exponent halved and negated, and one step of Newton's method
    with factors that spread the error evenly. */
-static inline float ein_near_rsqrt_f32(float x) {
+EIN_INLINE float ein_near_rsqrt_f32(float x) {
     const float y = ein_from_bits_f32(0x5f1ffff9 - (ein_bits_f32(x) >> 1));
     return y * ein_fma_f32(-0.703952253f, x * y * y, 1.68191391f);
 }
 
 //: ein_wide_f32
 /* (e^r - 1 - r) / r^2 for |r| <= ln 2. */
-static inline float ein_wide_f32(float r) {
+EIN_INLINE float ein_wide_f32(float r) {
     float q = ein_fma_f32(2.4438756e-05f, r, 0.00020110839f);
     q = ein_fma_f32(q, r, 0.0013893739f);
     q = ein_fma_f32(q, r, 0.008332522f);
@@ -45,7 +45,7 @@ static inline float ein_wide_f32(float r) {
 
 //: ein_exp_f32
 /* e^x = e^r 2^n 2^n: no power of two leaves the range, and a subnormal result is rounded once. */
-static inline float ein_exp_f32(float x) {
+EIN_INLINE float ein_exp_f32(float x) {
     const float c = x < -104.5f ? -104.5f : x;
     const float t = ein_fma_f32(c, 0.72134752f, 12582912.0f), n = t - 12582912.0f;
     float r = ein_fma_f32(n, -1.38629150390625f, c);
@@ -56,7 +56,7 @@ static inline float ein_exp_f32(float x) {
 }
 
 //: ein_exp2_f32
-static inline float ein_exp2_f32(float x) {
+EIN_INLINE float ein_exp2_f32(float x) {
     const float c = x < -151.0f ? -151.0f : x;
     const float t = ein_fma_f32(c, 0.5f, 12582912.0f), n = t - 12582912.0f;
     const float f = ein_fma_f32(n, -2.0f, c), r = f * 0.693147181f;
@@ -67,7 +67,7 @@ static inline float ein_exp2_f32(float x) {
 }
 
 //: ein_expm1_f32
-static inline float ein_expm1_f32(float x) {
+EIN_INLINE float ein_expm1_f32(float x) {
     const float c = x < -20.0f ? -20.0f : x;
     const float t = ein_fma_f32(c, 1.44269504f, 12582912.0f), k = t - 12582912.0f;
     float r = ein_fma_f32(k, -0.693145752f, c);
@@ -79,7 +79,7 @@ static inline float ein_expm1_f32(float x) {
 }
 
 //: ein_tanh_f32
-static inline float ein_tanh_f32(float x) {
+EIN_INLINE float ein_tanh_f32(float x) {
     const float a = __builtin_fabsf(x), c = a > 9.1f ? 9.1f : a, s = a * a;
     const float t = ein_fma_f32(c, 2.88539008f, 12582912.0f), k = t - 12582912.0f;
     float r = ein_fma_f32(k, -0.693145752f, 2.0f * c);
@@ -96,7 +96,7 @@ static inline float ein_tanh_f32(float x) {
 
 //: ein_log1f_f32
 /* log(1 + f) - f for 1 + f between sqrt(1/2) and sqrt(2). */
-static inline float ein_log1f_f32(float f) {
+EIN_INLINE float ein_log1f_f32(float f) {
     const float s = f * f;
     float p = ein_fma_f32(0.06746592f, f, -0.11675639f);
     p = ein_fma_f32(p, f, 0.11888178f);
@@ -111,7 +111,7 @@ static inline float ein_log1f_f32(float f) {
 
 //: ein_log_special_f32
 /* y, if x is positive and finite, else what the logarithm of x is. */
-static inline float ein_log_special_f32(float x, float y) {
+EIN_INLINE float ein_log_special_f32(float x, float y) {
     const float high = x < __builtin_inff() ? y : x;
     const float low = x == 0 ? -__builtin_inff() : __builtin_nanf("");
     return x > 0 ? high : low;
@@ -126,21 +126,21 @@ static inline float ein_log_special_f32(float x, float y) {
     const float f = ein_from_bits_f32((bits & 0x7fffff) + 0x3f3504f3) - 1.0f
 
 //: ein_log_f32
-static inline float ein_log_f32(float x) {
+EIN_INLINE float ein_log_f32(float x) {
     ein_split_f32(x, k, f);
     const float y = ein_fma_f32(k, -2.12194440e-4f, ein_log1f_f32(f));
     return ein_log_special_f32(x, ein_fma_f32(k, 0.693359375f, f + y));
 }
 
 //: ein_log2_f32
-static inline float ein_log2_f32(float x) {
+EIN_INLINE float ein_log2_f32(float x) {
     ein_split_f32(x, k, f);
     const float y = ein_fma_f32(f, 1.92596303e-08f, ein_log1f_f32(f) * 1.44269504f);
     return ein_log_special_f32(x, k + ein_fma_f32(f, 1.44269502f, y));
 }
 
 //: ein_log10_f32
-static inline float ein_log10_f32(float x) {
+EIN_INLINE float ein_log10_f32(float x) {
     ein_split_f32(x, k, f);
     const float y = ein_fma_f32(f, -1.010305e-08f, ein_log1f_f32(f) * 0.434294482f);
     const float z = ein_fma_f32(f, 0.434294492f, ein_fma_f32(k, 4.60503907e-06f, y));
@@ -148,7 +148,7 @@ static inline float ein_log10_f32(float x) {
 }
 
 //: ein_log1p_f32
-static inline float ein_log1p_f32(float x) {
+EIN_INLINE float ein_log1p_f32(float x) {
     const float u = 1.0f + x;
     const float rest = x > 1.0f ? 1.0f - (u - x) : x - (u - 1.0f);
     const uint32_t bits = ein_bits_f32(u) - 0x3f3504f3;
@@ -161,7 +161,7 @@ static inline float ein_log1p_f32(float x) {
 }
 
 //: ein_erf_f32
-static inline float ein_erf_f32(float x) {
+EIN_INLINE float ein_erf_f32(float x) {
     const float t = __builtin_fabsf(x), s = x * x;
     float q = ein_fma_f32(-1.72853470e-5f, t, 3.83197126e-4f);
     q = ein_fma_f32(q, s, ein_fma_f32(-3.88396438e-3f, t, 2.42546219e-2f));
@@ -259,7 +259,7 @@ static const double ein_turns_f32[216] = {
 
 //: ein_sin_part_f32
 /* Sine and cosine of what is left. */
-static inline double ein_sin_part_f32(double r) {
+EIN_INLINE double ein_sin_part_f32(double r) {
     const double z = r * r;
     double p = 2.755731921932058e-06 - 2.50521062259944e-08 * z;
     p = -0.0001984126984126504 + p * z;
@@ -269,7 +269,7 @@ static inline double ein_sin_part_f32(double r) {
 }
 
 //: ein_cos_part_f32
-static inline double ein_cos_part_f32(double r) {
+EIN_INLINE double ein_cos_part_f32(double r) {
     const double z = r * r;
     double p = -2.755731922139249e-07 + 2.0876755787492604e-09 * z;
     p = 2.4801587301584632e-05 + p * z;
@@ -279,7 +279,7 @@ static inline double ein_cos_part_f32(double r) {
 }
 
 //: ein_sin_f32
-static inline float ein_sin_f32(float x) {
+EIN_INLINE float ein_sin_f32(float x) {
     ein_quarter_f32(x, quadrant, r);
     const double y = quadrant & 1 ? ein_cos_part_f32(r) : ein_sin_part_f32(r);
     const float z = (float)(quadrant & 2 ? -y : y) + (x - x);
@@ -287,14 +287,14 @@ static inline float ein_sin_f32(float x) {
 }
 
 //: ein_cos_f32
-static inline float ein_cos_f32(float x) {
+EIN_INLINE float ein_cos_f32(float x) {
     ein_quarter_f32(x, quadrant, r);
     const double y = quadrant & 1 ? ein_sin_part_f32(r) : ein_cos_part_f32(r);
     return (float)((quadrant + 1) & 2 ? -y : y) + (x - x);
 }
 
 //: ein_tan_f32
-static inline float ein_tan_f32(float x) {
+EIN_INLINE float ein_tan_f32(float x) {
     ein_quarter_f32(x, quadrant, r);
     const double s = ein_sin_part_f32(r), c = ein_cos_part_f32(r);
     const float z = (float)(quadrant & 1 ? -c / s : s / c) + (x - x);
@@ -302,55 +302,55 @@ static inline float ein_tan_f32(float x) {
 }
 
 //: ein_sinh_f32
-static inline float ein_sinh_f32(float x) {
+EIN_INLINE float ein_sinh_f32(float x) {
     const double t = ein_expm1_f64((double)__builtin_fabsf(x));
     const double y = t == __builtin_inf() ? t : 0.5 * (t + t / (t + 1.0));
     return __builtin_copysignf((float)y, x);
 }
 
 //: ein_cosh_f32
-static inline float ein_cosh_f32(float x) {
+EIN_INLINE float ein_cosh_f32(float x) {
     const double e = ein_exp_f64((double)__builtin_fabsf(x));
     return (float)(0.5 * (e + 1.0 / e));
 }
 
 //: ein_asin_f32
-static inline float ein_asin_f32(float x) {
+EIN_INLINE float ein_asin_f32(float x) {
     return (float)ein_asin_f64(x);
 }
 
 //: ein_acos_f32
-static inline float ein_acos_f32(float x) {
+EIN_INLINE float ein_acos_f32(float x) {
     return (float)ein_acos_f64(x);
 }
 
 //: ein_atan_f32
-static inline float ein_atan_f32(float x) {
+EIN_INLINE float ein_atan_f32(float x) {
     return (float)ein_atan_f64(x);
 }
 
 //: ein_asinh_f32
-static inline float ein_asinh_f32(float x) {
+EIN_INLINE float ein_asinh_f32(float x) {
     return (float)ein_asinh_f64(x);
 }
 
 //: ein_acosh_f32
-static inline float ein_acosh_f32(float x) {
+EIN_INLINE float ein_acosh_f32(float x) {
     return (float)ein_acosh_f64(x);
 }
 
 //: ein_atanh_f32
-static inline float ein_atanh_f32(float x) {
+EIN_INLINE float ein_atanh_f32(float x) {
     return (float)ein_atanh_f64(x);
 }
 
 //: ein_atan2_f32
-static inline float ein_atan2_f32(float y, float x) {
+EIN_INLINE float ein_atan2_f32(float y, float x) {
     return (float)ein_atan2_f64(y, x);
 }
 
 //: ein_pow_f32
-static inline float ein_pow_f32(float x, float y) {
+EIN_INLINE float ein_pow_f32(float x, float y) {
     const double m = __builtin_fabsf(x), p = ein_exp_f64((double)y * ein_log_f64(m));
     const float half = 0.5f * y;
     const bool whole = y == __builtin_truncf(y), odd = whole && half != __builtin_truncf(half);
@@ -359,7 +359,7 @@ static inline float ein_pow_f32(float x, float y) {
 
 //: ein_powi_f32
 /* The exponent as a double, what that lacks, and whether it is odd. */
-static inline float ein_powi_f32(float x, double y, double rest, bool odd) {
+EIN_INLINE float ein_powi_f32(float x, double y, double rest, bool odd) {
     const double p = ein_exp_f64(y * ein_log_f64((double)__builtin_fabsf(x)));
     return (float)ein_power_special(x, y, p, true, odd);
 }

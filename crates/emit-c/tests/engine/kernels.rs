@@ -292,6 +292,31 @@ fn flushed_loops() {
     }
 }
 
+/// A loop apart captures what it uses, whatever stands in it.
+#[test]
+fn loops_apart() {
+    let rows = 40;
+    let mut b = Builder::new();
+    let out = b.output(F32, rows * 8);
+    let own = b.buffer(F32, 8, BufferKind::Local);
+    let input = b.input(F32, 1);
+    let x = b.load(input, &[], 0);
+    b.for_(int(0), int(1), ForKind::Apart, |b, _| {
+        b.for_(int(0), int(rows as i64), ForKind::Parallel { grain: 1 }, |b, row| {
+            b.for_(int(0), int(8), ForKind::Apart, |b, i| b.store(own, &[(i, 1)], 0, x));
+            b.for_(int(0), int(8), ForKind::Serial, |b, i| {
+                let twice = b.load(own, &[(i, 1)], 0);
+                let twice = b.binary(BinaryOp::Add, twice, x);
+                b.store(out, &[(row, 8), (i, 1)], 0, twice);
+            });
+        });
+    });
+    let kernel = b.finish();
+    let mut result = Data::zeros(F32, rows * 8);
+    run(&kernel, &mut [&mut result, &mut Data::floats(&[1.5])]);
+    close(&as_f32(&result), &vec![3.0; rows * 8], 0.0);
+}
+
 #[test]
 fn traps_are_sticky() {
     let ty = ScalarType::I32;

@@ -12,6 +12,10 @@ pub struct Captures {
     pub regs: BTreeSet<Reg>,
     /// The buffers, in order: all that it uses, local ones as well.
     pub bufs: BTreeSet<Buf>,
+    /// The registers in the order of their first use: the same for equal code, whatever their numbers.
+    pub regs_by_use: Vec<Reg>,
+    /// The buffers in that order.
+    pub bufs_by_use: Vec<Buf>,
     /// Whether it calls functions of the interface: matrix products and loops that run by
     /// themselves.
     pub interface: bool,
@@ -109,7 +113,9 @@ impl Walk {
     }
 
     fn addr(&mut self, addr: &Addr) {
-        self.found.bufs.insert(addr.buf);
+        if self.found.bufs.insert(addr.buf) {
+            self.found.bufs_by_use.push(addr.buf);
+        }
         for &(reg, _) in &addr.terms {
             self.reg(reg);
         }
@@ -122,8 +128,8 @@ impl Walk {
     }
 
     fn reg(&mut self, reg: Reg) {
-        if !self.defined.contains(&reg) {
-            self.found.regs.insert(reg);
+        if !self.defined.contains(&reg) && self.found.regs.insert(reg) {
+            self.found.regs_by_use.push(reg);
         }
     }
 }

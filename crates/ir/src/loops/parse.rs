@@ -329,7 +329,7 @@ impl Parser {
             Ok(Stmt::If(condition, then, other))
         } else if self.is_word("gemm") {
             self.gemm(false)
-        } else if ["for", "backward", "parallel", "vector", "flushed", "unrolled"]
+        } else if ["for", "backward", "parallel", "vector", "flushed", "apart", "unrolled"]
             .iter()
             .any(|word| self.is_word(word))
         {
@@ -346,6 +346,8 @@ impl Parser {
             ForKind::Backward
         } else if self.eat_word("flushed") {
             ForKind::Flushed
+        } else if self.eat_word("apart") {
+            ForKind::Apart
         } else if self.eat_word("unrolled") {
             ForKind::Unrolled
         } else if self.eat_word("parallel") {

@@ -153,6 +153,7 @@ impl Printer<'_> {
                 let _ = write!(self.out, "vector({}) ", list.join(", "));
             }
             ForKind::Flushed => self.put("flushed "),
+            ForKind::Apart => self.put("apart "),
             ForKind::Unrolled => self.put("unrolled "),
         }
         let (lo, hi) = (operand(inner.lo), operand(inner.hi));

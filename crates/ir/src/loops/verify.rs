@@ -272,6 +272,10 @@ impl Verifier<'_> {
                 self.functions += 1;
                 (self.owner, self.owner_kind) = (self.functions, "flushed");
             }
+            ForKind::Apart => {
+                self.functions += 1;
+                (self.owner, self.owner_kind) = (self.functions, "separate");
+            }
             ForKind::Vector { reductions } => self.vector(inner, reductions),
         }
         self.define(var, Some(ScalarType::I64), Role::Value);

@@ -1,6 +1,7 @@
 //! Replacing index variables by expressions, and reads of arrays by what they read.
 
 use super::{Arr, Ix, Kind, Node, Points, Reduction};
+use ein_scalar::BinaryOp;
 use rustc_hash::FxHashMap;
 
 /// A replacement of index variables, applied to many nodes.
@@ -11,7 +12,22 @@ pub struct Subst {
     cells: FxHashMap<Arr, (Vec<Ix>, Node)>,
     /// What stands for nodes.
     nodes: FxHashMap<Node, Node>,
+    /// What is kept of arrays.
+    windows: FxHashMap<Arr, Window>,
+    /// Whether something was read that no window keeps.
+    outside: bool,
     done: FxHashMap<Node, Node>,
+}
+
+/// What is kept of an array along one of its axes.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// The axis.
+    pub axis: usize,
+    /// An array of some rows, and where in the whole array its first row is.
+    pub rows: Option<(Arr, Node)>,
+    /// Single rows, by their position; the arrays lack the axis.
+    pub single: FxHashMap<i64, Arr>,
 }
 
 impl Subst {
@@ -35,10 +51,24 @@ impl Subst {
         Subst { nodes, ..Subst::default() }
     }
 
+    /// Replaces variables, and the reads of arrays by reads of what is kept of them.
+    pub fn windows(
+        pairs: impl IntoIterator<Item = (Ix, Node)>,
+        windows: FxHashMap<Arr, Window>,
+    ) -> Subst {
+        Subst { map: pairs.into_iter().collect(), windows, ..Subst::default() }
+    }
+
+    /// Whether something was read that no window keeps; what was made then is of no use.
+    pub fn left_a_window(&self) -> bool {
+        self.outside
+    }
+
     /// The node with the variables replaced.
     pub fn apply(&mut self, points: &mut Points, node: Node) -> Node {
         let touched = points.nodes[node].free.iter().any(|ix| self.map.contains_key(ix));
-        if !touched && self.cells.is_empty() && self.nodes.is_empty() {
+        let reads = !(self.cells.is_empty() && self.nodes.is_empty() && self.windows.is_empty());
+        if !touched && !reads {
             return node;
         }
         if let Some(other) = self.nodes.get(&node) {
@@ -69,6 +99,11 @@ impl Subst {
                     points.position(at, extent, false, None)
                 };
                 let at: Vec<Node> = at.iter().zip(extents).map(place).collect();
+                if let Some(window) = self.windows.get(&arr) {
+                    let found = window.read(points, &at);
+                    self.outside |= found.is_none();
+                    return found.unwrap_or(node);
+                }
                 // A cell may not mention the position, which then would not be looked at.
                 let traps = at.iter().any(|at| points.nodes[*at].traps);
                 match self.cells.get(&arr) {
@@ -138,6 +173,29 @@ impl Subst {
         }
         let guard = reduction.guard.map(|guard| inner.apply(points, guard));
         let body = inner.apply(points, reduction.body);
+        self.outside |= inner.outside;
         points.reduce(Reduction { op: reduction.op, binders, guard, body }, ty)
+    }
+}
+
+impl Window {
+    /// The element at a position of the whole array, if it is kept.
+    fn read(&self, points: &mut Points, at: &[Node]) -> Option<Node> {
+        let mut at = at.to_vec();
+        if let Some(row) = points.as_int(at[self.axis]).and_then(|row| self.single.get(&row)) {
+            at.remove(self.axis);
+            return Some(points.load(*row, &at));
+        }
+        let (arr, origin) = self.rows?;
+        let extent = points.arrs[arr].shape[self.axis];
+        let from_origin = points.binary(BinaryOp::Sub, at[self.axis], origin, None);
+        let place = points.position(from_origin, extent, false, None);
+        let clamped =
+            matches!(points.nodes[place].kind, Kind::Clamp { at, .. } if at == from_origin);
+        if clamped {
+            return None;
+        }
+        at[self.axis] = place;
+        Some(points.load(arr, &at))
     }
 }

@@ -77,6 +77,11 @@ pub(crate) struct Emit {
     pub(crate) places: FxHashMap<Arr, Place>,
     /// Reads of these arrays stay inside this scope: it is what fills them.
     pub(crate) floors: FxHashMap<Arr, usize>,
+    /// Of these recurrences only some steps are filled.
+    pub(crate) filled: FxHashMap<Arr, (i64, i64)>,
+    /// Whether the loops around are those of a sweep: what is read there and has no floor was
+    /// complete before them.
+    pub(crate) sweeping: bool,
     /// Whether a parallel loop is open.
     pub(crate) in_parallel: bool,
     /// The step that is being filled of a recurrence.
@@ -107,6 +112,8 @@ impl Emit {
             scopes: vec![Scope::default()],
             places: FxHashMap::default(),
             floors: FxHashMap::default(),
+            filled: FxHashMap::default(),
+            sweeping: false,
             in_parallel: false,
             step: None,
             wanted: Vec::new(),

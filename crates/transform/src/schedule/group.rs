@@ -52,11 +52,11 @@ enum MemberKind {
     Other,
 }
 
-/// Forms groups.
-pub(crate) fn run(points: &Points, wanted: &FxHashSet<Arr>) -> Vec<Group> {
+/// Forms groups of these definitions.
+pub(crate) fn run(points: &Points, defs: &[usize], wanted: &FxHashSet<Arr>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for at in 0..points.defs.len() {
-        let member = candidate(points, at, wanted);
+    for at in defs {
+        let member = candidate(points, *at, wanted);
         let joined = groups.last_mut().is_some_and(|group| group.join(points, &member));
         if !joined {
             groups.push(Group::of(points, member));

@@ -123,12 +123,16 @@ impl Emit {
         let ordered = self.in_order(arr, &clauses, steps);
         let rank = self.points.arrs[arr].shape.len();
         let mut at = At { arr, steps, shared, place: vec![None; rank], run: None };
+        let floor = self.floors.get(&arr).copied();
         self.flushing(self.decays(arr), |emit| {
             if !shared.is_empty() || !emit.wavefront(arr, &ordered, steps) {
                 emit.step(&mut at, &ordered, 0);
             }
         });
-        self.floors.remove(&arr);
+        match floor {
+            Some(floor) => self.floors.insert(arr, floor),
+            None => self.floors.remove(&arr),
+        };
     }
 
     /// What `code` emits, with subnormal numbers flushed to zero if so wished.
@@ -189,7 +193,11 @@ impl Emit {
             return self.points_of_step(at, clauses);
         };
         let extent = self.points.arrs[at.arr].shape[axis];
-        let mut cuts = vec![0, extent];
+        let (first, end) = match self.filled.get(&at.arr) {
+            Some(rows) if depth == 0 => *rows,
+            Some(_) | None => (0, extent),
+        };
+        let mut cuts = vec![first, end];
         for clause in clauses {
             let (lo, hi) = self.points.ixs[clause.slots[axis].ix].range;
             cuts.extend([lo as i64, hi as i64 + 1]);

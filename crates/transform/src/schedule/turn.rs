@@ -111,6 +111,15 @@ impl Emit {
         if let Some(cell) = self.turned.get(&(of, axis)) {
             return cell.clone();
         }
+        // In the segments of a sweep it would be made again and again.
+        if self.sweeping && self.here() > 0 {
+            let inner = self.scopes.split_off(1);
+            let parallel = std::mem::take(&mut self.in_parallel);
+            let cell = self.turn(of, axis);
+            self.in_parallel = parallel;
+            self.scopes.extend(inner);
+            return cell;
+        }
         let info = self.points.arrs[of].clone();
         let mut order: Vec<usize> = (0..info.shape.len()).collect();
         order.retain(|other| *other != axis);
