@@ -37,8 +37,13 @@ pub struct BenchReport {
 /// Without a number of runs, as many as fit into this time.
 const ENOUGH: Duration = Duration::from_millis(1500);
 
+/// Without a number of runs, those in the first of this time warm up: it takes a processor that long to
+/// reach its speed.
+const WARM: Duration = Duration::from_millis(300);
+
 impl Session {
-    /// Checks and compiles a program, then runs it `runs` times after one run to warm up.
+    /// Checks and compiles a program, then runs it `runs` times after one run to warm up; without a
+    /// number, warms up and runs it for a while.
     pub fn bench(
         &mut self,
         input: &crate::Input,
@@ -70,6 +75,7 @@ impl Session {
             report.threads = kernels.as_ref().map_or(1, Kernels::threads);
             // The first run reads inputs, compiles kernels and warms caches; it does not count.
             let wanted = runs.unwrap_or(usize::MAX).max(1);
+            let mut warming = 1;
             let mut spent = Duration::ZERO;
             while report.runs.len() < wanted.saturating_add(1) {
                 memory.reset_peak();
@@ -87,11 +93,14 @@ impl Session {
                     kernels.rewind();
                 }
                 spent += took;
-                if runs.is_none() && report.runs.len() > 5 && spent > ENOUGH {
+                if runs.is_none() && report.runs.len() > warming + 4 && spent > WARM + ENOUGH {
                     break;
                 }
+                if runs.is_none() && spent < WARM {
+                    warming = report.runs.len();
+                }
             }
-            report.runs.remove(0);
+            report.runs.drain(..warming);
             if let Some(kernels) = kernels {
                 report.compile += kernels.compile_time;
                 report.evaluated = kernels.evaluated;
