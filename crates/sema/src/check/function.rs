@@ -1,6 +1,6 @@
 //! Function bodies: checked once for all sizes, or once for each way an unannotated one is used.
 
-use super::instance::{Instance, Key, LIMIT, SizeKey, Source};
+use super::instance::{Instance, Instances, Key, LIMIT, SizeKey, Source};
 use super::{Binding, Cx, FnState, error};
 use crate::hir::{self, DefId, DefKind, Dim, DimKind, Function, LocalId, Param, TypeKind};
 use ein_base::{Code, Diagnostic, Name, Span, Stage, Symbol};
@@ -21,7 +21,7 @@ impl<'a> Cx<'a> {
     /// one axis for each pack, and for the first element type that its body can take.
     pub(super) fn check_uncalled(&mut self, def: DefId) {
         let Some(function) = self.function(def) else { return };
-        let known = self.instances.table.keys().any(|key| key.source == Source::Def(def));
+        let known = self.instances.counts.get(&Source::Def(def)).is_some_and(|count| *count > 0);
         let annotated = function.params.iter().all(|param| param.ty.is_some());
         if known || !annotated {
             return;
@@ -58,7 +58,14 @@ impl<'a> Cx<'a> {
         self.diagnostics.truncate(before.0);
         self.out.funcs.truncate(before.1);
         self.instances.items.truncate(before.2);
-        self.instances.table.retain(|_, at| *at < before.2);
+        let Instances { table, counts, .. } = &mut self.instances;
+        table.retain(|key, at| {
+            let stays = *at < before.2;
+            if !stays && let Some(count) = counts.get_mut(&key.source) {
+                *count -= 1;
+            }
+            stays
+        });
         false
     }
 

@@ -13,7 +13,9 @@ use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom, Facts};
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, IndexArg, Tensor, Type, VarId};
 use ein_scalar::{BinaryOp, UnaryOp};
+use opaque::Opaque;
 
+mod opaque;
 mod patterns;
 mod text;
 mod walk;
@@ -36,7 +38,7 @@ pub(super) struct Path {
     pub exact: bool,
     pub domains: Vec<Domain>,
     /// Expressions that the algebra cannot speak about, and the atoms that stand for them.
-    opaque: Vec<(Expr, Atom)>,
+    opaque: Opaque,
     /// Conditions that have a name.
     truths: Vec<(VarId, Expr)>,
 }
@@ -72,7 +74,13 @@ pub(super) trait Visit {
 
 impl Path {
     pub(super) fn new(facts: Facts) -> Self {
-        Path { facts, exact: true, domains: Vec::new(), opaque: Vec::new(), truths: Vec::new() }
+        Path {
+            facts,
+            exact: true,
+            domains: Vec::new(),
+            opaque: Opaque::default(),
+            truths: Vec::new(),
+        }
     }
 
     pub(super) fn mark(&self) -> Mark {
@@ -95,7 +103,7 @@ impl Path {
 
     /// The expression that an opaque atom stands for.
     pub(super) fn opaque(&self, atom: Atom) -> Option<&Expr> {
-        self.opaque.iter().find(|(_, own)| *own == atom).map(|(e, _)| e)
+        self.opaque.expr(atom)
     }
 
     /// An atom in a size that a choice decides.
@@ -104,7 +112,7 @@ impl Path {
             .opaque
             .iter()
             .find(|(e, atom)| matches!(&*e.kind, ExprKind::If { .. }) && size.mentions(*atom))?;
-        Some((*atom, e.clone()))
+        Some((atom, e.clone()))
     }
 
     fn truth(&self, var: VarId) -> Option<Expr> {
@@ -234,8 +242,8 @@ impl Cx<'_> {
 
     /// The atom of an expression that the algebra has no words for.
     fn opaque_on(&mut self, e: &Expr, path: &mut Path) -> size::Expr {
-        if let Some((_, atom)) = path.opaque.iter().find(|(own, _)| same(own, e)) {
-            return size::Expr::atom(*atom);
+        if let Some(atom) = path.opaque.atom(e) {
+            return size::Expr::atom(atom);
         }
         let name = Symbol::intern(&self.show_expr(e));
         let atom = self.new_atom(name, AtomDef::Unknown, false);
@@ -245,7 +253,7 @@ impl Cx<'_> {
         {
             path.facts.ge0(size.clone());
         }
-        path.opaque.push((e.clone(), atom));
+        path.opaque.push(e.clone(), atom);
         size
     }
 
@@ -314,35 +322,5 @@ fn peel(e: &Expr) -> &Expr {
     match &*e.kind {
         ExprKind::Block { stmts, value } if stmts.is_empty() => peel(value),
         _ => e,
-    }
-}
-
-/// Whether two expressions compute the same for sure. Calls may read files, so they never do.
-pub(super) fn same(a: &Expr, b: &Expr) -> bool {
-    let (a, b) = (peel(a), peel(b));
-    match (&*a.kind, &*b.kind) {
-        (ExprKind::Const(a), ExprKind::Const(b)) => a == b,
-        (ExprKind::Var(a), ExprKind::Var(b)) => a == b,
-        (ExprKind::Size(a), ExprKind::Size(b)) => a == b,
-        (ExprKind::Unary(p, a), ExprKind::Unary(q, b)) => p == q && same(a, b),
-        (ExprKind::Binary(p, a, c), ExprKind::Binary(q, b, d)) => {
-            p == q && same(a, b) && same(c, d)
-        }
-        (ExprKind::And(a, c), ExprKind::And(b, d)) | (ExprKind::Or(a, c), ExprKind::Or(b, d)) => {
-            same(a, b) && same(c, d)
-        }
-        (ExprKind::Cast(x), ExprKind::Cast(y)) => a.ty == b.ty && same(x, y),
-        (
-            ExprKind::If { cond: a, then: b, otherwise: c },
-            ExprKind::If { cond: x, then: y, otherwise: z },
-        ) => same(a, x) && same(b, y) && same(c, z),
-        (ExprKind::Index { base: a, indices: p }, ExprKind::Index { base: b, indices: q }) => {
-            same(a, b)
-                && p.len() == q.len()
-                && p.iter().zip(q).all(|(p, q)| same(&p.value, &q.value))
-        }
-        (ExprKind::TupleGet(a, i), ExprKind::TupleGet(b, j))
-        | (ExprKind::FieldGet(a, i), ExprKind::FieldGet(b, j)) => i == j && same(a, b),
-        _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! The walk: every expression with the facts of its path.
 
-use super::{Domain, Path, Visit, is_integer, peel, same};
+use super::{Domain, Path, Visit, is_integer, peel};
 use crate::check::Cx;
 use ein_ir::size;
 use ein_ir::tensor::walk::each_child_mut;
@@ -230,9 +230,9 @@ impl Cx<'_> {
         {
             let value = peel(e);
             let own = size::Expr::atom(atom);
-            match path.opaque.iter().find(|(known, _)| same(known, value)) {
-                Some((_, other)) => path.facts.eq(&own, &size::Expr::atom(*other)),
-                None => path.opaque.push((value.clone(), atom)),
+            match path.opaque.atom(value) {
+                Some(other) => path.facts.eq(&own, &size::Expr::atom(other)),
+                None => path.opaque.push(value.clone(), atom),
             }
         }
     }
