@@ -6,6 +6,7 @@
 mod arena;
 pub mod code;
 mod diagnostic;
+mod nodes;
 mod progress;
 mod source;
 mod span;
@@ -14,6 +15,7 @@ mod symbol;
 pub use arena::{Idx, IndexVec};
 pub use code::{Code, Stage};
 pub use diagnostic::{Diagnostic, Help, Label, Severity};
+pub use nodes::Nodes;
 pub use progress::{Progress, Work};
 pub use source::{FileId, LineIndex, SourceError, SourceFile, SourceMap, Sources};
 pub use span::Span;

@@ -14,7 +14,7 @@ mod item;
 mod stmt;
 mod types;
 
-use ein_base::{FileId, IndexVec, Name, Span, Symbol, id};
+use ein_base::{FileId, IndexVec, Name, Nodes, Span, Symbol, id};
 
 pub use builtin::Builtin;
 pub use ein_ir::tensor::{IoOp, ReduceOp};
@@ -61,7 +61,7 @@ pub struct Program {
     /// All local names.
     pub locals: IndexVec<LocalId, Local>,
     /// All expressions.
-    pub exprs: IndexVec<ExprId, Expr>,
+    pub exprs: Nodes<ExprId, Expr>,
     /// The modules whose top-level statements run, in this order; the root comes last.
     pub init_order: Vec<ModuleId>,
     /// `fn main()` of the root, if it has one that the top level does not call itself.

@@ -14,7 +14,7 @@ mod op;
 mod stmt;
 mod types;
 
-use ein_base::{FileId, IndexVec, Span, Symbol, id};
+use ein_base::{FileId, Nodes, Span, Symbol, id};
 
 pub use expr::{
     Align, Arg, Arm, CompClause, Expr, ExprKind, FormatSpec, Path, Slot, SlotKind, StrPart,
@@ -61,14 +61,41 @@ pub struct Ast {
     pub docs: Vec<Doc>,
     /// The statements at top level, in source order.
     pub stmts: Vec<StmtId>,
+    /// For each of them, how many expressions there were when it ended: its own lie between two of
+    /// these. Empty if the expressions of statements may be shared.
+    pub ends: Vec<u32>,
     /// All statements.
-    pub stmt: IndexVec<StmtId, Stmt>,
+    pub stmt: Nodes<StmtId, Stmt>,
     /// All expressions.
-    pub expr: IndexVec<ExprId, Expr>,
+    pub expr: Nodes<ExprId, Expr>,
     /// All types.
-    pub ty: IndexVec<TypeId, Type>,
+    pub ty: Nodes<TypeId, Type>,
     /// All patterns.
-    pub pat: IndexVec<PatId, Pat>,
+    pub pat: Nodes<PatId, Pat>,
+}
+
+impl Ast {
+    /// The tree of an empty file.
+    pub fn new(file: FileId) -> Self {
+        Self {
+            file,
+            docs: Vec::new(),
+            stmts: Vec::new(),
+            ends: Vec::new(),
+            stmt: Nodes::new(),
+            expr: Nodes::new(),
+            ty: Nodes::new(),
+            pat: Nodes::new(),
+        }
+    }
+
+    /// Gives back the expressions of the first `stmts` statements at top level, where these have
+    /// expressions of their own. Nobody may ask for one of them again.
+    pub fn forget(&mut self, stmts: usize) {
+        if let Some(end) = stmts.checked_sub(1).and_then(|last| self.ends.get(last)) {
+            self.expr.forget_before(*end as usize);
+        }
+    }
 }
 
 /// A line of documentation, without its marker.

@@ -22,7 +22,7 @@ use crate::ast::{Ast, Doc, ExprId, MAX_DEPTH};
 use crate::lexer::Lexer;
 use crate::token::{Token, TokenKind};
 use crate::{CommentKind, MAX_DIAGNOSTICS, Parsed};
-use ein_base::{Code, Diagnostic, FileId, IndexVec, Name, Span, Symbol};
+use ein_base::{Code, Diagnostic, FileId, Name, Span, Symbol};
 
 /// How deep constructs may be nested in the text. Trees are bounded by [`MAX_DEPTH`] besides;
 /// this bounds the parser's own stack.
@@ -44,15 +44,7 @@ pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
         pos: 0,
         prev_end: 0,
         prev_kind: TokenKind::Eof,
-        ast: Ast {
-            file,
-            docs: Vec::new(),
-            stmts: Vec::new(),
-            stmt: IndexVec::new(),
-            expr: IndexVec::new(),
-            ty: IndexVec::new(),
-            pat: IndexVec::new(),
-        },
+        ast: Ast::new(file),
         heights: node::Heights::default(),
         next_comment: 0,
         diagnostics: Vec::new(),
@@ -68,7 +60,6 @@ pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
         angles: false,
         deep: false,
     };
-    parser.reserve();
     parser.cut();
     parser.file();
     parser.finish()
@@ -117,12 +108,11 @@ struct Parser<'t> {
 impl<'t> Parser<'t> {
     fn file(&mut self) {
         loop {
-            let (stmts, tail) = self.statements();
-            self.ast.stmts.extend(stmts);
+            let tail = self.statements(|parser, stmt| parser.top_statement(stmt));
             if let Some((tail, docs)) = tail {
                 let lo = self.ast.expr[tail].span.lo();
                 let stmt = self.stmt(crate::ast::StmtKind::Expr(tail), lo, docs);
-                self.ast.stmts.push(stmt);
+                self.top_statement(stmt);
             }
             if self.kind() == TokenKind::Eof {
                 break;
@@ -135,6 +125,13 @@ impl<'t> Parser<'t> {
             self.report(diagnostic);
             self.bump();
         }
+    }
+
+    /// Adds a statement to the file.
+    fn top_statement(&mut self, stmt: crate::ast::StmtId) {
+        self.ast.stmts.push(stmt);
+        // There are fewer nodes than ids.
+        self.ast.ends.push(self.ast.expr.len() as u32);
     }
 
     fn finish(mut self) -> Parsed {

@@ -1,6 +1,5 @@
 //! `use`: what each import leads to, found when it is first needed.
 
-use super::modules::statements;
 use super::{Anchor, ImportId, Item, ItemKind, Resolver, Target, path_span};
 use crate::hir::ModuleId;
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
@@ -378,8 +377,7 @@ impl Resolver<'_> {
         let mut diagnostic =
             Diagnostic::new(Code::E0204, name.span, format!("there is no `{name}` in `{path}`"))
                 .here(format!("not in `{path}`"));
-        let info = &self.modules[owner];
-        if info.ast.is_some() {
+        if self.modules[owner].body.is_text() {
             let file = &self.files.file(self.program.modules[owner].file).name;
             diagnostic = diagnostic.note(format!("looked in `{file}`"));
         }
@@ -413,8 +411,6 @@ impl Resolver<'_> {
             if let ImportState::Done(Imported { module: Some(Anchor::Module(module)), .. }) =
                 self.imports[id].state
                 && module != owner
-                && let Some(ast) = &self.modules[module].ast
-                && !statements(ast, self.modules[module].body).is_empty()
             {
                 let items = self.modules[module].table.by_stmt.iter();
                 names.extend(items.map(|(_, item)| self.items[*item].name.sym));

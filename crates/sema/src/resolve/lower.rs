@@ -2,8 +2,9 @@
 //! means.
 
 use super::builtins::Known;
-use super::modules::statements;
+use super::modules::{Body, statements};
 use super::scope::{Bound, Entry, Scopes, Space};
+use super::stmts::List;
 use super::wheres::Plan;
 use super::{Anchor, ImportId, ItemId, ItemKind, Resolver, Target};
 use crate::hir::{self, DefId, ExprId, ExprKind, LocalId, LocalKind, ModuleId};
@@ -12,19 +13,37 @@ use ein_syntax::ast::{self, Ast};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
-/// Resolves all statements of a module.
+/// How many statements of a module are resolved before what was written of them is given back.
+const BATCH: usize = 64;
+
+/// Resolves all statements of a module. What they said is given back on the way, so that the
+/// resolved program takes the place of the tree instead of more memory.
 pub(super) fn module(r: &mut Resolver<'_>, module: ModuleId) {
-    let Some(ast) = r.modules[module].ast.clone() else { return };
+    let Some(mut tree) = r.modules[module].ast.take() else { return };
     let body = r.modules[module].body;
     let by_stmt = Rc::clone(&r.modules[module].table.by_stmt);
-    Lower::new(r, &ast, module).module_body(statements(&ast, body), &by_stmt);
+    let mut list = List::new(statements(&tree, body).len(), true);
+    let mut state = State::default();
+    loop {
+        let stmts = statements(&tree, body);
+        let places = state.places.take();
+        let lower = Lower::new(r, &tree, module, state);
+        state = lower.batch(&mut list, stmts, &by_stmt, places, BATCH);
+        if list.done() == stmts.len() {
+            break;
+        }
+        if let (Body::File, Some(tree)) = (body, Rc::get_mut(&mut tree)) {
+            tree.forget(list.done());
+        }
+    }
+    r.program.modules[module].stmts = list.finish();
 }
 
 /// Resolves one item of a module whose statements do nothing but declare.
 pub(super) fn item(r: &mut Resolver<'_>, item: ItemId) {
     let module = r.items[item].module;
     let Some(ast) = r.modules[module].ast.clone() else { return };
-    Lower::new(r, &ast, module).lazy_item(item);
+    Lower::new(r, &ast, module, State::default()).lazy_item(item);
 }
 
 /// Where an expression stands, which decides what an unknown bare name in it may be.
@@ -88,9 +107,12 @@ pub(super) struct Context<'r> {
     pub(super) done: usize,
     /// The frame that the list belongs to.
     pub(super) frame: u32,
-    /// Where each name is bound, made when it is first asked for: every place, in order.
-    pub(super) places: Option<FxHashMap<Symbol, Vec<(usize, Span)>>>,
+    /// Where each name is bound, made when it is first asked for.
+    pub(super) places: Option<Places>,
 }
+
+/// Every place where a name is bound: the number of the statement and where it stands, in order.
+pub(super) type Places = FxHashMap<Symbol, Vec<(usize, Span)>>;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ContextKind<'r> {
@@ -98,6 +120,16 @@ pub(super) enum ContextKind<'r> {
     Block(&'r [ast::StmtId]),
     /// The items of a `where`.
     Where(&'r [ast::WhereItem]),
+}
+
+/// What resolving the statements of a module leaves for the statements after them.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) scopes: Scopes,
+    /// What belongs to no statement.
+    pub(super) region: Region,
+    /// The places of the module's own context.
+    pub(super) places: Option<Places>,
 }
 
 /// What a bare name means.
@@ -142,7 +174,7 @@ pub(super) struct Lower<'r, 'a> {
 }
 
 impl<'r, 'a> Lower<'r, 'a> {
-    fn new(r: &'r mut Resolver<'a>, tree: &'r Rc<Ast>, module: ModuleId) -> Self {
+    fn new(r: &'r mut Resolver<'a>, tree: &'r Rc<Ast>, module: ModuleId, state: State) -> Self {
         let frame =
             Frame { kind: FrameKind::Module, captures: Vec::new(), captured: FxHashSet::default() };
         Self {
@@ -150,12 +182,12 @@ impl<'r, 'a> Lower<'r, 'a> {
             tree,
             ast: tree,
             module,
-            scopes: Scopes::default(),
+            scopes: state.scopes,
             frames: vec![frame],
             floor: 0,
             owner: None,
             contexts: Vec::new(),
-            regions: vec![Region::default()],
+            regions: vec![state.region],
             defining: Vec::new(),
             hidden_sizes: Vec::new(),
             globs: Vec::new(),
@@ -168,7 +200,6 @@ impl<'r, 'a> Lower<'r, 'a> {
     /// Makes room for what a module of so many statements comes to.
     pub(super) fn reserve(&mut self, stmts: usize) {
         self.scopes.reserve(stmts);
-        self.r.program.exprs.reserve(self.ast.expr.len());
         // Patterns, and the indices of definitions.
         let locals = self.ast.pat.len() + 3 * stmts;
         self.r.program.locals.reserve(locals);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// What resolution knows of a module beyond what the program does.
 #[derive(Debug)]
 pub(super) struct ModuleInfo {
-    /// The tree its statements stand in; folders have none.
+    /// The tree its statements stand in, until they are resolved; folders have none.
     pub(super) ast: Option<Rc<Ast>>,
     /// Which statements of that tree are its own.
     pub(super) body: Body,
@@ -41,6 +41,16 @@ pub(super) enum Body {
     Inline(StmtId),
     /// None: a folder, or a file that could not be read.
     None,
+}
+
+impl Body {
+    /// Whether there is text that says what the module has.
+    pub(super) fn is_text(self) -> bool {
+        match self {
+            Body::File | Body::Inline(_) => true,
+            Body::None => false,
+        }
+    }
 }
 
 /// Where the files of submodules lie.

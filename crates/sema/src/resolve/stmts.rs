@@ -1,7 +1,7 @@
 //! Statements and blocks, and the clauses that form one definition.
 
 use super::ItemId;
-use super::lower::{Context, ContextKind, Lower, Pos};
+use super::lower::{Context, ContextKind, Lower, Places, Pos, State};
 use super::patterns::Bindings;
 use super::scope::{Bound, Space};
 use super::tables::{Table, broken_names, declares};
@@ -21,8 +21,12 @@ struct Group {
 }
 
 /// A statement list on its way.
-struct List {
+pub(super) struct List {
     stmts: Vec<Stmt>,
+    /// How many statements as written were resolved.
+    done: usize,
+    /// How many of them were items.
+    items: usize,
     /// Statements that a later one has taken up.
     gone: Vec<usize>,
     /// In the order of their locals.
@@ -32,6 +36,17 @@ struct List {
 }
 
 impl List {
+    /// The list that so many statements will be.
+    pub(super) fn new(stmts: usize, top: bool) -> Self {
+        let stmts = Vec::with_capacity(stmts);
+        Self { stmts, done: 0, items: 0, gone: Vec::new(), groups: Vec::new(), top }
+    }
+
+    /// How many statements as written were resolved.
+    pub(super) fn done(&self) -> usize {
+        self.done
+    }
+
     /// Takes the clauses of a definition out of its statement, which then is gone.
     fn take_up(&mut self, at: usize) -> Vec<hir::Clause> {
         self.gone.push(at);
@@ -41,7 +56,8 @@ impl List {
         }
     }
 
-    fn finish(mut self) -> Vec<Stmt> {
+    /// The resolved statements.
+    pub(super) fn finish(mut self) -> Vec<Stmt> {
         if !self.gone.is_empty() {
             self.gone.sort_unstable();
             let mut gone = self.gone.iter().peekable();
@@ -57,11 +73,23 @@ impl List {
 }
 
 impl<'r> Lower<'r, '_> {
-    /// Resolves the statements of the module.
-    pub(super) fn module_body(&mut self, stmts: &'r [StmtId], by_stmt: &[(StmtId, ItemId)]) {
-        let lowered = self.stmt_list(stmts, by_stmt, true);
-        self.contexts.pop();
-        self.r.program.modules[self.module].stmts = lowered;
+    /// Resolves the next statements of the module, `most` of them if there are so many.
+    pub(super) fn batch(
+        mut self,
+        list: &mut List,
+        stmts: &'r [StmtId],
+        by_stmt: &[(StmtId, ItemId)],
+        places: Option<Places>,
+        most: usize,
+    ) -> State {
+        if list.done == 0 {
+            self.reserve(stmts.len());
+        }
+        self.open_context(stmts, places);
+        self.stmt_list(list, stmts, by_stmt, stmts.len().min(list.done + most));
+        let places = self.contexts.pop().and_then(|context| context.places);
+        let region = self.regions.pop().unwrap_or_default();
+        State { scopes: self.scopes, region, places }
     }
 
     /// A block and its value.
@@ -79,7 +107,10 @@ impl<'r> Lower<'r, '_> {
             .last()
             .filter(|stmt| tail.is_none() && matches!(self.ast.stmt[**stmt].kind, StmtKind::Error));
         let broken = broken.map(|stmt| self.ast.stmt[*stmt].span);
-        let stmts = self.stmt_list(stmts, by_stmt, false);
+        let mut list = List::new(stmts.len(), false);
+        self.open_context(stmts, None);
+        self.stmt_list(&mut list, stmts, by_stmt, stmts.len());
+        let stmts = list.finish();
         let tail = tail.map(|e| self.expr(e, pos));
         // The broken statement may have been the value.
         let tail = tail.or_else(|| broken.map(|span| self.push(ExprKind::Error, span)));
@@ -133,41 +164,32 @@ impl<'r> Lower<'r, '_> {
         table
     }
 
-    /// Resolves statements in order; leaves their context open for the final expression.
+    /// Makes the names that statements bind known for messages.
+    fn open_context(&mut self, stmts: &'r [StmtId], places: Option<Places>) {
+        let (kind, frame) = (ContextKind::Block(stmts), self.frame());
+        self.contexts.push(Context { kind, done: 0, frame, places });
+    }
+
+    /// Resolves statements in order up to `end`; their context stays open for the final expression.
     fn stmt_list(
         &mut self,
+        list: &mut List,
         stmts: &'r [StmtId],
         by_stmt: &[(StmtId, ItemId)],
-        top: bool,
-    ) -> Vec<Stmt> {
+        end: usize,
+    ) {
         let frame = self.frame();
-        self.contexts.push(Context {
-            kind: ContextKind::Block(stmts),
-            done: 0,
-            frame,
-            places: None,
-        });
-        let mut list = List {
-            stmts: Vec::with_capacity(stmts.len()),
-            gone: Vec::new(),
-            groups: Vec::new(),
-            top,
-        };
-        if top {
-            self.reserve(stmts.len());
-        }
-        let mut items = by_stmt.iter();
-        for (index, id) in stmts.iter().enumerate() {
+        for (index, id) in stmts.iter().enumerate().take(end).skip(list.done) {
             if let Some(context) = self.contexts.last_mut() {
                 context.done = index;
             }
-            if top {
+            if list.top {
                 self.stmt = index as u32;
             }
             let stmt = &self.ast.stmt[*id];
             match &stmt.kind {
-                StmtKind::Let(decl) => self.let_stmt(decl, stmt.span, &mut list),
-                StmtKind::Clause(clause) => self.clause(clause, stmt.span, &mut list),
+                StmtKind::Let(decl) => self.let_stmt(decl, stmt.span, list),
+                StmtKind::Clause(clause) => self.clause(clause, stmt.span, list),
                 StmtKind::Expr(expr) => {
                     self.open_region();
                     let expr = self.expr(*expr, Pos::Value);
@@ -176,16 +198,17 @@ impl<'r> Lower<'r, '_> {
                     list.stmts.push(Stmt { kind, span: stmt.span });
                 }
                 StmtKind::Fn(_) | StmtKind::Const(_) | StmtKind::Struct(_) | StmtKind::Enum(_) => {
-                    if let Some((_, item)) = items.next() {
+                    if let Some((_, item)) = by_stmt.get(list.items) {
                         self.item(*item);
                     }
+                    list.items += 1;
                 }
                 StmtKind::Rule(rule) => {
                     let named = by_stmt.iter().map(|(_, item)| *item);
                     let item = named.into_iter().find(|i| self.r.items[*i].rule == Some(*id));
                     self.rule(item, rule, stmt.span);
                 }
-                StmtKind::Test(test) => self.test(test, stmt.span, top),
+                StmtKind::Test(test) => self.test(test, stmt.span, list.top),
                 StmtKind::Use(_) | StmtKind::Mod(_) => {}
                 StmtKind::Error => {
                     for sym in broken_names(self.r.files.text(stmt.span)).bindings {
@@ -194,10 +217,10 @@ impl<'r> Lower<'r, '_> {
                 }
             }
         }
+        list.done = end;
         if let Some(context) = self.contexts.last_mut() {
-            context.done = stmts.len();
+            context.done = end;
         }
-        list.finish()
     }
 
     fn test(&mut self, test: &'r ast::Test, span: Span, top: bool) {

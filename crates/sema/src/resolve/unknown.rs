@@ -1,14 +1,13 @@
 //! What to say about a name that means nothing where it stands.
 
 use super::imports::ImportState;
-use super::lower::{ContextKind, FrameKind, Lower};
+use super::lower::{ContextKind, FrameKind, Lower, Places};
 use super::scope::{Bound, Space};
 use super::suggest::Nearest;
 use super::{Anchor, ItemKind, Target};
 use crate::hir::LocalId;
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
 use ein_syntax::ast::{self, Ast, PatId, PatKind, StmtKind, WhereItem};
-use rustc_hash::FxHashMap;
 
 /// The kind of name that is wanted, which decides what is suggested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,9 +255,9 @@ impl Lower<'_, '_> {
 }
 
 /// Every name that a list binds, with its place in the list and in the text.
-fn bound_names(ast: &Ast, kind: ContextKind<'_>) -> FxHashMap<Symbol, Vec<(usize, Span)>> {
+fn bound_names(ast: &Ast, kind: ContextKind<'_>) -> Places {
     let mut names = Vec::new();
-    let mut places: FxHashMap<Symbol, Vec<(usize, Span)>> = FxHashMap::default();
+    let mut places = Places::default();
     match kind {
         ContextKind::Block(stmts) => {
             for (index, stmt) in stmts.iter().enumerate() {

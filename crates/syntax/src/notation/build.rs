@@ -2,7 +2,7 @@
 
 use super::Elem;
 use crate::ast::*;
-use ein_base::{FileId, IndexVec, Name, Span, Symbol};
+use ein_base::{FileId, Name, Span, Symbol};
 use thin_vec::ThinVec;
 
 /// A tree that grows.
@@ -14,16 +14,7 @@ pub(crate) struct Builder {
 
 impl Builder {
     pub(crate) fn new(file: FileId) -> Self {
-        let ast = Ast {
-            file,
-            docs: Vec::new(),
-            stmts: Vec::new(),
-            stmt: IndexVec::new(),
-            expr: IndexVec::new(),
-            ty: IndexVec::new(),
-            pat: IndexVec::new(),
-        };
-        Self { ast }
+        Self { ast: Ast::new(file) }
     }
 
     pub(crate) fn expr(&mut self, kind: ExprKind, span: Span) -> ExprId {

@@ -220,7 +220,8 @@ impl Parser<'_> {
             p.bump();
             let outer = p.anchor;
             p.blocks += 1;
-            let (mut stmts, tail) = p.statements();
+            let mut stmts = Vec::new();
+            let tail = p.statements(|_, stmt| stmts.push(stmt));
             p.blocks -= 1;
             p.anchor = outer;
             if let Some((tail, docs)) = tail {

@@ -213,15 +213,6 @@ impl Heights {
 }
 
 impl Parser<'_> {
-    /// Makes room for the nodes of the file: half as many again as usual code has for its length,
-    /// since moving them costs more than room that is never touched.
-    pub(super) fn reserve(&mut self) {
-        let bytes = self.text.len();
-        self.ast.expr.reserve(bytes / 4);
-        self.ast.stmt.reserve(bytes / 32);
-        self.ast.pat.reserve(bytes / 40);
-    }
-
     /// An expression without children.
     pub(super) fn leaf(&mut self, kind: ExprKind, span: Span) -> ExprId {
         self.heights.expr.push(1);

@@ -15,14 +15,16 @@ enum Step {
 }
 
 impl Parser<'_> {
-    /// Statements up to `}` or the end of the file, and the expression that ends them with its
-    /// documentation.
-    pub(super) fn statements(&mut self) -> (Vec<StmtId>, Option<(ExprId, Vec<Doc>)>) {
-        let mut stmts = Vec::new();
+    /// Gives each statement up to `}` or the end of the file to `each`, and returns the expression
+    /// that ends them with its documentation.
+    pub(super) fn statements(
+        &mut self,
+        mut each: impl FnMut(&mut Self, StmtId),
+    ) -> Option<(ExprId, Vec<Doc>)> {
         loop {
             self.forget();
             match self.kind() {
-                TokenKind::Eof | TokenKind::RBrace => return (stmts, None),
+                TokenKind::Eof | TokenKind::RBrace => return None,
                 TokenKind::Semi => {
                     // Documentation before it is that of the next statement.
                     let end = self.prev_end;
@@ -34,8 +36,8 @@ impl Parser<'_> {
             }
             let before = self.pos;
             match self.statement() {
-                Step::Stmt(stmt) => stmts.push(stmt),
-                Step::Tail(tail, docs) => return (stmts, Some((tail, docs))),
+                Step::Stmt(stmt) => each(self, stmt),
+                Step::Tail(tail, docs) => return Some((tail, docs)),
             }
             if self.pos == before {
                 self.bump();
@@ -52,8 +54,8 @@ impl Parser<'_> {
         let outer = (self.no_struct, self.hole_ok, self.anchor);
         (self.no_struct, self.hole_ok) = (false, false);
         self.blocks += 1;
-        let (stmts, tail) = self.statements();
-        let tail = tail.map(|(tail, _)| tail);
+        let mut stmts = Vec::new();
+        let tail = self.statements(|_, stmt| stmts.push(stmt)).map(|(tail, _)| tail);
         self.blocks -= 1;
         (self.no_struct, self.hole_ok, self.anchor) = outer;
         let close = self.token();
