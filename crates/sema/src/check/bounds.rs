@@ -12,41 +12,31 @@ use super::regions::Sides;
 use super::{Cx, error};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size::{self, Atom, Coverage, Facts};
-use ein_ir::tensor::{Bounds, Expr, ExprKind, FuncId, IndexArg, Stmt, Tensor, Type, VarId};
+use ein_ir::tensor::{Bounds, Expr, ExprKind, FuncId, IndexArg, Tensor, Type, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Choices in indices are followed both ways, at most this deep.
 const MAX_SPLITS: u32 = 3;
 
 impl Cx<'_> {
-    /// Gives every read of the program its verdict.
-    pub(super) fn check_bounds(&mut self) {
-        let mut prover = Prover::default();
+    /// Gives every read of a function its verdict.
+    pub(super) fn bounds_of_func(&mut self, func: FuncId, prover: &mut Prover) {
+        let span = self.out.funcs[func].span;
+        let mut body = std::mem::replace(&mut self.out.funcs[func].body, Expr::error(span));
         let mut path = Path::new(Facts::new());
-        let mut top: Vec<Stmt> = std::mem::take(&mut self.out.top);
-        for stmt in &mut top {
-            self.walk_stmt(stmt, &mut path, &mut prover);
-        }
-        self.out.top = top;
-        let funcs: Vec<FuncId> = self.out.funcs.ids().collect();
-        for func in funcs {
-            let span = self.out.funcs[func].span;
-            let mut body = std::mem::replace(&mut self.out.funcs[func].body, Expr::error(span));
-            let mut path = Path::new(Facts::new());
-            for var in &self.out.funcs[func].sizes {
-                if let Some(size) = self.var_sizes.get(var) {
-                    path.facts.ge0(size.clone());
-                }
+        for var in &self.out.funcs[func].sizes {
+            if let Some(size) = self.var_sizes.get(var) {
+                path.facts.ge0(size.clone());
             }
-            self.walk_on(&mut body, &mut path, &mut prover);
-            self.out.funcs[func].body = body;
         }
+        self.walk_on(&mut body, &mut path, prover);
+        self.out.funcs[func].body = body;
     }
 }
 
 /// Looks at every read.
 #[derive(Default)]
-struct Prover {
+pub(super) struct Prover {
     /// Recurrences without an order: something was said of their reads already.
     broken: FxHashSet<VarId>,
     /// The regions that the clauses of a variable define, where they do not fill it.

@@ -91,9 +91,9 @@ impl<'a> Cx<'a> {
         };
         if let Some(at) = self.instances.table.get(&key) {
             let at = *at;
-            if !self.instances.items[at].done && self.instances.items[at].ret.is_none() {
-                self.instances.items[at].called_itself = true;
-            }
+            let instance = &mut self.instances.items[at];
+            instance.recursive |= !instance.done;
+            instance.called_itself |= !instance.done && instance.ret.is_none();
             return Some(at);
         }
         if !self.count_instance(key.source, call) {
@@ -160,6 +160,7 @@ impl<'a> Cx<'a> {
             sizes: Vec::new(),
             assumed: Vec::new(),
             called_itself: false,
+            recursive: false,
             done: false,
         });
         self.instances.table.insert(key, at);

@@ -16,7 +16,8 @@ use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::walk::each_child;
 use ein_ir::tensor::{
-    Binder, ClauseSlot, Expr, ExprKind, Item, Pattern, Reduce, ReduceOp, StmtKind, Tensor, VarId,
+    Binder, ClauseSlot, Expr, ExprKind, FuncId, Item, Pattern, Reduce, ReduceOp, Stmt, StmtKind,
+    Tensor, VarId,
 };
 use ein_scalar::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,42 +37,47 @@ struct Deps {
 
 /// The state of the walk.
 #[derive(Default)]
-struct Ledger {
+pub(super) struct Ledger {
     /// Index variables in scope.
     bound: FxHashSet<VarId>,
     /// What variables bound inside definitions depend on.
     vars: FxHashMap<VarId, Deps>,
-    /// Parameters that something was said about.
-    reported: FxHashSet<VarId>,
+    /// What was found.
+    entries: Vec<Entry>,
     /// Terms that a sum repeats: where, and over what.
     repeated: Vec<(Span, Vec<VarId>)>,
 }
 
 impl Cx<'_> {
-    /// Fills the ledger from the finished program.
-    pub(super) fn check_broadcasts(&mut self) {
-        let mut ledger = Ledger::default();
-        let mut entries = Vec::new();
-        for stmt in &self.out.top {
-            self.ledger_stmt(&stmt.kind, &mut ledger, &mut entries);
-        }
-        for func in self.out.funcs.iter() {
-            self.deps(&func.body, &mut ledger, &mut entries);
-        }
+    /// Finds the broadcasts of a statement of the top level.
+    pub(super) fn broadcasts_of_stmt(&self, stmt: &Stmt, ledger: &mut Ledger) {
+        self.ledger_stmt(&stmt.kind, ledger);
+    }
+
+    /// Finds the broadcasts of a function.
+    pub(super) fn broadcasts_of_func(&self, func: FuncId, ledger: &mut Ledger) {
+        self.deps(&self.out.funcs[func].body, ledger);
+    }
+
+    /// Says what was found.
+    pub(super) fn note_broadcasts(&mut self, ledger: Ledger) {
+        let Ledger { entries, repeated, .. } = ledger;
+        // Parameters that something was said about.
+        let mut reported = FxHashSet::default();
         for entry in entries {
-            self.note_broadcast(entry, &mut ledger);
+            self.note_broadcast(entry, &mut reported);
         }
-        for (span, over) in std::mem::take(&mut ledger.repeated) {
+        for (span, over) in repeated {
             self.warn_of_repeated(span, &over);
         }
     }
 
-    fn note_broadcast(&mut self, entry: Entry, ledger: &mut Ledger) {
+    fn note_broadcast(&mut self, entry: Entry, reported: &mut FxHashSet<VarId>) {
         let Entry { deps, span, missing } = entry;
         let missing: Vec<Symbol> = missing.iter().map(|var| self.out.vars[*var].name).collect();
         let operand = deps.name.map_or_else(|| "…".to_string(), |name| name.to_string());
         for param in &deps.marked {
-            if !ledger.reported.insert(*param) {
+            if !reported.insert(*param) {
                 continue;
             }
             let name = self.out.vars[*param].name;
@@ -108,22 +114,22 @@ impl Cx<'_> {
 
     // ---------------------------------------------------------------- walking
 
-    fn ledger_stmt(&self, stmt: &StmtKind, ledger: &mut Ledger, entries: &mut Vec<Entry>) {
+    fn ledger_stmt(&self, stmt: &StmtKind, ledger: &mut Ledger) {
         match stmt {
-            StmtKind::Let(var, e) => self.ledger_let(*var, e, ledger, entries),
+            StmtKind::Let(var, e) => self.ledger_let(*var, e, ledger),
             StmtKind::Destructure(pattern, e) => {
-                let deps = self.deps(e, ledger, entries);
+                let deps = self.deps(e, ledger);
                 self.spread(pattern, &deps, ledger);
             }
             StmtKind::Expr(e) => {
-                self.deps(e, ledger, entries);
+                self.deps(e, ledger);
             }
             StmtKind::Require(_) => {}
         }
     }
 
-    fn ledger_let(&self, var: VarId, e: &Expr, ledger: &mut Ledger, entries: &mut Vec<Entry>) {
-        let deps = self.deps(e, ledger, entries);
+    fn ledger_let(&self, var: VarId, e: &Expr, ledger: &mut Ledger) {
+        let deps = self.deps(e, ledger);
         if !deps.indices.is_empty() || !deps.marked.is_empty() {
             ledger.vars.insert(var, deps);
         }
@@ -140,41 +146,40 @@ impl Cx<'_> {
     }
 
     /// What an expression depends on; notes the broadcasts inside it.
-    fn deps(&self, e: &Expr, ledger: &mut Ledger, entries: &mut Vec<Entry>) -> Deps {
+    fn deps(&self, e: &Expr, ledger: &mut Ledger) -> Deps {
         match &*e.kind {
             ExprKind::Var(var) => self.var_deps_of(*var, e, ledger),
             ExprKind::Size(size) => self.size_deps(size, ledger),
             ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => {
-                let operands =
-                    [(a, self.deps(a, ledger, entries)), (b, self.deps(b, ledger, entries))];
-                compare(&operands, entries);
+                let operands = [(a, self.deps(a, ledger)), (b, self.deps(b, ledger))];
+                compare(&operands, &mut ledger.entries);
                 operands.into_iter().fold(Deps::default(), |all, (_, deps)| all.join(deps))
             }
             ExprKind::Call { closure, args, .. } => {
                 let mut all = Deps::default();
                 if let Some(closure) = closure {
-                    all = self.deps(closure, ledger, entries);
+                    all = self.deps(closure, ledger);
                 }
                 let operands: Vec<(&Expr, Deps)> =
-                    args.iter().map(|arg| (arg, self.deps(arg, ledger, entries))).collect();
-                compare(&operands, entries);
+                    args.iter().map(|arg| (arg, self.deps(arg, ledger))).collect();
+                compare(&operands, &mut ledger.entries);
                 operands.into_iter().fold(all, |all, (_, deps)| all.join(deps))
             }
-            ExprKind::Tensor(tensor) => self.tensor_deps(tensor, ledger, entries),
-            ExprKind::Reduce(reduce) => self.reduce_deps(reduce, ledger, entries),
+            ExprKind::Tensor(tensor) => self.tensor_deps(tensor, ledger),
+            ExprKind::Reduce(reduce) => self.reduce_deps(reduce, ledger),
             ExprKind::Block { stmts, value } => {
                 for stmt in stmts {
-                    self.ledger_stmt(&stmt.kind, ledger, entries);
+                    self.ledger_stmt(&stmt.kind, ledger);
                 }
-                self.deps(value, ledger, entries)
+                self.deps(value, ledger)
             }
             ExprKind::Index { base, indices } => {
-                let mut all = self.deps(base, ledger, entries);
+                let mut all = self.deps(base, ledger);
                 if !all.marked.is_empty() {
                     all.at = Some(e.span);
                 }
                 for index in indices {
-                    let deps = self.deps(&index.value, ledger, entries);
+                    let deps = self.deps(&index.value, ledger);
                     // What chooses the element is not in it.
                     all = all.join(Deps { marked: Vec::new(), ..deps });
                 }
@@ -183,7 +188,7 @@ impl Cx<'_> {
             _ => {
                 let mut all = Deps::default();
                 each_child(e, &mut |child| {
-                    let deps = self.deps(child, ledger, entries);
+                    let deps = self.deps(child, ledger);
                     all = std::mem::take(&mut all).join(deps);
                 });
                 all
@@ -218,37 +223,37 @@ impl Cx<'_> {
         Deps { indices, ..Deps::default() }
     }
 
-    fn bind_in(&self, binder: &Binder, ledger: &mut Ledger, entries: &mut Vec<Entry>) {
-        self.deps(&binder.lo, ledger, entries);
-        self.deps(&binder.hi, ledger, entries);
+    fn bind_in(&self, binder: &Binder, ledger: &mut Ledger) {
+        self.deps(&binder.lo, ledger);
+        self.deps(&binder.hi, ledger);
         ledger.bound.insert(binder.var);
     }
 
-    fn item_deps(&self, items: &[Item], ledger: &mut Ledger, entries: &mut Vec<Entry>) {
+    fn item_deps(&self, items: &[Item], ledger: &mut Ledger) {
         for item in items {
             match item {
-                Item::Let(var, e) => self.ledger_let(*var, e, ledger, entries),
+                Item::Let(var, e) => self.ledger_let(*var, e, ledger),
                 Item::Guard(e) => {
-                    self.deps(e, ledger, entries);
+                    self.deps(e, ledger);
                 }
             }
         }
     }
 
-    fn tensor_deps(&self, tensor: &Tensor, ledger: &mut Ledger, entries: &mut Vec<Entry>) -> Deps {
+    fn tensor_deps(&self, tensor: &Tensor, ledger: &mut Ledger) -> Deps {
         let mut all = Deps::default();
         for clause in &tensor.clauses {
             let mut own = Vec::new();
             for slot in &clause.slots {
                 if let ClauseSlot::Loop(binder) = slot {
-                    self.bind_in(binder, ledger, entries);
+                    self.bind_in(binder, ledger);
                     own.push(binder.var);
                 }
             }
-            self.item_deps(&clause.items, ledger, entries);
-            let mut deps = self.deps(&clause.value, ledger, entries);
+            self.item_deps(&clause.items, ledger);
+            let mut deps = self.deps(&clause.value, ledger);
             if let Some(otherwise) = &clause.otherwise {
-                deps = deps.join(self.deps(otherwise, ledger, entries));
+                deps = deps.join(self.deps(otherwise, ledger));
             }
             all = all.join(deps.without(&own));
             own.iter().for_each(|var| {
@@ -258,15 +263,18 @@ impl Cx<'_> {
         all
     }
 
-    fn reduce_deps(&self, reduce: &Reduce, ledger: &mut Ledger, entries: &mut Vec<Entry>) -> Deps {
+    fn reduce_deps(&self, reduce: &Reduce, ledger: &mut Ledger) -> Deps {
         let mut own = Vec::new();
         for binder in &reduce.binders {
-            self.bind_in(binder, ledger, entries);
+            self.bind_in(binder, ledger);
             own.push(binder.var);
         }
-        self.item_deps(&reduce.items, ledger, entries);
-        let deps = self.deps(&reduce.value, ledger, entries);
-        if reduce.op == ReduceOp::Sum && deps.mentions(&own) {
+        self.item_deps(&reduce.items, ledger);
+        let deps = self.deps(&reduce.value, ledger);
+        // Of one term the answer is known.
+        let terms =
+            matches!(*reduce.value.kind, ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, ..));
+        if reduce.op == ReduceOp::Sum && terms && deps.mentions(&own) {
             self.repeated_terms(&reduce.value, &own, ledger);
         }
         own.iter().for_each(|var| {
@@ -286,7 +294,9 @@ impl Cx<'_> {
             return;
         }
         // The entries of this walk have been made already.
-        let deps = self.deps(e, ledger, &mut Vec::new());
+        let known = ledger.entries.len();
+        let deps = self.deps(e, ledger);
+        ledger.entries.truncate(known);
         if deps.name.is_some() && !deps.mentions(own) {
             ledger.repeated.push((e.span, own.to_vec()));
         }

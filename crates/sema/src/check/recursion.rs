@@ -53,8 +53,9 @@ impl Cx<'_> {
         if self.diagnostics.iter().any(Diagnostic::is_error) {
             return;
         }
-        for at in 0..self.instances.items.len() {
-            let func = self.instances.items[at].func;
+        let recursive = self.instances.items.iter().filter(|instance| instance.recursive);
+        let recursive: Vec<FuncId> = recursive.map(|instance| instance.func).collect();
+        for func in recursive {
             let mut search = Search { func, path: Vec::new(), calls: Vec::new() };
             let mut facts = Facts::default();
             for var in &self.out.funcs[func].sizes {

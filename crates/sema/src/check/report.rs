@@ -1,8 +1,12 @@
 //! The whole program: what is checked, and in which order.
 
+use super::bounds::Prover;
+use super::ledger::Ledger;
+use super::paths::Path;
 use super::{Cx, FnState};
 use crate::hir::{DefId, DefKind, ModuleId};
 use ein_base::Idx;
+use ein_ir::size::Facts;
 use ein_ir::tensor::Type;
 
 impl Cx<'_> {
@@ -43,8 +47,26 @@ impl Cx<'_> {
         let mut top = std::mem::take(&mut self.const_stmts);
         top.append(&mut self.out.top);
         self.out.top = top;
-        self.check_bounds();
-        self.check_broadcasts();
+        self.look_again();
+    }
+
+    /// Bounds and broadcasts, which need the whole program: piece by piece, since what has just been
+    /// looked at is at hand.
+    fn look_again(&mut self) {
+        let mut prover = Prover::default();
+        let mut ledger = Ledger::default();
+        let mut path = Path::new(Facts::new());
+        let mut top = std::mem::take(&mut self.out.top);
+        for stmt in &mut top {
+            self.walk_stmt(stmt, &mut path, &mut prover);
+            self.broadcasts_of_stmt(stmt, &mut ledger);
+        }
+        self.out.top = top;
+        for func in self.out.funcs.ids() {
+            self.bounds_of_func(func, &mut prover);
+            self.broadcasts_of_func(func, &mut ledger);
+        }
+        self.note_broadcasts(ledger);
     }
 
     fn top_level(&mut self, module: ModuleId) {
