@@ -158,7 +158,7 @@ pub(crate) fn zero(ty: &Type) -> Value {
         Type::Tuple(items) => Value::tuple(items.iter().map(zero).collect()),
         Type::Jagged(..) => Value::Jagged(Default::default()),
         Type::Unit | Type::Array(_) | Type::AnyRank(_) | Type::Data(..) => Value::Unit,
-        Type::Fn(_) | Type::Range | Type::Error => Value::Unit,
+        Type::Template(..) | Type::Signature(_) | Type::Range | Type::Error => Value::Unit,
     }
 }
 

@@ -34,7 +34,7 @@ impl Machine<'_> {
             Type::Unit | Type::Scalar(_) | Type::Str | Type::Tuple(_) | Type::Data(..) => {
                 Err(self.malformed(span, "an array literal of a type that is not an array"))
             }
-            Type::Fn(_) | Type::Range | Type::Error => {
+            Type::Template(..) | Type::Signature(_) | Type::Range | Type::Error => {
                 Err(self.malformed(span, "an array literal of a type that is not an array"))
             }
         }

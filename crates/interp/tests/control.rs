@@ -74,7 +74,7 @@ fn sizes_and_captures_reach_their_slots() {
     let func = b.func("closure", vec![x], body);
     b.program.funcs[func].captures = vec![captured];
     b.program.funcs[func].sizes = vec![n];
-    let ty = Type::Fn(FnType::Template(0, Vec::new()));
+    let ty = Type::Template(0, Default::default());
     let made = expr(ExprKind::Closure { func: None, captures: vec![int(7)] }, ty);
     let sizes = vec![ein_ir::size::Expr::constant(100)];
     let kind = ExprKind::Call { func, sizes, closure: Some(made), args: vec![int(3)] };
@@ -88,7 +88,7 @@ fn function_values_are_called() {
     let body = add(b.get(captured), b.get(x));
     let func = b.func("closure", vec![x], body);
     b.program.funcs[func].captures = vec![captured];
-    let ty = Type::Fn(FnType::Signature(vec![Type::I32], Box::new(Type::I32)));
+    let ty = Type::signature(vec![Type::I32], Type::I32);
     let value = expr(ExprKind::Closure { func: None, captures: vec![int(7)] }, ty.clone());
     let callee = expr(ExprKind::Specialise { value, func }, ty);
     let it = expr(ExprKind::CallValue { callee, args: vec![int(3)] }, Type::I32);
@@ -166,7 +166,7 @@ fn data_is_made_matched_and_shown() {
         ],
         is_enum: true,
     });
-    let ty = Type::Data(shape, Vec::new());
+    let ty = Type::Data(shape, Vec::new().into());
     let make = |variant, fields| expr(ExprKind::Make { data: shape, variant, fields }, ty.clone());
     let all =
         vec![make(0, vec![]), make(1, vec![float(2.0)]), make(2, vec![float(1.0), text("x")])];
@@ -232,7 +232,7 @@ fn try_turns_errors_into_values() {
     let variants = vec![variant("Ok"), variant("Err")];
     let result =
         b.program.data.push(Data { name: Symbol::intern("Result"), variants, is_enum: true });
-    let ty = Type::Data(result, vec![Type::I32, Type::Str]);
+    let ty = Type::Data(result, vec![Type::I32, Type::Str].into());
     let func = counter(&mut b, false);
     let attempts = [
         ("good", binary(BinaryOp::Div, int(6), int(3))),

@@ -213,7 +213,7 @@ fn a_closure_reads_the_definition_it_stands_in() {
     let own = b.local("h", unknown(1));
     let n = b.idx("n");
     let captures = vec![b.get(own), b.get(n)];
-    let ty = Type::Fn(FnType::Template(0, Vec::new()));
+    let ty = Type::Template(0, Default::default());
     let made = expr(ExprKind::Closure { func: None, captures }, ty);
     let kind = ExprKind::Call { func, sizes: vec![], closure: Some(made), args: vec![int(1)] };
     let value = expr(kind, Type::I32);
@@ -233,7 +233,7 @@ fn an_error_while_a_point_is_demanded_can_be_caught() {
     let own = b.local("f", unknown(1));
     let (n, x) = (b.idx("n"), b.idx("x"));
     let before = index(b.get(own), vec![sub(b.get(n), int(1))]);
-    let tried = expr(ExprKind::Try(before), Type::Data(result, vec![Type::I32, Type::Str]));
+    let tried = expr(ExprKind::Try(before), Type::Data(result, vec![Type::I32, Type::Str].into()));
     let there = Pattern::Data { variant: 0, fields: vec![Pattern::Bind(x)] };
     let arms = [(there, add(b.get(x), int(1))), (Pattern::Wild, int(0))];
     let arms = arms.map(|(pattern, value)| Arm { pattern, guard: None, value }).to_vec();

@@ -23,7 +23,7 @@ pub mod symbolic;
 pub mod types;
 pub mod verify;
 pub mod walk;
-pub use types::{ArrayType, Axis, Coord, FnType, Type};
+pub use types::{ArrayType, Axis, Coord, Signature, Type};
 
 id!(
     /// A specialised function.

@@ -16,11 +16,12 @@ use crate::hir::{self, DefId, LocalId};
 use ein_base::{Code, Diagnostic, IndexVec, Name, Span, Symbol};
 use ein_ir::size::{self, Atom, Facts};
 use ein_ir::tensor::{
-    AtomDef, AtomInfo, Axis, Coord, DataId, Expr, ExprKind, Place, Program, Stmt, StmtKind, Type,
-    Var, VarId,
+    ArrayType, AtomDef, AtomInfo, Axis, Coord, DataId, Expr, ExprKind, Place, Program, Stmt,
+    StmtKind, Type, Var, VarId,
 };
 use ein_scalar::ScalarType;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 mod arms;
 mod binary;
@@ -349,7 +350,8 @@ impl<'a> Cx<'a> {
                 for position in 0..array.axes.len() {
                     let size = array.axes[position].size.clone();
                     if let Some(external) = self.unsettled(&size) {
-                        array.axes[position].size = self.extent_atom(var, name, position, external);
+                        let size = self.extent_atom(var, name, position, external);
+                        Arc::make_mut(&mut array).axes[position].size = size;
                     }
                 }
                 Type::Array(array)
@@ -471,12 +473,13 @@ impl<'a> Cx<'a> {
         map: &mut dyn FnMut(&mut Self, size::Expr) -> size::Expr,
     ) -> Type {
         match ty {
-            Type::Array(mut array) => {
-                array.elem = self.map_sizes(array.elem, map);
-                for axis in &mut array.axes {
+            Type::Array(array) => {
+                let ArrayType { elem, mut axes } = Arc::unwrap_or_clone(array);
+                let elem = self.map_sizes(elem, map);
+                for axis in &mut axes {
                     axis.size = map(self, axis.size.clone());
                 }
-                Type::Array(array)
+                Type::Array(Arc::new(ArrayType { elem, axes }))
             }
             Type::AnyRank(elem) => Type::AnyRank(Box::new(self.map_sizes(*elem, map))),
             Type::Jagged(elem, depth) => Type::Jagged(Box::new(self.map_sizes(*elem, map)), depth),
@@ -486,8 +489,13 @@ impl<'a> Cx<'a> {
             Type::Data(id, args) => {
                 Type::Data(id, args.into_iter().map(|arg| self.map_sizes(arg, map)).collect())
             }
-            Type::Fn(fn_type) => Type::Fn(fn_type),
-            Type::Unit | Type::Scalar(_) | Type::Str | Type::Range | Type::Error => ty,
+            Type::Template(..)
+            | Type::Signature(_)
+            | Type::Unit
+            | Type::Scalar(_)
+            | Type::Str
+            | Type::Range
+            | Type::Error => ty,
         }
     }
 

@@ -30,7 +30,7 @@ mod expr;
 pub use expr::infix;
 
 use super::names::{id_text, readable, write_name, write_string};
-use super::{AtomDef, DataVariant, FnType, Func, FuncId, Pattern, Place, Program, Require, Type};
+use super::{AtomDef, DataVariant, Func, FuncId, Pattern, Place, Program, Require, Type};
 use super::{DataId, VarId};
 use crate::size::{self, Atom};
 use ein_base::{Idx, Symbol};
@@ -270,13 +270,13 @@ impl Printer<'_> {
                     self.put(">");
                 }
             }
-            Type::Fn(FnType::Template(number, captures)) => {
+            Type::Template(number, captures) => {
                 self.types(&format!("template {number} ("), captures, false);
             }
-            Type::Fn(FnType::Signature(params, ret)) => {
-                self.types("fn(", params, false);
+            Type::Signature(of) => {
+                self.types("fn(", &of.params, false);
                 self.put(" -> ");
-                self.ty(ret);
+                self.ty(&of.ret);
             }
             Type::Range => self.put("range"),
             Type::Error => self.put("error"),

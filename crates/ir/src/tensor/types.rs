@@ -4,6 +4,8 @@ use super::DataId;
 use crate::size;
 use ein_base::Symbol;
 use ein_scalar::ScalarType;
+use std::sync::Arc;
+use thin_vec::ThinVec;
 
 /// The type of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -14,33 +16,38 @@ pub enum Type {
     Scalar(ScalarType),
     /// A text.
     Str,
-    /// A rectangular array.
-    Array(Box<ArrayType>),
+    /// A rectangular array; many values have the same.
+    Array(Arc<ArrayType>),
     /// An array whose rank only the run knows.
     AnyRank(Box<Type>),
     /// Nested arrays of unequal lengths: the element and how many levels.
     Jagged(Box<Type>, u32),
     /// A tuple.
-    Tuple(Vec<Type>),
+    Tuple(ThinVec<Type>),
     /// A struct or enum.
-    Data(DataId, Vec<Type>),
-    /// A function value.
-    Fn(FnType),
+    Data(DataId, ThinVec<Type>),
+    /// A function value whose code is chosen per call: the number of the checker's template, and
+    /// the types of what it captured.
+    Template(u32, ThinVec<Type>),
+    /// A function value whose code is chosen; parameters and result are fixed.
+    Signature(Arc<Signature>),
     /// `lo..hi` as a value.
     Range,
     /// What an error left; agrees with everything.
     Error,
 }
 
-/// A function value's type.
+/// What a function value takes and gives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum FnType {
-    /// Code is chosen per call: the number of the checker's template, and the types of what it
-    /// captured.
-    Template(u32, Vec<Type>),
-    /// Code is chosen; parameters and result are fixed.
-    Signature(Vec<Type>, Box<Type>),
+pub struct Signature {
+    /// Its parameters.
+    pub params: Vec<Type>,
+    /// Its result.
+    pub ret: Type,
 }
+
+// Every expression has one.
+const _: () = assert!(size_of::<Type>() <= 16);
 
 /// A rectangular array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -94,11 +101,20 @@ impl Type {
         match elem {
             Type::Array(inner) => {
                 let mut axes = axes;
+                let inner = Arc::unwrap_or_clone(inner);
                 axes.extend(inner.axes);
-                Type::Array(Box::new(ArrayType { elem: inner.elem, axes }))
+                Type::Array(Arc::new(ArrayType { elem: inner.elem, axes }))
             }
-            elem => Type::Array(Box::new(ArrayType { elem, axes })),
+            elem => Type::Array(Arc::new(ArrayType { elem, axes })),
         }
+    }
+    /// Functions that take `params` and give `ret`.
+    pub fn signature(params: Vec<Type>, ret: Type) -> Type {
+        Type::Signature(Arc::new(Signature { params, ret }))
+    }
+    /// Whether it is a function value.
+    pub fn is_fn(&self) -> bool {
+        matches!(self, Type::Template(..) | Type::Signature(_))
     }
     /// The axes; none for anything but a rectangular array.
     pub fn axes(&self) -> &[Axis] {
@@ -136,7 +152,12 @@ impl Type {
             Type::Array(array) => array.elem.has_error(),
             Type::AnyRank(elem) | Type::Jagged(elem, _) => elem.has_error(),
             Type::Tuple(items) | Type::Data(_, items) => items.iter().any(Type::has_error),
-            Type::Unit | Type::Scalar(_) | Type::Str | Type::Fn(_) | Type::Range => false,
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Str
+            | Type::Template(..)
+            | Type::Signature(_)
+            | Type::Range => false,
         }
     }
     /// The boolean type.

@@ -271,7 +271,8 @@ impl Cx<'_> {
             (Type::Str, Type::Str, _) => self
                 .pointwise(vec![x, y], span, |cx, args| cx.compare_strings(scalar_op, args, span)),
             (a, b, B::Eq | B::Ne)
-                if self.same_kind(a, b) && !matches!(a, Type::Fn(_) | Type::Range) =>
+                if self.same_kind(a, b)
+                    && !matches!(a, Type::Template(..) | Type::Signature(_) | Type::Range) =>
             {
                 self.pointwise(vec![x, y], span, |_, args| {
                     let equal = Expr::new(ExprKind::Host(HostOp::Equal, args), Type::BOOL, span);

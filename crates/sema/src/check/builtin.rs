@@ -4,7 +4,7 @@ use super::{Cx, error};
 use crate::hir::{Arg, Builtin, CoordArg, ExprId};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{Bounds, Expr, ExprKind, FnType, HostOp, IoOp, Reduce, ReduceOp, Type};
+use ein_ir::tensor::{Bounds, Expr, ExprKind, HostOp, IoOp, Reduce, ReduceOp, Type};
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 
 impl Cx<'_> {
@@ -327,7 +327,7 @@ impl Cx<'_> {
             Type::Array(_) | Type::AnyRank(_) => "rectangular".into(),
             Type::Jagged(..) => "jagged".into(),
             Type::Tuple(_) => "tuple".into(),
-            Type::Fn(_) => "function".into(),
+            Type::Template(..) | Type::Signature(_) => "function".into(),
             Type::Data(id, _) => self.out.data[*id].name.to_string(),
             Type::Unit => "unit".into(),
             Type::Range => "range".into(),
@@ -524,7 +524,7 @@ impl Cx<'_> {
         let array = self.settle_expr(array);
         let array = self.atomise(array);
         let mask = match &keep.ty {
-            Type::Fn(FnType::Template(id, _)) => {
+            Type::Template(id, _) => {
                 let id = *id;
                 let axes = vec![array.ty.axes()[0].clone()];
                 let base = array.clone();
@@ -533,7 +533,7 @@ impl Cx<'_> {
                     cx.apply_template(id, keep, vec![item], span)
                 })
             }
-            Type::Fn(FnType::Signature(..)) => {
+            Type::Signature(..) => {
                 let axes = vec![array.ty.axes()[0].clone()];
                 let base = array.clone();
                 self.tabulate(axes, span, |cx, indices| {

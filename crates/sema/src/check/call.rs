@@ -10,7 +10,7 @@ use super::{Cx, error};
 use crate::hir::{self, Arg, CoordArg, DefId, ExprId, ExprKind as H, Function, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{AtomDef, Expr, ExprKind, FnType, Place, Type};
+use ein_ir::tensor::{AtomDef, Expr, ExprKind, Place, Signature, Type};
 
 impl Cx<'_> {
     pub(super) fn call(
@@ -81,18 +81,16 @@ impl Cx<'_> {
     /// A call of a function value.
     fn call_value(&mut self, callee: Expr, args: &[Arg], want: Option<&Type>, span: Span) -> Expr {
         match callee.ty.clone() {
-            Type::Fn(FnType::Template(template, _)) => {
-                self.call_template(template, callee, args, want, span)
+            Type::Template(template, _) => self.call_template(template, callee, args, want, span),
+            Type::Signature(of) => {
+                let args = self.signature_args(&of.params, args, span);
+                self.call_signature(callee, Vec::new(), &of, args, span)
             }
-            Type::Fn(FnType::Signature(params, ret)) => {
-                let args = self.signature_args(&params, args, span);
-                self.call_signature(callee, Vec::new(), &params, *ret, args, span)
-            }
-            Type::Array(array) => match array.elem {
-                Type::Fn(FnType::Signature(params, ret)) => {
-                    let args = self.signature_args(&params, args, span);
+            Type::Array(array) => match &array.elem {
+                Type::Signature(of) => {
+                    let args = self.signature_args(&of.params, args, span);
                     let frame = (0..array.axes.len()).collect();
-                    self.call_signature(callee, frame, &params, *ret, args, span)
+                    self.call_signature(callee, frame, of, args, span)
                 }
                 _ => self.not_callable(&callee, span),
             },
@@ -138,11 +136,11 @@ impl Cx<'_> {
         &mut self,
         callee: Expr,
         frame: Vec<usize>,
-        params: &[Type],
-        ret: Type,
+        of: &Signature,
         args: Vec<Expr>,
         span: Span,
     ) -> Expr {
+        let Signature { params, ret } = of;
         if args.len() != params.len() || args.iter().any(|arg| arg.ty.has_error()) {
             return Expr::error(span);
         }
@@ -159,7 +157,7 @@ impl Cx<'_> {
         let mut all = vec![callee];
         all.extend(args);
         let name = Symbol::intern("the function value");
-        let ret = self.map_sizes(ret, &mut |cx, size| {
+        let ret = self.map_sizes(ret.clone(), &mut |cx, size| {
             if size.as_constant().is_some() { size } else { cx.unknown_size(true) }
         });
         self.lift(name, all, &cells, span, |_, mut cells| {
@@ -366,7 +364,7 @@ impl Cx<'_> {
         sizes: &[size::Expr],
         args: &[Expr],
     ) -> Type {
-        self.map_sizes(ret, &mut |cx, size| {
+        self.map_sizes(ret.clone(), &mut |cx, size| {
             let mapped = cx.in_caller(&size, instance, sizes, args);
             let foreign = mapped.atoms().into_iter().find(|atom| {
                 let mine =

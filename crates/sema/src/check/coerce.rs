@@ -4,7 +4,8 @@
 use super::symbolic::SizeRelation;
 use super::{Cx, error};
 use ein_base::{Code, Diagnostic, Span};
-use ein_ir::tensor::{ArrayType, Expr, ExprKind, FnType, Require, StmtKind, Type};
+use ein_ir::tensor::{ArrayType, Expr, ExprKind, Require, StmtKind, Type};
+use std::sync::Arc;
 
 impl Cx<'_> {
     /// Whether two types agree but for sizes and coordinates.
@@ -22,10 +23,10 @@ impl Cx<'_> {
             }
             (Type::AnyRank(a), Type::AnyRank(b)) => self.same_kind(a, b),
             (Type::Jagged(a, m), Type::Jagged(b, n)) => m == n && self.same_kind(a, b),
-            (Type::Fn(FnType::Signature(ps, r)), Type::Fn(FnType::Signature(qs, s))) => {
-                ps.len() == qs.len()
-                    && ps.iter().zip(qs).all(|(p, q)| self.same_kind(p, q))
-                    && self.same_kind(r, s)
+            (Type::Signature(a), Type::Signature(b)) => {
+                a.params.len() == b.params.len()
+                    && a.params.iter().zip(&b.params).all(|(p, q)| self.same_kind(p, q))
+                    && self.same_kind(&a.ret, &b.ret)
             }
             _ => a == b,
         }
@@ -37,10 +38,8 @@ impl Cx<'_> {
         if value.ty.has_error() || ty.has_error() {
             return value;
         }
-        if let (Type::Fn(FnType::Template(..)), Type::Fn(FnType::Signature(params, ret))) =
-            (&value.ty, ty)
-        {
-            return self.specialise_value(value, params.clone(), (**ret).clone());
+        if let (Type::Template(..), Type::Signature(wanted)) = (&value.ty, ty) {
+            return self.specialise_value(value, wanted.params.clone(), wanted.ret.clone());
         }
         if let (Type::Jagged(..), Type::Array(_)) = (ty, &value.ty) {
             return self.jagged_literal(value, ty);
@@ -168,17 +167,17 @@ impl Cx<'_> {
                     }
                     axes.push(axis);
                 }
-                Some(Type::Array(Box::new(ArrayType { elem, axes })))
+                Some(Type::Array(Arc::new(ArrayType { elem, axes })))
             }
             (Type::Tuple(x), Type::Tuple(y)) if x.len() == y.len() => {
                 let items: Option<Vec<_>> =
                     x.iter().zip(y).map(|(p, q)| self.join_types(p, q)).collect();
-                Some(Type::Tuple(items?))
+                Some(Type::Tuple(items?.into()))
             }
             (Type::Data(m, x), Type::Data(n, y)) if m == n => {
                 let args: Option<Vec<_>> =
                     x.iter().zip(y).map(|(p, q)| self.join_types(p, q)).collect();
-                Some(Type::Data(*m, args?))
+                Some(Type::Data(*m, args?.into()))
             }
             _ => self.same_kind(a, b).then(|| a.clone()),
         }

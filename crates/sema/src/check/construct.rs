@@ -4,8 +4,9 @@ use super::{Cx, error};
 use crate::hir::{self, DefId, ExprId, LocalId, TypeKind, VariantShape};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
-use ein_ir::tensor::{Expr, ExprKind, FnType, Type};
+use ein_ir::tensor::{Expr, ExprKind, Type};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 impl Cx<'_> {
     /// A variant that is mentioned without arguments.
@@ -177,7 +178,7 @@ impl Cx<'_> {
         let mut fields = Vec::new();
         for ((value, ty), field) in checked.into_iter().zip(types).zip(declared.fields) {
             let Some(value) = value else {
-                return Expr::new(ExprKind::Error, Type::Data(id, args), span);
+                return Expr::new(ExprKind::Error, Type::Data(id, args.into()), span);
             };
             let what = match declared.shape {
                 VariantShape::Tuple => format!("field {} of `{declared}`", field.name),
@@ -188,7 +189,7 @@ impl Cx<'_> {
             fields.push(self.fit_field(value, ty, &mut sizes, &what));
         }
         let kind = ExprKind::Make { data: id, variant: index, fields };
-        Expr::new(kind, Type::Data(id, args), span)
+        Expr::new(kind, Type::Data(id, args.into()), span)
     }
 
     /// The type arguments: those of the values, completed by what the context asks for.
@@ -216,7 +217,7 @@ impl Cx<'_> {
     /// Whether a value of one type is converted where the other is asked for.
     fn becomes(&self, from: &Type, to: &Type) -> bool {
         match (from, to) {
-            (Type::Fn(FnType::Template(..)), Type::Fn(FnType::Signature(..))) => true,
+            (Type::Template(..), Type::Signature(..)) => true,
             (Type::Array(array), Type::AnyRank(elem) | Type::Jagged(elem, _)) => {
                 self.same_kind(&array.elem, elem)
             }
@@ -253,9 +254,10 @@ impl Cx<'_> {
             (TypeKind::Data(_, args), Type::Data(_, have)) => {
                 args.iter().zip(have).for_each(|(ty, have)| self.infer_args(ty, have, found));
             }
-            (TypeKind::Function(params, ret), Type::Fn(FnType::Signature(have, result))) => {
-                params.iter().zip(have).for_each(|(ty, have)| self.infer_args(ty, have, found));
-                self.infer_args(ret, result, found);
+            (TypeKind::Function(params, ret), Type::Signature(have)) => {
+                let params = params.iter().zip(&have.params);
+                params.for_each(|(ty, have)| self.infer_args(ty, have, found));
+                self.infer_args(ret, &have.ret, found);
             }
             (TypeKind::Some(_, body), _) => self.infer_args(body, have, found),
             _ => {}
@@ -280,7 +282,7 @@ impl Cx<'_> {
         if !self.check_names(&value, &declared, what, value.span) {
             return Expr::error(value.span);
         }
-        for (axis, have) in array.axes.iter_mut().zip(value.ty.axes()) {
+        for (axis, have) in Arc::make_mut(&mut array).axes.iter_mut().zip(value.ty.axes()) {
             let known = axis.size.substitute(&|atom| {
                 sizes.iter().find(|(named, _)| *named == atom).map(|(_, size)| size.clone())
             });

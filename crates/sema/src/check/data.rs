@@ -144,7 +144,7 @@ impl<'a> Cx<'a> {
         let Some(id) = self.data_id(def) else { return Type::Error };
         let generics = self.generics(def);
         if generics.len() == args.len() {
-            return Type::Data(id, args);
+            return Type::Data(id, args.into());
         }
         let item = &self.hir.defs[def];
         let names: Vec<_> = generics.iter().map(|local| self.local_name(*local).as_str()).collect();

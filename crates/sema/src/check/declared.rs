@@ -74,7 +74,9 @@ impl Cx<'_> {
     /// Whether a type, as it is shown, says something about a value.
     fn tells(&self, ty: &Type) -> bool {
         match ty {
-            Type::Unit | Type::Range | Type::Error | Type::Fn(_) => false,
+            Type::Unit | Type::Range | Type::Error | Type::Template(..) | Type::Signature(_) => {
+                false
+            }
             Type::Array(array) => {
                 self.tells(&array.elem)
                     && array.axes.iter().all(|axis| self.unsettled(&axis.size).is_none())

@@ -9,6 +9,7 @@ use ein_ir::tensor::walk::{each_child_mut, each_in_clause_mut};
 use ein_ir::tensor::{
     Axis, Clause, ClauseSlot, Coord, Expr, ExprKind, Item, Require, Tensor, Type, VarId,
 };
+use std::sync::Arc;
 
 /// A clause after checking, with the index variables of its slots.
 struct Draft {
@@ -173,7 +174,7 @@ impl Cx<'_> {
         let axes = (0..rank).map(|axis| self.self_axis(definition, drafts, axis)).collect();
         let var = self.new_var(name.sym, name.span, Type::Error);
         let ty = match elem {
-            Type::Error => Type::Array(Box::new(ein_ir::tensor::ArrayType { elem, axes })),
+            Type::Error => Type::Array(Arc::new(ein_ir::tensor::ArrayType { elem, axes })),
             elem => Type::array(elem, axes),
         };
         self.settle_type(var, ty.clone());

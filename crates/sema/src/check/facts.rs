@@ -107,7 +107,7 @@ impl Cx<'_> {
     /// Records a top-level binding of the root: what is known of it, and that it is an output.
     pub(super) fn note_global(&mut self, var: VarId, ty: &Type) {
         let (name, span) = (self.out.vars[var].name, self.out.vars[var].span);
-        if !self.root_module || matches!(ty, Type::Fn(_)) {
+        if !self.root_module || ty.is_fn() {
             return;
         }
         let layout =

@@ -7,8 +7,8 @@ use super::{Cx, Declared};
 use ein_base::{Name, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{
-    Axis, Binder, Bounds, Clause, ClauseSlot, Expr, ExprKind, FnType, Recurrence, RecurrenceAxis,
-    Tensor, Type,
+    Axis, Binder, Bounds, Clause, ClauseSlot, Expr, ExprKind, Recurrence, RecurrenceAxis, Tensor,
+    Type,
 };
 
 impl Cx<'_> {
@@ -24,7 +24,7 @@ impl Cx<'_> {
         if !array.ty.is_array() {
             return self.needs_array(name, &array, span);
         }
-        let Type::Fn(FnType::Template(template, _)) = op.ty else {
+        let Type::Template(template, _) = op.ty else {
             return self.needs_array(name, &op, span);
         };
         let array = self.settle_expr(array);

@@ -5,9 +5,10 @@ use super::{Binding, Cx, FnState, error};
 use crate::hir::{self, DefId, DefKind, Dim, DimKind, Function, LocalId, Param, TypeKind};
 use ein_base::{Code, Diagnostic, Name, Span, Stage, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{AtomDef, Axis, Expr, ExprKind, Func, Type, VarId};
+use ein_ir::tensor::{ArrayType, AtomDef, Axis, Expr, ExprKind, Func, Type, VarId};
 use ein_scalar::ScalarType;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 impl<'a> Cx<'a> {
     pub(super) fn function(&self, def: DefId) -> Option<&'a Function> {
@@ -538,25 +539,23 @@ pub(super) fn unstated_coords(function: &Function) -> Vec<Name> {
 /// A type without its sizes.
 pub(super) fn erase(ty: Type) -> Type {
     match ty {
-        Type::Array(mut array) => {
-            array.elem = erase(array.elem);
-            for axis in &mut array.axes {
+        Type::Array(array) => {
+            let ArrayType { elem, mut axes } = Arc::unwrap_or_clone(array);
+            for axis in &mut axes {
                 axis.size = size::Expr::zero();
             }
-            Type::Array(array)
+            Type::Array(Arc::new(ArrayType { elem: erase(elem), axes }))
         }
         Type::AnyRank(elem) => Type::AnyRank(Box::new(erase(*elem))),
         Type::Jagged(elem, depth) => Type::Jagged(Box::new(erase(*elem)), depth),
         Type::Tuple(items) => Type::Tuple(items.into_iter().map(erase).collect()),
         Type::Data(id, args) => Type::Data(id, args.into_iter().map(erase).collect()),
-        Type::Fn(ein_ir::tensor::FnType::Template(id, captures)) => Type::Fn(
-            ein_ir::tensor::FnType::Template(id, captures.into_iter().map(erase).collect()),
-        ),
-        Type::Fn(ein_ir::tensor::FnType::Signature(params, ret)) => {
-            Type::Fn(ein_ir::tensor::FnType::Signature(
-                params.into_iter().map(erase).collect(),
-                Box::new(erase(*ret)),
-            ))
+        Type::Template(id, captures) => {
+            Type::Template(id, captures.into_iter().map(erase).collect())
+        }
+        Type::Signature(of) => {
+            let params = of.params.iter().cloned().map(erase).collect();
+            Type::signature(params, erase(of.ret.clone()))
         }
         Type::Unit | Type::Scalar(_) | Type::Str | Type::Range | Type::Error => ty,
     }

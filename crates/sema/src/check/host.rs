@@ -6,7 +6,7 @@ use super::{Cx, error};
 use crate::hir::{self, ExprId, ExprKind as H, StrPart};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{Axis, Expr, ExprKind, FnType, FormatSpec, HostOp, Type};
+use ein_ir::tensor::{Axis, Expr, ExprKind, FormatSpec, HostOp, Type};
 use ein_scalar::Scalar;
 
 impl Cx<'_> {
@@ -61,7 +61,8 @@ impl Cx<'_> {
             | Type::Unit
             | Type::Tuple(_)
             | Type::Data(..)
-            | Type::Fn(_)
+            | Type::Template(..)
+            | Type::Signature(_)
             | Type::Range
             | Type::Array(_)
             | Type::AnyRank(_)
@@ -186,7 +187,7 @@ impl Cx<'_> {
     fn item(&mut self, id: ExprId, want: Option<&Type>) -> Expr {
         let value = self.expr(id, want);
         match (want, &value.ty) {
-            (Some(Type::Fn(FnType::Signature(..))), Type::Fn(FnType::Template(..))) => match want {
+            (Some(Type::Signature(..)), Type::Template(..)) => match want {
                 Some(want) => self.expect_type(value, want, "an item of this array"),
                 None => value,
             },
@@ -215,7 +216,7 @@ impl Cx<'_> {
                         let coord = a.coord.or(b.coord).filter(|_| same);
                         Axis { coord, size: a.size.clone() }
                     });
-                    Type::array(joined.elem, axes.collect())
+                    Type::array(joined.elem.clone(), axes.collect())
                 }
                 (joined, _) => joined,
             };
@@ -236,7 +237,7 @@ impl Cx<'_> {
         .here(format!("this is `{y}`"))
         .label(first.span, format!("this is `{x}`"));
         let d = match (&first.ty, &item.ty) {
-            (Type::Fn(_), Type::Fn(_)) => {
+            (Type::Template(..) | Type::Signature(_), Type::Template(..) | Type::Signature(_)) => {
                 d.help("say what the functions take and give: `let fs: [(f32) -> f32] = …`")
             }
             (a, b) if is_number(a) && is_number(b) && a.rank() == b.rank() => {

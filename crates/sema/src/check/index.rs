@@ -251,7 +251,7 @@ impl Cx<'_> {
             // `x.shape[0]` is a size.
             return item.clone();
         }
-        if matches!(base.ty.elem(), Type::Fn(_)) {
+        if base.ty.elem().is_fn() {
             let message = format!("{} holds functions, which cannot be indexed", self.quote(&base));
             return self.fail(
                 error(Code::E0510, span, message)

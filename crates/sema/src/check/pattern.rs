@@ -7,8 +7,9 @@ use super::{Cx, IndexId, error};
 use crate::hir::{self, DefId, ExprId, LocalId, Pat, PatKind, VariantShape};
 use ein_base::{Code, Name, Span};
 use ein_ir::size;
-use ein_ir::tensor::{Axis, Expr, ExprKind, Pattern, Type, VarId};
+use ein_ir::tensor::{ArrayType, Axis, Expr, ExprKind, Pattern, Type, VarId};
 use ein_scalar::Scalar;
+use std::sync::Arc;
 
 /// A pattern with what is known of it.
 pub(super) struct Matched {
@@ -170,9 +171,10 @@ impl Cx<'_> {
             draft.broken = true;
             return stated;
         }
-        let (Type::Array(have), Type::Array(mut stated)) = (ty, stated.clone()) else {
+        let (Type::Array(have), Type::Array(array)) = (ty, &stated) else {
             return if stated.has_error() { ty.clone() } else { stated };
         };
+        let mut stated = ArrayType::clone(array);
         for (position, (stated, have)) in stated.axes.iter_mut().zip(&have.axes).enumerate() {
             let open = self.unsettled(&stated.size).is_some();
             if !open && self.compare_sizes(&have.size, &stated.size) == SizeRelation::Different {
@@ -195,7 +197,7 @@ impl Cx<'_> {
             }
         }
         stated.elem = have.elem.clone();
-        Type::Array(stated)
+        Type::Array(Arc::new(stated))
     }
 
     // ---------------------------------------------------------------- constants
@@ -416,7 +418,8 @@ impl Cx<'_> {
             | Type::AnyRank(_)
             | Type::Tuple(_)
             | Type::Data(..)
-            | Type::Fn(_) => None,
+            | Type::Template(..)
+            | Type::Signature(_) => None,
         }
     }
 

@@ -47,7 +47,7 @@ impl Cx<'_> {
                 (result, ty)
             }
             own => {
-                let ty = Type::Data(id, vec![own.clone()]);
+                let ty = Type::Data(id, vec![own.clone()].into());
                 (make(id, SOME, vec![result], &ty, span), ty)
             }
         };
@@ -91,11 +91,11 @@ impl Cx<'_> {
         };
         let (result, ty) = match flat {
             Some((ok, err)) => {
-                let ty = Type::Data(id, vec![ok, err]);
+                let ty = Type::Data(id, vec![ok, err].into());
                 (complete(result, &ty), ty)
             }
             None => {
-                let ty = Type::Data(id, vec![result.ty.clone(), failure.clone()]);
+                let ty = Type::Data(id, vec![result.ty.clone(), failure.clone()].into());
                 (make(id, OK, vec![result], &ty, span), ty)
             }
         };
@@ -174,7 +174,7 @@ impl Cx<'_> {
         if value.ty == Type::Error {
             return Expr::error(span);
         }
-        let ty = Type::Data(id, vec![value.ty.clone(), Type::Str]);
+        let ty = Type::Data(id, vec![value.ty.clone(), Type::Str].into());
         Expr::new(ExprKind::Try(value), ty, span)
     }
 

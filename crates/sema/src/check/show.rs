@@ -3,7 +3,7 @@
 use super::Cx;
 use ein_base::Symbol;
 use ein_ir::size;
-use ein_ir::tensor::{Axis, Expr, ExprKind, FnType, Type};
+use ein_ir::tensor::{Axis, Expr, ExprKind, Type};
 
 impl Cx<'_> {
     /// A size in the words of the source.
@@ -37,10 +37,10 @@ impl Cx<'_> {
                 let args: Vec<_> = args.iter().map(|arg| self.show(arg)).collect();
                 format!("{}<{}>", self.out.data[*id].name, args.join(", "))
             }
-            Type::Fn(FnType::Template(..)) => "function".into(),
-            Type::Fn(FnType::Signature(params, ret)) => {
-                let params: Vec<_> = params.iter().map(|param| self.show(param)).collect();
-                format!("({}) -> {}", params.join(", "), self.show(ret))
+            Type::Template(..) => "function".into(),
+            Type::Signature(of) => {
+                let params: Vec<_> = of.params.iter().map(|param| self.show(param)).collect();
+                format!("({}) -> {}", params.join(", "), self.show(&of.ret))
             }
             Type::Range => "range".into(),
             Type::Error => "?".into(),

@@ -5,7 +5,7 @@ use super::instance::{Key, Source};
 use super::{Binding, Cx, error};
 use crate::hir::{self, Arg, Builtin, DefId, ExprId, ExprKind as H, LocalId, Param};
 use ein_base::{Code, Name, Span, Symbol};
-use ein_ir::tensor::{Expr, ExprKind, FnType, Type};
+use ein_ir::tensor::{Expr, ExprKind, Type};
 
 /// What a function value stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Cx<'_> {
     fn template_value(&mut self, template: Template, captures: Vec<Expr>, span: Span) -> Expr {
         let id = self.template(template);
         let types = captures.iter().map(|capture| capture.ty.clone()).collect();
-        let ty = Type::Fn(FnType::Template(id, types));
+        let ty = Type::Template(id, types);
         Expr::new(ExprKind::Closure { func: None, captures }, ty, span)
     }
 
@@ -54,8 +54,8 @@ impl Cx<'_> {
         let values = captures.iter().map(|local| self.capture(*local, span)).collect();
         let value = self.template_value(Template::Closure(id), values, span);
         match want {
-            Some(Type::Fn(FnType::Signature(params, ret))) => {
-                self.specialise_value(value, params.clone(), (**ret).clone())
+            Some(Type::Signature(wanted)) => {
+                self.specialise_value(value, wanted.params.clone(), wanted.ret.clone())
             }
             _ => value,
         }
@@ -81,7 +81,7 @@ impl Cx<'_> {
             );
         };
         let value = self.expr(first.value, None);
-        let Type::Fn(FnType::Template(inner, _)) = value.ty else {
+        let Type::Template(inner, _) = value.ty else {
             if value.ty.has_error() {
                 return value;
             }
@@ -265,7 +265,7 @@ impl Cx<'_> {
         let args: Vec<Expr> = args.into_iter().map(|arg| self.settle_expr(arg)).collect();
         let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();
         let captures = match &callee.ty {
-            Type::Fn(FnType::Template(_, captures)) => captures.clone(),
+            Type::Template(_, captures) => captures.to_vec(),
             _ => Vec::new(),
         };
         let Some(at) = self.closure_instance(closure, captures, types, span) else {
@@ -394,7 +394,7 @@ impl Cx<'_> {
     /// A template as a value of a fixed signature.
     pub(super) fn specialise_value(&mut self, value: Expr, params: Vec<Type>, ret: Type) -> Expr {
         let span = value.span;
-        let Type::Fn(FnType::Template(id, captures)) = value.ty.clone() else { return value };
+        let Type::Template(id, captures) = value.ty.clone() else { return value };
         let at = match self.templates.get(id as usize).cloned() {
             Some(Template::Closure(closure)) => {
                 let count = match &self.hir.exprs[closure].kind {
@@ -414,7 +414,7 @@ impl Cx<'_> {
                     .help("give the closure that many parameters");
                     return self.fail(d);
                 }
-                self.closure_instance(closure, captures, params.clone(), span)
+                self.closure_instance(closure, captures.to_vec(), params.clone(), span)
             }
             Some(_) => self.adapter(id, &params, span),
             None => None,
@@ -433,7 +433,7 @@ impl Cx<'_> {
             .help(format!("pass a function whose result is `{want}`"));
             return self.fail(d);
         }
-        let ty = Type::Fn(FnType::Signature(params, Box::new(ret)));
+        let ty = Type::signature(params, ret);
         Expr::new(ExprKind::Specialise { value, func: instance.func }, ty, span)
     }
 

@@ -4,7 +4,7 @@ use super::{Cx, anonymous, error};
 use crate::hir::{self, DimKind, ExprId, TypeKind};
 use ein_base::{Code, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{AtomDef, Axis, Coord, FnType, Type};
+use ein_ir::tensor::{AtomDef, Axis, Coord, Type};
 
 impl Cx<'_> {
     /// The type that an annotation means here. Sizes that it names for the first time become
@@ -32,7 +32,7 @@ impl Cx<'_> {
             TypeKind::Function(params, ret) => {
                 let params = params.iter().map(|param| self.lower_type(param)).collect();
                 let ret = self.lower_type(ret);
-                Type::Fn(FnType::Signature(params, Box::new(ret)))
+                Type::signature(params, ret)
             }
             TypeKind::Some(sizes, body) => {
                 for size in sizes {

@@ -8,7 +8,7 @@ use super::tangent::{Tangents, moves};
 use super::{Frame, Pass};
 use ein_base::Symbol;
 use ein_ir::tensor::walk::each_child;
-use ein_ir::tensor::{Expr, ExprKind, FnType, Func, FuncId, HostOp, Place, Type, Var, VarId};
+use ein_ir::tensor::{Expr, ExprKind, Func, FuncId, HostOp, Place, Type, Var, VarId};
 use rustc_hash::FxHashSet;
 
 /// What a tangent function is the tangent of: the function and the globals that move.
@@ -30,7 +30,7 @@ impl Pass<'_> {
                 let still = tangents
                     .iter()
                     .zip(args)
-                    .all(|(tangent, arg)| tangent.is_none() || matches!(arg.ty, Type::Fn(_)))
+                    .all(|(tangent, arg)| tangent.is_none() || arg.ty.is_fn())
                     && globals.is_empty()
                     && !self.captures_move(closure.as_ref(), t);
                 if still || !moves(&e.ty) {
@@ -123,9 +123,7 @@ impl Pass<'_> {
                 captures.iter().any(|capture| self.tangent(capture, t).is_some())
             }
             ExprKind::Var(var) => match &self.program.vars[*var].ty {
-                Type::Fn(FnType::Template(_, captures)) => {
-                    t.get(*var).is_some() && captures.iter().any(moves)
-                }
+                Type::Template(_, captures) => t.get(*var).is_some() && captures.iter().any(moves),
                 _ => t.get(*var).is_some(),
             },
             _ => false,

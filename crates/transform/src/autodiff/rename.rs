@@ -14,6 +14,7 @@ use ein_ir::tensor::{
 };
 use ein_scalar::BinaryOp;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// New variables for old ones.
 #[derive(Clone, Debug, Default)]
@@ -232,10 +233,12 @@ impl Pass<'_> {
         }
         match ty {
             Type::Array(array) => {
-                for Axis { size, .. } in &mut array.axes {
-                    if size.as_constant().is_none() {
-                        *size = self.renamed_size(size, names);
-                    }
+                let constant = |axis: &Axis| axis.size.as_constant().is_some();
+                if array.axes.iter().all(constant) {
+                    return;
+                }
+                for Axis { size, .. } in &mut Arc::make_mut(array).axes {
+                    *size = self.renamed_size(size, names);
                 }
             }
             Type::Tuple(items) | Type::Data(_, items) => {
@@ -246,7 +249,8 @@ impl Pass<'_> {
             | Type::Str
             | Type::AnyRank(_)
             | Type::Jagged(..)
-            | Type::Fn(_)
+            | Type::Template(..)
+            | Type::Signature(_)
             | Type::Range
             | Type::Error => {}
         }

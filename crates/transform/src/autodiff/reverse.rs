@@ -272,13 +272,13 @@ impl Reverse<'_, '_> {
 
     /// Notes a binding: whether it moves, and what it is bound to if that matters.
     fn enter(&mut self, var: VarId, value: Expr, bound: &mut Vec<(VarId, Expr)>) {
-        if matches!(value.ty, Type::Fn(_) | Type::Tuple(_) | Type::Data(..)) {
+        if matches!(
+            value.ty,
+            Type::Template(..) | Type::Signature(_) | Type::Tuple(_) | Type::Data(..)
+        ) {
             self.known.insert(var, value.clone());
         }
-        if super::tangent::moves(&value.ty)
-            && !matches!(value.ty, Type::Fn(_))
-            && self.depends(&value)
-        {
+        if super::tangent::moves(&value.ty) && !value.ty.is_fn() && self.depends(&value) {
             self.active.insert(var, Vec::new());
             bound.push((var, value));
         }
@@ -355,7 +355,7 @@ impl Reverse<'_, '_> {
         any(e, &mut |part| match &*part.kind {
             ExprKind::Var(var) => {
                 self.active.contains_key(var)
-                    || matches!(part.ty, Type::Fn(_))
+                    || part.ty.is_fn()
                         && self.known.get(var).is_some_and(|value| self.depends_seen(value, seen))
             }
             ExprKind::Call { func, .. }

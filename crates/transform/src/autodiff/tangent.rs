@@ -342,7 +342,7 @@ pub(super) fn moves(ty: &Type) -> bool {
         Type::AnyRank(elem) | Type::Jagged(elem, _) => moves(elem),
         Type::Tuple(items) => items.iter().any(moves),
         // What is inside a struct or behind a function is looked at where it is used.
-        Type::Data(..) | Type::Fn(_) => true,
+        Type::Data(..) | Type::Template(..) | Type::Signature(_) => true,
         Type::Unit | Type::Str | Type::Range | Type::Error => false,
     }
 }

@@ -2,9 +2,10 @@
 
 use super::{Parser, Result};
 use crate::tensor::lex::Token;
-use crate::tensor::{ArrayType, Axis, Coord, FnType, Pattern, Type};
+use crate::tensor::{ArrayType, Axis, Coord, Pattern, Type};
 use ein_base::Symbol;
 use ein_scalar::{Scalar, ScalarType, parse_float, parse_int};
+use std::sync::Arc;
 
 impl Parser {
     pub(super) fn ty(&mut self) -> Result<Type> {
@@ -15,7 +16,7 @@ impl Parser {
                     return Ok(Type::Unit);
                 }
                 it.eat(",");
-                it.list(")", Self::ty).map(Type::Tuple)
+                Ok(Type::Tuple(it.list(")", Self::ty)?.into()))
             }
             Token::Sign("[") => {
                 it.at += 1;
@@ -25,7 +26,7 @@ impl Parser {
                 it.at += 1;
                 let data = it.id()?;
                 let args = if it.eat("<") { it.list(">", Self::ty)? } else { Vec::new() };
-                Ok(Type::Data(data, args))
+                Ok(Type::Data(data, args.into()))
             }
             Token::Word(word) => it.named_type(&word),
             _ => it.expected("a type"),
@@ -56,13 +57,13 @@ impl Parser {
                 let number = self.count()?;
                 self.sign("(")?;
                 let captures = self.list(")", Self::ty)?;
-                Ok(Type::Fn(FnType::Template(number, captures)))
+                Ok(Type::Template(number, captures.into()))
             }
             "fn" => {
                 self.sign("(")?;
                 let params = self.list(")", Self::ty)?;
                 self.sign("->")?;
-                Ok(Type::Fn(FnType::Signature(params, Box::new(self.ty()?))))
+                Ok(Type::signature(params, self.ty()?))
             }
             _ => Ok(Type::Error),
         }
@@ -83,7 +84,7 @@ impl Parser {
             };
             Ok(Axis { coord, size: it.size()? })
         })?;
-        Ok(Type::Array(Box::new(ArrayType { elem, axes })))
+        Ok(Type::Array(Arc::new(ArrayType { elem, axes })))
     }
 
     fn coord(&mut self) -> Result<Coord> {

@@ -160,7 +160,12 @@ impl Verifier<'_> {
             }
             Type::AnyRank(elem) => self.pattern(pattern, &Type::AnyRank(elem.clone())),
             Type::Error => {}
-            Type::Unit | Type::Scalar(_) | Type::Tuple(_) | Type::Data(..) | Type::Fn(_) => {
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Tuple(_)
+            | Type::Data(..)
+            | Type::Template(..)
+            | Type::Signature(_) => {
                 self.report("a generator runs over something that has no parts".into());
             }
         }

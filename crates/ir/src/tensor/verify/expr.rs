@@ -3,7 +3,7 @@
 use super::types::{agree, show};
 use super::{Verifier, is_int};
 use crate::size;
-use crate::tensor::{Arm, Expr, ExprKind, FnType, FuncId, HostOp, IndexArg, Type, walk};
+use crate::tensor::{Arm, Expr, ExprKind, FuncId, HostOp, IndexArg, Type, walk};
 
 impl Verifier<'_> {
     /// An expression: its own type, its parts, and how they fit.
@@ -235,7 +235,7 @@ impl Verifier<'_> {
             Type::Str | Type::Jagged(..) => axis == 0,
             Type::AnyRank(_) | Type::Error => true,
             Type::Unit | Type::Scalar(_) | Type::Tuple(_) | Type::Data(..) => false,
-            Type::Fn(_) | Type::Range => false,
+            Type::Template(..) | Type::Signature(_) | Type::Range => false,
         };
         self.check(there, || format!("{} has no axis {axis}", show(ty)));
     }
@@ -288,15 +288,15 @@ impl Verifier<'_> {
 
     fn call_value(&mut self, callee: &Expr, args: &[Expr], e: &Expr) {
         match &callee.ty {
-            Type::Fn(FnType::Signature(params, ret)) => {
-                let (found, expected) = (args.len(), params.len());
+            Type::Signature(of) => {
+                let (found, expected) = (args.len(), of.params.len());
                 self.check(found == expected, || {
                     format!("a function value takes {expected} arguments, not {found}")
                 });
-                for (arg, param) in args.iter().zip(params) {
+                for (arg, param) in args.iter().zip(&of.params) {
                     self.agrees(param, &arg.ty, "an argument of a function value");
                 }
-                self.agrees(ret, &e.ty, "the result of a function value");
+                self.agrees(&of.ret, &e.ty, "the result of a function value");
             }
             Type::Error => {}
             other => self.report(format!("{} is called", show(other))),
@@ -304,7 +304,7 @@ impl Verifier<'_> {
     }
 
     fn function_value(&mut self, ty: &Type) {
-        let function = matches!(ty, Type::Fn(_) | Type::Error);
+        let function = matches!(ty, Type::Template(..) | Type::Signature(_) | Type::Error);
         self.check(function, || format!("a function value is {}", show(ty)));
     }
 

@@ -1,7 +1,7 @@
 //! Types by themselves, and two of them side by side.
 
 use super::Verifier;
-use crate::tensor::{FnType, Type};
+use crate::tensor::Type;
 use ein_base::Idx;
 
 impl Verifier<'_> {
@@ -30,12 +30,12 @@ impl Verifier<'_> {
                 self.check(known, || format!("there is no struct or enum {data}"));
                 args.iter().for_each(|arg| self.ty(arg));
             }
-            Type::Fn(FnType::Template(_, captures)) => {
+            Type::Template(_, captures) => {
                 captures.iter().for_each(|capture| self.ty(capture));
             }
-            Type::Fn(FnType::Signature(params, ret)) => {
-                params.iter().for_each(|param| self.ty(param));
-                self.ty(ret);
+            Type::Signature(of) => {
+                of.params.iter().for_each(|param| self.ty(param));
+                self.ty(&of.ret);
             }
         }
     }
@@ -62,7 +62,7 @@ pub(super) fn agree(a: &Type, b: &Type) -> bool {
         (Type::Jagged(a, m), Type::Jagged(b, n)) => m == n && agree(a, b),
         (Type::Tuple(a), Type::Tuple(b)) => all(a, b),
         (Type::Data(a, x), Type::Data(b, y)) => a == b && all(x, y),
-        (Type::Fn(_), Type::Fn(_)) => true,
+        (Type::Template(..) | Type::Signature(_), Type::Template(..) | Type::Signature(_)) => true,
         (a, b) => a == b,
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn show(ty: &Type) -> String {
             let args: Vec<String> = args.iter().map(show).collect();
             format!("{data}<{}>", args.join(", "))
         }
-        Type::Fn(_) => "a function".into(),
+        Type::Template(..) | Type::Signature(_) => "a function".into(),
         Type::Range => "a range".into(),
         Type::Error => "an error".into(),
     }

@@ -4,7 +4,7 @@ use super::super::Cx;
 use super::Match;
 use crate::hir::{self, DimKind, ExprId, TypeKind};
 use ein_ir::size::{self};
-use ein_ir::tensor::{AtomDef, Axis, FnType, Type};
+use ein_ir::tensor::{AtomDef, Axis, Type};
 
 impl Cx<'_> {
     /// The declared result in the caller's terms.
@@ -73,10 +73,10 @@ impl Cx<'_> {
             TypeKind::Tuple(items) => {
                 Type::Tuple(items.iter().map(|item| self.result_type(m, item)).collect())
             }
-            TypeKind::Function(params, ret) => Type::Fn(FnType::Signature(
+            TypeKind::Function(params, ret) => Type::signature(
                 params.iter().map(|param| self.result_type(m, param)).collect(),
-                Box::new(self.result_type(m, ret)),
-            )),
+                self.result_type(m, ret),
+            ),
             TypeKind::Data(def, args) => {
                 let args = args.iter().map(|arg| self.result_type(m, arg)).collect();
                 self.data_type(*def, args, ty.span)

@@ -58,7 +58,7 @@ impl Reverse<'_, '_> {
         bound: &mut Vec<(VarId, Expr)>,
     ) {
         self.enter(var, value.clone(), bound);
-        if matches!(value.ty, Type::Fn(_)) {
+        if value.ty.is_fn() {
             return;
         }
         let value = self.prim(value);
