@@ -67,7 +67,7 @@ impl<'p> Machine<'p> {
         if let Some(var) = tensor.self_var {
             self.bind(var, Value::Pending(id as u32));
         }
-        let order = order(tensor.recurrence.as_ref(), &outer);
+        let order = order(tensor.recurrence.as_deref(), &outer);
         if self.pending[id].build.metered {
             self.meter.enter(0, count(&outer) as u64);
         }

@@ -82,7 +82,7 @@ fn steps_of_a_recurrence() {
     let mut t = tensor("it", 1, clauses);
     t.self_var = Some(own);
     let axes = vec![RecurrenceAxis { axis: 0, backward: false }];
-    t.recurrence = Some(Recurrence { axes, lookback: Some(1), adjoint: false });
+    t.recurrence = Some(Box::new(Recurrence { axes, lookback: Some(1), adjoint: false }));
     let fractions = told(b, define(t));
     // Before the first point it is settled which clause covers which point.
     let steps: Vec<f64> = fractions.into_iter().filter(|fraction| *fraction > 0.0).collect();

@@ -10,7 +10,8 @@ fn recurrent(t: &mut Tensor, own: VarId, axes: &[(usize, bool)]) {
     t.self_var = Some(own);
     let axes =
         axes.iter().map(|(axis, backward)| RecurrenceAxis { axis: *axis, backward: *backward });
-    t.recurrence = Some(Recurrence { axes: axes.collect(), lookback: None, adjoint: false });
+    t.recurrence =
+        Some(Box::new(Recurrence { axes: axes.collect(), lookback: None, adjoint: false }));
 }
 
 fn unknown(rank: usize) -> Type {

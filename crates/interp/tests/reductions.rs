@@ -127,7 +127,7 @@ fn scattered(cells: &[i32], values: &[f32]) -> (Build, Expr) {
         indices: vec![IndexArg { value: at, bounds: Bounds::Checked }],
         value,
     };
-    (b, expr(ExprKind::Scatter(scatter), array(Type::F32, &[3])))
+    (b, expr(ExprKind::Scatter(Box::new(scatter)), array(Type::F32, &[3])))
 }
 
 #[test]

@@ -179,7 +179,7 @@ pub enum StmtKind {
     /// Evaluates for the effect.
     Expr(Expr),
     /// Compares two sizes that only the run knows.
-    Require(Require),
+    Require(Box<Require>),
 }
 
 /// Two sizes that must be equal, compared at run time, once.
@@ -257,7 +257,7 @@ pub enum ExprKind {
     /// A reduction to a scalar.
     Reduce(Reduce),
     /// An array of sums, each over the points that name its cell.
-    Scatter(Scatter),
+    Scatter(Box<Scatter>),
     /// A read: as many indices as axes give an element, fewer the sub-array of the rest.
     Index {
         /// The array.
@@ -382,6 +382,9 @@ pub enum ExprKind {
     Error,
 }
 
+// Most of the memory that a checked program takes.
+const _: () = assert!(size_of::<Expr>() <= 32 && size_of::<ExprKind>() <= 120);
+
 /// A derivative request.
 #[derive(Clone, Debug)]
 pub enum Derivative {
@@ -440,7 +443,7 @@ pub struct Tensor {
     /// The clauses; where several cover a point the last one counts.
     pub clauses: Vec<Clause>,
     /// How to run it, if it reads itself.
-    pub recurrence: Option<Recurrence>,
+    pub recurrence: Option<Box<Recurrence>>,
     /// Sizes to be compared before anything is computed.
     pub requires: Vec<Require>,
 }

@@ -223,7 +223,7 @@ impl Cx<'_> {
             return;
         }
         let lookback = axes.first().and_then(|first| lookback(&reads, *first));
-        tensor.recurrence = Some(Recurrence { axes, lookback, adjoint: false });
+        tensor.recurrence = Some(Box::new(Recurrence { axes, lookback, adjoint: false }));
     }
 
     /// The point that a clause defines.

@@ -112,7 +112,7 @@ impl Cx<'_> {
         self.f.facts.eq(&left, &right);
         let require = Require { left, right, what, span };
         self.f.assumed.push(require.clone());
-        self.emit(ein_ir::tensor::Stmt { kind: StmtKind::Require(require), span });
+        self.emit(ein_ir::tensor::Stmt { kind: StmtKind::Require(Box::new(require)), span });
     }
 
     /// A value of another type than asked for.

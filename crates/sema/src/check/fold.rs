@@ -74,11 +74,11 @@ impl Cx<'_> {
                 clause(ClauseSlot::Point(0), zero),
                 clause(ClauseSlot::Loop(binder), step),
             ],
-            recurrence: Some(Recurrence {
+            recurrence: Some(Box::new(Recurrence {
                 axes: vec![RecurrenceAxis { axis: 0, backward: false }],
                 lookback: Some(1),
                 adjoint: false,
-            }),
+            })),
             requires: Vec::new(),
         };
         let all = Expr::new(ExprKind::Tensor(tensor), ty, span);

@@ -59,7 +59,7 @@ impl Pass<'_> {
         }
         let (shape, binders) = (scatter.shape.clone(), scatter.binders.clone());
         let scatter = Scatter { shape, binders, items, indices, value };
-        Some(Expr::new(ExprKind::Scatter(scatter), e.ty.clone(), e.span))
+        Some(Expr::new(ExprKind::Scatter(Box::new(scatter)), e.ty.clone(), e.span))
     }
 
     /// `Σ_k dv(k) · Π_{j ≠ k} v(j)`: right also where factors are zero.

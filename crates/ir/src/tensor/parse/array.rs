@@ -29,7 +29,15 @@ impl Parser {
         while !self.eat("}") {
             clauses.push(self.clause()?);
         }
-        let tensor = Tensor { name, self_var, shape, inner_rank, clauses, recurrence, requires };
+        let tensor = Tensor {
+            name,
+            self_var,
+            shape,
+            inner_rank,
+            clauses,
+            recurrence: recurrence.map(Box::new),
+            requires,
+        };
         Ok(Node { kind: ExprKind::Tensor(tensor), ty: Some(ty) })
     }
 
@@ -153,7 +161,13 @@ impl Parser {
         self.sign("(")?;
         let value = self.expr()?;
         self.sign(")")?;
-        Ok(self.node(ExprKind::Scatter(Scatter { shape, binders, items, indices, value })))
+        Ok(self.node(ExprKind::Scatter(Box::new(Scatter {
+            shape,
+            binders,
+            items,
+            indices,
+            value,
+        }))))
     }
 
     /// `slice(x, 0, _, 5)`, `gather(x, 0, at)`, `permute(x, 1, 0)`, `join(x, 0, y)`

@@ -28,7 +28,7 @@ impl Parser {
             self.sign("=")?;
             StmtKind::Destructure(pattern, self.expr()?)
         } else if self.eat_word("require") {
-            StmtKind::Require(self.require()?)
+            StmtKind::Require(Box::new(self.require()?))
         } else {
             let value = self.expr()?;
             if !self.is_sign(";") {

@@ -172,6 +172,6 @@ impl Reverse<'_, '_> {
                 .collect(),
             value: term.value.clone(),
         };
-        Some(Expr::new(ExprKind::Scatter(scatter), ty.clone(), term.value.span))
+        Some(Expr::new(ExprKind::Scatter(Box::new(scatter)), ty.clone(), term.value.span))
     }
 }

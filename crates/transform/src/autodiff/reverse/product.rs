@@ -83,11 +83,11 @@ impl Reverse<'_, '_> {
             shape: ty.axes().iter().map(|axis| Some(axis.size.clone())).collect(),
             inner_rank: 0,
             clauses,
-            recurrence: Some(Recurrence {
+            recurrence: Some(Box::new(Recurrence {
                 axes: vec![RecurrenceAxis { axis, backward }],
                 lookback: Some(1),
                 adjoint: false,
-            }),
+            })),
             requires: Vec::new(),
         };
         let var = self.pass.local("$r", ty.clone(), span);

@@ -492,7 +492,7 @@ impl Reverse<'_, '_> {
             shape: axes.iter().map(|axis| Some(axis.size.clone())).collect(),
             inner_rank: 0,
             clauses,
-            recurrence,
+            recurrence: recurrence.map(Box::new),
             requires: Vec::new(),
         };
         Expr::new(ExprKind::Tensor(tensor), e.ty.clone(), e.span)
