@@ -8,6 +8,7 @@ use super::tables::{Table, broken_names, declares};
 use crate::hir::{self, Binder, ExprId, ExprKind, LeftSlotKind, LocalId, LocalKind, Stmt};
 use ein_base::{Name, Span};
 use ein_syntax::ast::{self, StmtId, StmtKind};
+use rustc_hash::FxHashMap;
 
 /// The statement number of what runs when everything else has.
 pub(super) const LAST: u32 = u32::MAX;
@@ -29,6 +30,8 @@ pub(super) struct List {
     items: usize,
     /// Statements that a later one has taken up.
     gone: Vec<usize>,
+    /// The items that rules belong to, once there is a rule.
+    rules: Option<FxHashMap<StmtId, ItemId>>,
     /// In the order of their locals.
     groups: Vec<Group>,
     /// Whether it is the module's own.
@@ -39,7 +42,7 @@ impl List {
     /// The list that so many statements will be.
     pub(super) fn new(stmts: usize, top: bool) -> Self {
         let stmts = Vec::with_capacity(stmts);
-        Self { stmts, done: 0, items: 0, gone: Vec::new(), groups: Vec::new(), top }
+        Self { stmts, done: 0, items: 0, gone: Vec::new(), rules: None, groups: Vec::new(), top }
     }
 
     /// How many statements as written were resolved.
@@ -204,8 +207,11 @@ impl<'r> Lower<'r, '_> {
                     list.items += 1;
                 }
                 StmtKind::Rule(rule) => {
-                    let named = by_stmt.iter().map(|(_, item)| *item);
-                    let item = named.into_iter().find(|i| self.r.items[*i].rule == Some(*id));
+                    let rules = list.rules.get_or_insert_with(|| {
+                        let items = by_stmt.iter().map(|(_, item)| *item);
+                        items.filter_map(|item| Some((self.r.items[item].rule?, item))).collect()
+                    });
+                    let item = rules.get(id).copied();
                     self.rule(item, rule, stmt.span);
                 }
                 StmtKind::Test(test) => self.test(test, stmt.span, list.top),
