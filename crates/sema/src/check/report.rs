@@ -7,13 +7,32 @@ use super::{Cx, FnState};
 use crate::hir::{DefId, DefKind, ModuleId};
 use ein_base::Idx;
 use ein_ir::size::Facts;
-use ein_ir::tensor::Type;
+use ein_ir::tensor::{Stmt, Type};
+
+/// The second look at statements, for their bounds and broadcasts: right after the first, while they
+/// are at hand.
+struct Second {
+    prover: Prover,
+    ledger: Ledger,
+    /// What the statements of the top level say, up to here.
+    path: Path,
+    /// How many statements of constants were looked at.
+    consts: usize,
+}
+
+impl Default for Second {
+    fn default() -> Self {
+        let (prover, ledger) = (Prover::default(), Ledger::default());
+        Self { prover, ledger, path: Path::new(Facts::new()), consts: 0 }
+    }
+}
 
 impl Cx<'_> {
     pub(super) fn program(&mut self) {
         let hir = self.hir;
+        let mut second = Second::default();
         for module in &hir.init_order {
-            self.top_level(*module);
+            self.top_level(*module, &mut second);
         }
         self.settle_outputs();
         self.uncalled_functions();
@@ -44,41 +63,50 @@ impl Cx<'_> {
             }
         }
         self.check_tests();
+        self.look_at_consts(&mut second);
+        self.look_at_funcs(&mut second);
+        self.note_broadcasts(second.ledger);
         let mut top = std::mem::take(&mut self.const_stmts);
         top.append(&mut self.out.top);
         self.out.top = top;
-        self.look_again();
     }
 
-    /// Bounds and broadcasts, which need the whole program: piece by piece, since what has just been
-    /// looked at is at hand.
-    fn look_again(&mut self) {
-        let mut prover = Prover::default();
-        let mut ledger = Ledger::default();
-        let mut path = Path::new(Facts::new());
-        let mut top = std::mem::take(&mut self.out.top);
-        for stmt in &mut top {
-            self.walk_stmt(stmt, &mut path, &mut prover);
-            self.broadcasts_of_stmt(stmt, &mut ledger);
+    /// Gives the reads of a statement of the top level their verdicts and finds its broadcasts.
+    fn look_at_stmts(&mut self, stmts: &mut [Stmt], second: &mut Second) {
+        for stmt in stmts {
+            self.walk_stmt(stmt, &mut second.path, &mut second.prover);
+            self.broadcasts_of_stmt(stmt, &mut second.ledger);
         }
-        self.out.top = top;
+    }
+
+    /// The same for functions, of which everything is known when all were checked.
+    fn look_at_funcs(&mut self, second: &mut Second) {
         for func in self.out.funcs.ids() {
-            self.bounds_of_func(func, &mut prover);
-            self.broadcasts_of_func(func, &mut ledger);
+            self.bounds_of_func(func, &mut second.prover);
+            self.broadcasts_of_func(func, &mut second.ledger);
         }
-        self.note_broadcasts(ledger);
     }
 
-    fn top_level(&mut self, module: ModuleId) {
+    /// The same for the statements that give new constants their values.
+    fn look_at_consts(&mut self, second: &mut Second) {
+        let mut new = self.const_stmts.split_off(second.consts);
+        self.look_at_stmts(&mut new, second);
+        self.const_stmts.append(&mut new);
+        second.consts = self.const_stmts.len();
+    }
+
+    fn top_level(&mut self, module: ModuleId, second: &mut Second) {
         let hir = self.hir;
         self.f = FnState { top: true, pending: vec![Vec::new()], ..FnState::default() };
         self.root_module = module.index() == 0;
         for stmt in &hir.modules[module].stmts {
             self.stmt(stmt);
-            let stmts = match self.f.pending.first_mut() {
+            let mut stmts = match self.f.pending.first_mut() {
                 Some(stmts) => std::mem::take(stmts),
                 None => Vec::new(),
             };
+            self.look_at_consts(second);
+            self.look_at_stmts(&mut stmts, second);
             self.out.top.extend(stmts);
         }
         self.out.top_slots = self.out.top_slots.max(self.f.slots);
