@@ -12,8 +12,12 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+#[path = "autodiff/bands.rs"]
+mod bands;
 #[path = "autodiff/generate.rs"]
 mod derivatives;
+
+use derivatives::Rng;
 
 /// The outputs of a program, as flat lists of numbers.
 fn outputs(text: &str) -> Result<BTreeMap<String, Vec<f64>>, String> {

@@ -18,9 +18,9 @@ use ein_scalar::BinaryOp;
 const MANY: usize = 3;
 
 impl Pass<'_> {
-    /// Removes the requests of statements.
-    pub(super) fn clean_stmts(&mut self, stmts: &mut Vec<Stmt>) {
-        let list = std::mem::take(stmts);
+    /// Removes the requests of statements; the value is what stands after them.
+    pub(super) fn clean_stmts(&mut self, stmts: &mut Vec<Stmt>, mut value: Option<&mut Expr>) {
+        let mut list = std::mem::take(stmts);
         for at in 0..list.len() {
             let mut wanted = Vec::new();
             ein_ir::tensor::walk::each_in_stmt(&list[at], &mut |e| requests(e, &mut wanted));
@@ -31,6 +31,10 @@ impl Pass<'_> {
                 }
             }
             self.prepare(&wanted, &later, stmts);
+            let (before, rest) = list.split_at_mut(at + 1);
+            if self.bind_band(&before[at], rest, value.as_deref_mut(), stmts) {
+                continue;
+            }
             let mut stmt = list[at].clone();
             self.clean_stmt(&mut stmt);
             stmts.push(stmt);
@@ -143,6 +147,12 @@ impl Pass<'_> {
             return Expr::new(kind, ty, span);
         }
         let (y_rank, x_rank) = (self.program.vars[y].ty.rank(), self.program.vars[x].ty.rank());
+        if y_at.is_empty()
+            && x_at.is_empty()
+            && let Some(band) = self.whole_band(y, x, &ty, span)
+        {
+            return band;
+        }
         let (row, column) = (y_at.len() == y_rank, x_at.len() == x_rank);
         let mut why = self.refused.get(&(y, x)).copied();
         if row && column && y_rank + x_rank > 0 && y != x {
