@@ -503,6 +503,45 @@ fn derivatives_say_how_they_are_computed() {
 }
 
 #[test]
+fn a_band_takes_as_many_sweeps_as_it_is_wide() {
+    let program = |length: usize, read: &str| {
+        let last = length - 1;
+        let text = format!(
+            "let x: [f64; {length}] = input();
+             let h[i] = x[i] * x[i];
+             let y[i in 1..{last}] = h[i - 1] * h[i + 1];
+             let J = @y / @x;
+             {read}"
+        );
+        plan(&text, &["g"])
+    };
+    for (read, cells) in [
+        ("let g = sum[i, j](J[i, j] ** 2);", 0),
+        ("let g = max[i, j](J[i, j]);", 0),
+        ("let g = J;", 299 * 300),
+    ] {
+        let plan = program(300, read);
+        assert_eq!(
+            lines(&plan, "# derivative"),
+            ["# derivative @y / @x: all of it, banded -1..1: 3 tangents"]
+        );
+        // Nothing has as many cells as the matrix but the matrix itself.
+        for line in lines(&plan, "scratch ").iter().chain(&lines(&plan, "output ")) {
+            let extents = line.split(['[', ']']).nth(1).unwrap_or("");
+            let size: usize =
+                extents.split(", ").filter_map(|it| it.parse::<usize>().ok()).product();
+            assert!(size <= 900 || size == cells, "{line}\n{plan}");
+        }
+        let larger = program(3000, read);
+        assert_eq!(plan.matches(" for ").count(), larger.matches(" for ").count(), "{larger}");
+    }
+    // A sum over entries runs over the band only.
+    let sum = program(300, "let g = sum[i, j](J[i, j] ** 2);");
+    let inner = lines(&sum, "vector(add");
+    assert!(inner.len() == 1 && !inner[0].contains("0..300"), "{sum}");
+}
+
+#[test]
 fn a_matrix_that_leaves_the_cache_is_read_to_and_fro() {
     let steps = |width: i64| {
         let text = format!(

@@ -26,12 +26,21 @@ fn outputs(text: &str) -> Result<BTreeMap<String, Vec<f64>>, String> {
 
 /// The same with so many bytes for arrays.
 fn outputs_within(text: &str, bytes: u64) -> Result<BTreeMap<String, Vec<f64>>, String> {
+    outputs_on(Engine::Eval, text, bytes)
+}
+
+/// The same on another engine.
+fn outputs_on(
+    engine: Engine,
+    text: &str,
+    bytes: u64,
+) -> Result<BTreeMap<String, Vec<f64>>, String> {
     let mut session = Session::new(Options::default(), FileSources::in_memory());
     let input = Input::Text { name: "generated.ein".into(), text: text.into() };
     let options = RunOptions {
         memory_limit: Some(bytes),
         report_outputs: true,
-        engine: Engine::Eval,
+        engine,
         ..RunOptions::default()
     };
     let report = session

@@ -1,8 +1,8 @@
 //! Whole derivatives of programs that tie positions to positions: against their rows, their columns
 //! and central differences, and what is read of them against what is filled in.
 
-use super::{Rng, dot, outputs, outputs_within};
-use ein_driver::{DumpOptions, FileSources, Input, Options, Session, Show};
+use super::{Rng, dot, outputs, outputs_on, outputs_within};
+use ein_driver::{DumpOptions, Engine, FileSources, Input, Options, Session, Show};
 use ein_tests::seeds;
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -248,6 +248,14 @@ fn judge(seed: u64) -> Result<(), String> {
     same("most", found["most"][0], whole.iter().copied().fold(f64::NEG_INFINITY, f64::max))?;
     for (a, b) in found["twice"].iter().zip(whole) {
         same("twice", *a, 2.0 * b)?;
+    }
+    if seed.is_multiple_of(10) {
+        let compiled = outputs_on(Engine::Jit, &text, 1 << 30)?;
+        for name in ["whole", "twice", "squares", "back", "most"] {
+            for (a, b) in compiled[name].iter().zip(&found[name]) {
+                same(&format!("{name}, compiled"), *a, *b)?;
+            }
+        }
     }
     Ok(())
 }
