@@ -503,6 +503,41 @@ fn derivatives_say_how_they_are_computed() {
 }
 
 #[test]
+fn all_of_a_derivative_goes_the_cheaper_way() {
+    let columns = "all of it, by columns: a tangent for each element of the parameter";
+    let rows = "all of it, by rows: a reverse sweep for each element of the target";
+    // A dense map from n numbers to m, as the function that asks knows them.
+    for (m, n, way) in [
+        ("3", "20", rows),
+        ("20", "3", columns),
+        ("8", "8", columns),
+        ("3", "?n", rows),
+        ("?m", "3", columns),
+        ("?m", "?n", columns),
+    ] {
+        let known = |extent: &str| extent.parse().unwrap_or(10);
+        let text = format!(
+            "fn all(w: [f64; {m}, {n}], x: [f64; {n}]) -> f64 {{
+                 let y[i] = sum[j](w[i, j] * x[j]);
+                 let J = @y / @x;
+                 max[i, j](J[i, j])
+             }}
+             let w: [f64; {0}, {1}] = input();
+             let x: [f64; {1}] = input();
+             let g = all(w, x);",
+            known(m),
+            known(n)
+        );
+        let plan = plan(&text, &["g"]);
+        assert_eq!(
+            lines(&plan, "# derivative"),
+            [format!("# derivative @y / @x: {way}")],
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn a_band_takes_as_many_sweeps_as_it_is_wide() {
     let program = |length: usize, read: &str| {
         let last = length - 1;

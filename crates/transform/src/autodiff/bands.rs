@@ -13,7 +13,7 @@
 //! window alone. The derivative itself is filled in only if something needs it as an array.
 
 use super::decision::{Needs, Sparse};
-use super::modes::part;
+use super::modes::{Count, elements, part, times};
 use super::reverse::Done;
 use super::structure::{Structure, Window};
 use super::tensor::defined;
@@ -57,9 +57,6 @@ struct Band {
 
 /// Loops over colours: a variable, and how many there are.
 type Colouring = Vec<(VarId, size::Expr)>;
-
-/// How many sweeps: how many factors are not known, and the product of the others.
-type Count = (usize, i64);
 
 impl Pass<'_> {
     /// `let J = @y / @x` as a band, with the reads of it in what follows. Returns whether that was
@@ -124,13 +121,8 @@ impl Pass<'_> {
         let rows: Vec<Colours> = (0..y_ty.rank())
             .map(|axis| colours(self.seen_from(&structure, axis), &y_ty.axes()[axis]))
             .collect();
-        let dense = |axes: &[Axis]| {
-            count(
-                axes.iter().map(|axis| Colours::Each(axis.size.clone())).collect::<Vec<_>>().iter(),
-            )
-        };
-        let (by_columns, by_rows) = (count(columns.iter()), count(rows.iter()));
-        let least = dense(y_ty.axes()).min(dense(x_ty.axes()));
+        let (by_columns, by_rows) = (count(&columns), count(&rows));
+        let least = elements(y_ty.axes()).min(elements(x_ty.axes()));
         let mut why = None;
         if y != x && by_rows < by_columns && by_rows < least {
             match self.band_by_rows((y, &y_ty), (x, &x_ty), &rows, span) {
@@ -401,14 +393,8 @@ fn number_of(colours: &Colours) -> Option<size::Expr> {
 }
 
 /// How many sweeps the colours of all axes take.
-fn count<'c>(colours: impl Iterator<Item = &'c Colours>) -> Count {
-    colours.fold((0, 1), |(unknown, known), colours| match number_of(colours) {
-        None => (unknown, known),
-        Some(number) => match number.as_constant() {
-            Some(number) => (unknown, known.saturating_mul(number)),
-            None => (unknown + 1, known),
-        },
-    })
+fn count(colours: &[Colours]) -> Count {
+    colours.iter().filter_map(number_of).fold((0, 1), |count, number| times(count, &number))
 }
 
 fn all(cond: Option<Expr>, test: Expr) -> Expr {

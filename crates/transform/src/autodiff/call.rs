@@ -170,7 +170,9 @@ impl Pass<'_> {
             ExprKind::Var(var) => {
                 read.insert(*var);
             }
-            ExprKind::Call { func, .. } | ExprKind::Specialise { func, .. } => {
+            ExprKind::Call { func, .. }
+            | ExprKind::Specialise { func, .. }
+            | ExprKind::Closure { func: Some(func), .. } => {
                 self.reads(*func, read, seen);
             }
             _ => {}

@@ -210,20 +210,11 @@ impl Pass<'_> {
 
     /// Whether adjoints are the cheaper way.
     fn by_rows(&self, (y, y_at): Named, (x, x_at): Named) -> bool {
-        let count = |var: VarId, fixed: usize| {
+        let left = |var: VarId, fixed: usize| {
             let axes = self.program.vars[var].ty.axes();
-            axes[fixed.min(axes.len())..].iter().try_fold(1i64, |total, axis| {
-                axis.size.as_constant().and_then(|extent| total.checked_mul(extent))
-            })
+            elements(&axes[fixed.min(axes.len())..])
         };
-        if y == x {
-            return false;
-        }
-        match (count(y, y_at.len()), count(x, x_at.len())) {
-            (Some(rows), Some(columns)) => rows < columns,
-            (Some(1), None) => true,
-            (Some(_), None) | (None, Some(_)) | (None, None) => false,
-        }
+        y != x && left(y, y_at.len()) < left(x, x_at.len())
     }
 
     /// All entries by adjoints, one row at a time.
@@ -445,6 +436,23 @@ impl Pass<'_> {
             value = Expr::new(ExprKind::Tensor(tensor), ty.clone(), span);
         }
         Expr::new(ExprKind::Block { stmts, value }, ty, span)
+    }
+}
+
+/// How many sweeps something takes: how many factors are not known, and the product of the others.
+/// What only the run knows counts as more than what is known.
+pub(super) type Count = (usize, i64);
+
+/// The number of elements: a sweep for each.
+pub(super) fn elements(axes: &[ein_ir::tensor::Axis]) -> Count {
+    axes.iter().fold((0, 1), |count, axis| times(count, &axis.size))
+}
+
+/// As many sweeps for each of so many.
+pub(super) fn times((unknown, known): Count, extent: &ein_ir::size::Expr) -> Count {
+    match extent.as_constant() {
+        Some(extent) => (unknown, known.saturating_mul(extent)),
+        None => (unknown + 1, known),
     }
 }
 

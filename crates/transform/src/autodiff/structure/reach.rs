@@ -308,7 +308,7 @@ impl<'a, 'p> Reach<'a, 'p> {
             ExprKind::Slice { base, axis, lo, .. } => {
                 let mut at = at.to_vec();
                 if let Some(lo) = lo {
-                    let lo = self.int(lo);
+                    let lo = self.from_the_end(lo, &base.ty.axes()[*axis].size);
                     at[*axis] = at[*axis].as_ref().zip(lo).map(|(at, lo)| at.add(&lo));
                 }
                 self.reach(base, &at)
@@ -642,13 +642,17 @@ impl<'a, 'p> Reach<'a, 'p> {
     fn indices(&mut self, base: &Expr, indices: &[IndexArg]) -> Vec<Position> {
         let mut all = Vec::new();
         for (index, axis) in indices.iter().zip(base.ty.axes()) {
-            let at = self.int(&index.value);
-            all.push(match at.as_ref().and_then(size::Expr::as_constant) {
-                Some(back) if back < 0 => Some(self.resolved(&axis.size).offset(back)),
-                Some(_) | None => at,
-            });
+            all.push(self.from_the_end(&index.value, &axis.size));
         }
         all
+    }
+
+    fn from_the_end(&mut self, e: &Expr, extent: &size::Expr) -> Position {
+        let at = self.int(e);
+        match at.as_ref().and_then(size::Expr::as_constant) {
+            Some(back) if back < 0 => Some(self.resolved(extent).offset(back)),
+            Some(_) | None => at,
+        }
     }
 
     fn atom(&mut self, var: VarId) -> size::Expr {
