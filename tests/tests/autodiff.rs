@@ -474,6 +474,12 @@ fn loops_inside_loops_are_swept_back() {
         "let y[0] = 1.0f64; let y[s in 1..3] = f(v, y[s - 1]);",
         "let y = [f(v, i as f64) * v[j] | i in 0..3, j in 0..2];",
         "let y = [z * x | x in v, z = x + v[0]];",
+        "let y = [f(v, i as f64) * v[j] | i in 0..3, j in 0..2, i != j];",
+        "let y = [z * x | x in v, z = x + v[0], z > 0.8];",
+        "let y = [v[i] * v[j] | i in 0..2, j in i..2];",
+        "enum E { A(f64), B(f64, f64) }\n\
+         fn make(c: f64, d: f64) -> E { let e = if c > d { E::A(d) } else { E::B(c, d) }; e }\n\
+         let y[i in 0..2] = match make(v[i], v[0]) { E::A(a) => a * a, E::B(a, b) => a * b };",
         "enum E { A(f64), B(f64, f64) }\n\
          let e = if v[0] > 1.0 { E::A(v[1]) } else { E::B(v[0], v[1]) };\n\
          let y[i in 0..2] = match e { E::A(a) => a * a, E::B(a, b) => a * b * i as f64 };",

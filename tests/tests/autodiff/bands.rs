@@ -296,6 +296,11 @@ fn structure_is_found_through_definitions_and_calls() {
         ("let y[i] = x[i] * x[i];", "diagonal: one tangent"),
         ("let h[i] = 2.0 * x[i]; let y = h * h + x;", "diagonal: one tangent"),
         ("fn f(t: f64) -> f64 { t * t } let y = f(f(x));", "diagonal: one tangent"),
+        (
+            "fn f(n: i32, v: f64) -> f64 { if n <= 0 { v } else { 2.0 * f(n - 1, v) } }
+             let y[i in 0..100] = f(i % 3, x[i]);",
+            "diagonal: one tangent",
+        ),
         ("let s: f64 = input(); let y[i] = s * x[99 - i];", "banded 99..99 around -i: one tangent"),
         ("let y[i in 1..99] = x[i - 1] - 2.0 * x[i] + x[i + 1];", "banded -1..1: 3 tangents"),
         (
@@ -357,8 +362,8 @@ fn what_ties_nothing_is_dense() {
         "let y[0] = x[0]; let y[i in 1..10] = y[i - 1] * x[i];",
         "let y[i in 0..10] = sum[k in 0..10](x[k] where k <= i);",
         "let y[i in 0..10] = x[(i + 1) % 10] * x[i];",
-        "fn f(n: i32, v: f64) -> f64 { if n <= 0 { v } else { 2.0 * f(n - 1, v) } }
-         let y[i in 0..10] = f(i, x[i]);",
+        "fn f(n: i32, v: [f64; ?k]) -> f64 { if n <= 0 { v[0] } else { 2.0 * f(n - 1, v) } }
+         let y[i in 0..10] = f(i, x);",
     ] {
         let found = decision(&format!("{x}\n{definitions}"));
         assert!(found.starts_with(columns), "{definitions}\n{found}");

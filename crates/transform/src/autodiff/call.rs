@@ -154,7 +154,12 @@ impl Pass<'_> {
         active.into_iter().filter(|var| read.contains(var)).collect()
     }
 
-    fn reads(&self, func: FuncId, read: &mut FxHashSet<VarId>, seen: &mut FxHashSet<FuncId>) {
+    pub(super) fn reads(
+        &self,
+        func: FuncId,
+        read: &mut FxHashSet<VarId>,
+        seen: &mut FxHashSet<FuncId>,
+    ) {
         if seen.insert(func) {
             self.reads_in(&self.program.funcs[func].body, read, seen);
         }

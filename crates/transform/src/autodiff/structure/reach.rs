@@ -327,6 +327,14 @@ impl<'a, 'p> Reach<'a, 'p> {
             }
             ExprKind::Join { axis, left, right } => self.join(*axis, left, right, at),
             ExprKind::Array(items) => self.literal(items, at),
+            ExprKind::Call { func, closure: None, args, .. } if self.is_of_numbers(*func, args) => {
+                let mut leaves = Vec::new();
+                for arg in args {
+                    let more = self.reach(arg, &[]);
+                    leaves = self.both(leaves, more);
+                }
+                leaves
+            }
             ExprKind::Call { .. } => match self.enter_call(e) {
                 Some(body) => {
                     let known = self.facts.len();
@@ -567,6 +575,18 @@ impl<'a, 'p> Reach<'a, 'p> {
 
     // ---------------------------------------------------------------- calls
 
+    /// Whether a call computes from numbers alone, so that it reaches what they reach.
+    fn is_of_numbers(&self, func: FuncId, args: &[Expr]) -> bool {
+        let mut read = FxHashSet::default();
+        self.pass.reads(func, &mut read, &mut FxHashSet::default());
+        args.iter().all(|arg| matches!(arg.ty, Type::Scalar(_)))
+            && !read.iter().any(|var| self.moves(*var))
+    }
+
+    fn moves(&self, var: VarId) -> bool {
+        !matches!(self.values.get(&var), None | Some(Value::Still))
+    }
+
     /// Binds the parameters of a known function, and gives what is to be looked at in place of the
     /// call: its body, or its rule with the tangents in the place of what moves.
     fn enter_call(&mut self, e: &Expr) -> Option<Expr> {
@@ -748,7 +768,7 @@ impl<'a, 'p> Reach<'a, 'p> {
     fn depends(&self, e: &Expr) -> bool {
         let mut read = FxHashSet::default();
         self.pass.reads_in(e, &mut read, &mut FxHashSet::default());
-        read.iter().any(|var| !matches!(self.values.get(var), None | Some(Value::Still)))
+        read.iter().any(|var| self.moves(*var))
     }
 }
 
