@@ -114,7 +114,7 @@ impl Reverse<'_, '_> {
                     let Some(all) = collected.next() else {
                         return unsupported("a comprehension");
                     };
-                    let at = element(all, &[place.clone()], span);
+                    let at = element(all, std::slice::from_ref(&place), span);
                     let item = match &*source.kind {
                         ExprKind::Range(..) => at,
                         _ => {
