@@ -43,7 +43,7 @@ fn vectors(rng: &mut Rng, batch: Option<usize>) -> Body {
         let w = known.iter().filter(|it| it.length == n).nth(rng.below(other));
         let w = w.map_or("x", |w| w.name.as_str());
         let mut length = n;
-        let definition = match rng.below(16) {
+        let definition = match rng.below(if batch.is_some() { 16 } else { 32 }) {
             0 => format!("let {to}[{over}i in 0..{n}] = sin({v}[{bi}i]) * {w}[{bi}i];"),
             1 => format!(
                 "let {to}[{over}i in 0..{n}] = {v}[{bi}i] * {w}[{bi}i] + (if i > 0 {{ {v}[{bi}i - 1] }} else {{ 0.5 }});"
@@ -163,7 +163,10 @@ fn program(seed: u64) -> (String, Body) {
         x.iter().enumerate().map(|(i, x)| if i % 3 == 1 { -x } else { *x }).collect();
     let ty = |shape: &[usize]| format!("[f64; {}]", indices(shape));
     let mut text = format!(
-        "use std::math::{{sin, min, max}};\nfn pair(a: f64, b: f64) -> f64 {{ a * b + a }}\n\
+        "use std::math::{{sin, min, max}};\nuse std::array::{{concatenate, transpose}};\n\
+         struct Pair {{ a: [f64; ?n], b: [f64; ?n] }}\nfn pair(a: f64, b: f64) -> f64 {{ a * b + a }}\n\
+         fn ruled(a: f64, b: f64) -> f64 {{ a * b }}\n@fn ruled(a, b) {{ b * @a + a * @b }}\n\
+         fn both(v, w) {{ let p[i] = v[i] * w[i]; let q[i] = v[i] + 1.0; (p, q) }}\n\
          fn smooth(v: [f64; ?n]) -> [f64; ?n] {{ let s[i] = 0.5 * v[i] * v[max(i - 1, 0)]; s }}\n\
          fn f(x: {}) -> {} {{\n{}y\n}}\n",
         ty(&body.x),
