@@ -570,6 +570,19 @@ fn a_band_takes_as_many_sweeps_as_it_is_wide() {
         let larger = program(3000, read);
         assert_eq!(plan.matches(" for ").count(), larger.matches(" for ").count(), "{larger}");
     }
+    // Where there are no adjoints, a product is a sum over the band.
+    let product = plan(
+        "fn f(n: i32, v: f64) -> f64 { if n <= 0 { v } else { v * f(n - 1, v) } }
+         let x: [f64; 300] = input();
+         let y[i] = f(2, x[i]);
+         let g = vjp(y, x, x);",
+        &["g"],
+    );
+    assert_eq!(
+        lines(&product, "# derivative"),
+        ["# derivative @y / @x: all of it, diagonal: one tangent; no adjoints because of a \
+          recursive function"]
+    );
     // A sum over entries runs over the band only.
     let sum = program(300, "let g = sum[i, j](J[i, j] ** 2);");
     let inner = lines(&sum, "vector(add");

@@ -123,7 +123,7 @@ impl Pass<'_> {
             .collect();
         let (by_columns, by_rows) = (count(&columns), count(&rows));
         let least = elements(y_ty.axes()).min(elements(x_ty.axes()));
-        let mut why = None;
+        let mut why = self.refused.get(&(y, x)).copied();
         if y != x && by_rows < by_columns && by_rows < least {
             match self.band_by_rows((y, &y_ty), (x, &x_ty), &rows, span) {
                 Ok(Some((made, needs))) => {

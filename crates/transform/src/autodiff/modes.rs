@@ -310,7 +310,7 @@ impl Pass<'_> {
                 self.zeros_like(parameter.clone())
             }
             Err(unsupported) => {
-                self.decide(y, &[x], Mode::Columns, Some(unsupported.why));
+                self.refused.insert((y, x), unsupported.why);
                 self.contracted(target, parameter, direction, ty, span)
             }
         }
@@ -370,7 +370,7 @@ impl Pass<'_> {
         defined(slots, value, ty, span)
     }
 
-    /// The whole derivative, contracted: where adjoints cannot be made.
+    /// The whole derivative, contracted: where adjoints cannot be made. It may still be a band.
     fn contracted(
         &mut self,
         target: &Expr,
@@ -379,15 +379,13 @@ impl Pass<'_> {
         ty: Type,
         span: Span,
     ) -> Expr {
-        let (Some((y, y_at)), Some((x, x_at))) = (named(target), named(parameter)) else {
-            return Expr::error(span);
-        };
         let mut stmts = Vec::new();
         let direction = self.name(direction.clone(), &mut stmts);
         let mut axes = target.ty.axes().to_vec();
         axes.extend(parameter.ty.axes().iter().cloned());
         let whole = Type::array(target.ty.elem().clone(), axes);
-        let whole = self.columns((y, y_at), (x, x_at), whole, span);
+        let request = Derivative::Quotient { target: target.clone(), parameter: parameter.clone() };
+        let whole = Expr::new(ExprKind::Derivative(request), whole, span);
         let whole = self.name(whole, &mut stmts);
         let index = |pass: &mut Self, axes: &[ein_ir::tensor::Axis]| {
             let mut binders = Vec::new();
@@ -435,6 +433,7 @@ impl Pass<'_> {
             };
             value = Expr::new(ExprKind::Tensor(tensor), ty.clone(), span);
         }
+        self.clean_stmts(&mut stmts, Some(&mut value));
         Expr::new(ExprKind::Block { stmts, value }, ty, span)
     }
 }
