@@ -313,6 +313,10 @@ fn structure_is_found_through_definitions_and_calls() {
         ("let y[i in 0..100] = x[max(i - 1, 0)] + x[min(i + 1, 99)];", "banded -1..1: 3 tangents"),
         ("let y[0] = x[0]; let y[i in 1..100] = x[i] - x[i - 1];", "banded -1..0: 2 tangents"),
         (
+            "let h[i in 0..100] = x[std::math::max(i - 9, 0)]; let y[i in 0..100] = h[i] * x[i];",
+            "banded -9..0: 10 tangents",
+        ),
+        (
             "let k: [f64; 3] = input(); let y[i in 0..98] = sum[j](k[j] * x[i + j]);",
             "banded 0..2: 3 tangents",
         ),

@@ -18,13 +18,12 @@ use std::rc::Rc;
 
 mod reach;
 
-/// How far apart reads may be whose distance is not a constant, but lies between constants.
-const NEAR: i64 = 8;
-
-/// The steps that a question about such a distance may take.
+/// The steps that a question about such a distance may take, and all of them together.
 const STEPS: u64 = 5_000;
+const ALL_STEPS: u64 = 2_000_000;
 
-/// Windows that are wider count as everything.
+/// Windows that are wider count as everything; nor may reads be farther apart whose distance is not a
+/// constant, but lies between constants.
 const WIDE: i64 = 64;
 
 /// Positions `lo .. lo + width`.
@@ -100,7 +99,7 @@ impl Pass<'_> {
 }
 
 /// The least window along an axis that holds what all the reads reach at a position.
-fn window(leaves: &[Leaf], axis: usize, at: &[size::Expr]) -> Option<Window> {
+fn window(leaves: &[Leaf], axis: usize, at: &[size::Expr], steps: &mut u64) -> Option<Window> {
     let mut spans = Vec::new();
     for leaf in leaves {
         let (lo, hi) = leaf.spans[axis].as_ref()?;
@@ -119,7 +118,7 @@ fn window(leaves: &[Leaf], axis: usize, at: &[size::Expr]) -> Option<Window> {
     }
     let mut best: Option<Window> = None;
     for anchor in anchors {
-        let Some((first, width)) = around(anchor, &spans) else { continue };
+        let Some((first, width)) = around(anchor, &spans, steps) else { continue };
         let narrower = |best: &Window| {
             width < best.width || width == best.width && is_affine(anchor) && !is_affine(&best.lo)
         };
@@ -131,11 +130,15 @@ fn window(leaves: &[Leaf], axis: usize, at: &[size::Expr]) -> Option<Window> {
 }
 
 /// How far before an anchor spans begin, and how many positions from there to where they end.
-fn around(anchor: &size::Expr, spans: &[(&size::Expr, &size::Expr, &Facts)]) -> Option<(i64, i64)> {
+fn around(
+    anchor: &size::Expr,
+    spans: &[(&size::Expr, &size::Expr, &Facts)],
+    steps: &mut u64,
+) -> Option<(i64, i64)> {
     let (mut first, mut last) = (i64::MAX, i64::MIN);
     for (lo, hi, facts) in spans {
-        first = first.min(distance(anchor, lo, facts)?);
-        last = last.max(distance(hi, anchor, facts)?.checked_neg()?);
+        first = first.min(distance(anchor, lo, facts, steps)?);
+        last = last.max(distance(hi, anchor, facts, steps)?.checked_neg()?);
     }
     let width = last.checked_sub(first)?.checked_add(1)?;
     Some((first, width.max(1)))
@@ -147,19 +150,22 @@ fn is_affine(size: &size::Expr) -> bool {
 }
 
 /// The largest constant with `anchor + constant <= e`, as far as it is known.
-fn distance(anchor: &size::Expr, e: &size::Expr, facts: &Facts) -> Option<i64> {
+fn distance(anchor: &size::Expr, e: &size::Expr, facts: &Facts, steps: &mut u64) -> Option<i64> {
     let difference = e.sub(anchor);
     if let Some(constant) = difference.as_constant() {
         return Some(constant);
     }
-    let holds = |constant: i64| {
-        let least = difference.offset(-constant);
-        prove_ge0_within(facts, &least, &mut Budget::new(STEPS)).is_proved()
+    let mut holds = |constant: i64| {
+        let mut budget = Budget::new(STEPS.min(*steps));
+        let before = budget.left();
+        let truth = prove_ge0_within(facts, &difference.offset(-constant), &mut budget);
+        *steps -= before.saturating_sub(budget.left());
+        truth.is_proved()
     };
-    if !holds(-NEAR) {
+    if !holds(-WIDE) {
         return None;
     }
-    let (mut yes, mut no) = (-NEAR, NEAR + 1);
+    let (mut yes, mut no) = (-WIDE, WIDE + 1);
     while no - yes > 1 {
         let middle = (yes + no).div_euclid(2);
         if holds(middle) {

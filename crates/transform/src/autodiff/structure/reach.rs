@@ -56,10 +56,15 @@ pub(super) struct Reach<'a, 'p> {
     /// Variables that stand for positions, and how many of them are in use.
     pool: Vec<VarId>,
     used: usize,
+    /// Variables that stand for integers which functions compute, and how many are in use.
+    names: Vec<VarId>,
+    named: usize,
     /// The functions that are open.
     open: Vec<FuncId>,
     /// How many expressions may still be looked at.
     left: usize,
+    /// How many steps questions may still take.
+    steps: u64,
 }
 
 impl<'a, 'p> Reach<'a, 'p> {
@@ -77,8 +82,11 @@ impl<'a, 'p> Reach<'a, 'p> {
             seen: None,
             pool: Vec::new(),
             used: 0,
+            names: Vec::new(),
+            named: 0,
             open: Vec::new(),
             left: NODES,
+            steps: super::ALL_STEPS,
         };
         let whole = reach.pass.var(x, reach.pass.program.vars[x].span);
         let at = reach.positions_of(&whole);
@@ -195,10 +203,11 @@ impl<'a, 'p> Reach<'a, 'p> {
             return Value::Still;
         }
         let at: Vec<size::Expr> = at.into_iter().flatten().collect();
-        let windows = (0..self.rank).map(|axis| {
-            window(&leaves, axis, &at).filter(|window| self.means_one_thing(&window.lo))
-        });
-        let windows = windows.collect();
+        let mut windows = Vec::new();
+        for axis in 0..self.rank {
+            let window = window(&leaves, axis, &at, &mut self.steps);
+            windows.push(window.filter(|window| self.means_one_thing(&window.lo)));
+        }
         Value::Array(Structure { at: vars, windows })
     }
 

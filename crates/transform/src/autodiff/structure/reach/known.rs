@@ -2,6 +2,7 @@
 
 use super::{Position, Reach, is_int};
 use ein_ir::size::{self, Facts};
+use ein_ir::tensor::walk::{any, each_child_mut};
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, IndexArg, Type, VarId};
 use ein_scalar::{BinaryOp, UnaryOp};
 use std::rc::Rc;
@@ -12,12 +13,60 @@ impl Reach<'_, '_> {
         if !is_int(&e.ty) {
             return None;
         }
+        if any(e, &mut |part| matches!(&*part.kind, ExprKind::Call { .. })) {
+            let named = self.named;
+            let mut copy = e.clone();
+            let at = self.name_calls(&mut copy).and_then(|()| self.int(&copy));
+            self.named = named;
+            return at;
+        }
         let size = self.pass.size_of(e)?;
         let data = size.atoms().iter().any(|atom| match self.pass.program.atoms[*atom].def {
             AtomDef::Var(var) => matches!(self.ints.get(&var), Some(None)),
             AtomDef::Extent(..) | AtomDef::Length(_) | AtomDef::Unknown => false,
         });
         (!data).then(|| self.resolved(&size))
+    }
+
+    /// Puts variables in the place of calls of simple functions of integers, as `max` of the library.
+    fn name_calls(&mut self, e: &mut Expr) -> Option<()> {
+        let ExprKind::Call { func, closure, args, .. } = &*e.kind else {
+            let mut done = Some(());
+            each_child_mut(e, &mut |child| done = done.and_then(|()| self.name_calls(child)));
+            return done;
+        };
+        if closure.is_some() || e.ty != Type::I32 {
+            return None;
+        }
+        let (params, body) = {
+            let callee = &self.pass.program.funcs[*func];
+            (callee.params.clone(), callee.body.clone())
+        };
+        let mut values = Vec::new();
+        for arg in args {
+            values.push(self.int(arg)?);
+        }
+        let size = self.pass.size_of(&body)?;
+        let atoms: Vec<size::Atom> = params.iter().map(|var| self.pass.atom_of(*var)).collect();
+        if size.atoms().iter().any(|atom| !atoms.contains(atom)) {
+            return None;
+        }
+        let size = size.substitute(&|atom| {
+            let number = atoms.iter().position(|own| *own == atom)?;
+            values.get(number).cloned()
+        });
+        let var = match self.names.get(self.named) {
+            Some(var) => *var,
+            None => {
+                let var = self.pass.local("$n", Type::I32, e.span);
+                self.names.push(var);
+                var
+            }
+        };
+        self.named += 1;
+        self.ints.insert(var, Some(size));
+        *e = self.pass.var(var, e.span);
+        Some(())
     }
 
     /// A size in terms of positions and of what is there at the request.
