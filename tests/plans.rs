@@ -503,6 +503,93 @@ fn derivatives_say_how_they_are_computed() {
 }
 
 #[test]
+fn all_of_a_derivative_goes_the_cheaper_way() {
+    let columns = "all of it, by columns: a tangent for each element of the parameter";
+    let rows = "all of it, by rows: a reverse sweep for each element of the target";
+    // A dense map from n numbers to m, as the function that asks knows them.
+    for (m, n, way) in [
+        ("3", "20", rows),
+        ("20", "3", columns),
+        ("8", "8", columns),
+        ("3", "?n", rows),
+        ("?m", "3", columns),
+        ("?m", "?n", columns),
+    ] {
+        let known = |extent: &str| extent.parse().unwrap_or(10);
+        let text = format!(
+            "fn all(w: [f64; {m}, {n}], x: [f64; {n}]) -> f64 {{
+                 let y[i] = sum[j](w[i, j] * x[j]);
+                 let J = @y / @x;
+                 max[i, j](J[i, j])
+             }}
+             let w: [f64; {0}, {1}] = input();
+             let x: [f64; {1}] = input();
+             let g = all(w, x);",
+            known(m),
+            known(n)
+        );
+        let plan = plan(&text, &["g"]);
+        assert_eq!(
+            lines(&plan, "# derivative"),
+            [format!("# derivative @y / @x: {way}")],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_band_takes_as_many_sweeps_as_it_is_wide() {
+    let program = |length: usize, read: &str| {
+        let last = length - 1;
+        let text = format!(
+            "let x: [f64; {length}] = input();
+             let h[i] = x[i] * x[i];
+             let y[i in 1..{last}] = h[i - 1] * h[i + 1];
+             let J = @y / @x;
+             {read}"
+        );
+        plan(&text, &["g"])
+    };
+    for (read, cells) in [
+        ("let g = sum[i, j](J[i, j] ** 2);", 0),
+        ("let g = max[i, j](J[i, j]);", 0),
+        ("let g = J;", 299 * 300),
+    ] {
+        let plan = program(300, read);
+        assert_eq!(
+            lines(&plan, "# derivative"),
+            ["# derivative @y / @x: all of it, banded -1..1: 3 tangents"]
+        );
+        // Nothing has as many cells as the matrix but the matrix itself.
+        for line in lines(&plan, "scratch ").iter().chain(&lines(&plan, "output ")) {
+            let extents = line.split(['[', ']']).nth(1).unwrap_or("");
+            let size: usize =
+                extents.split(", ").filter_map(|it| it.parse::<usize>().ok()).product();
+            assert!(size <= 900 || size == cells, "{line}\n{plan}");
+        }
+        let larger = program(3000, read);
+        assert_eq!(plan.matches(" for ").count(), larger.matches(" for ").count(), "{larger}");
+    }
+    // Where there are no adjoints, a product is a sum over the band.
+    let product = plan(
+        "fn f(n: i32, v: f64) -> f64 { if n <= 0 { v } else { v * f(n - 1, v) } }
+         let x: [f64; 300] = input();
+         let y[i] = f(2, x[i]);
+         let g = vjp(y, x, x);",
+        &["g"],
+    );
+    assert_eq!(
+        lines(&product, "# derivative"),
+        ["# derivative @y / @x: all of it, diagonal: one tangent; no adjoints because of a \
+          recursive function"]
+    );
+    // A sum over entries runs over the band only.
+    let sum = program(300, "let g = sum[i, j](J[i, j] ** 2);");
+    let inner = lines(&sum, "vector(add");
+    assert!(inner.len() == 1 && !inner[0].contains("0..300"), "{sum}");
+}
+
+#[test]
 fn a_matrix_that_leaves_the_cache_is_read_to_and_fro() {
     let steps = |width: i64| {
         let text = format!(

@@ -12,8 +12,12 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+#[path = "autodiff/bands.rs"]
+mod bands;
 #[path = "autodiff/generate.rs"]
 mod derivatives;
+
+use derivatives::Rng;
 
 /// The outputs of a program, as flat lists of numbers.
 fn outputs(text: &str) -> Result<BTreeMap<String, Vec<f64>>, String> {
@@ -22,12 +26,21 @@ fn outputs(text: &str) -> Result<BTreeMap<String, Vec<f64>>, String> {
 
 /// The same with so many bytes for arrays.
 fn outputs_within(text: &str, bytes: u64) -> Result<BTreeMap<String, Vec<f64>>, String> {
+    outputs_on(Engine::Eval, text, bytes)
+}
+
+/// The same on another engine.
+fn outputs_on(
+    engine: Engine,
+    text: &str,
+    bytes: u64,
+) -> Result<BTreeMap<String, Vec<f64>>, String> {
     let mut session = Session::new(Options::default(), FileSources::in_memory());
     let input = Input::Text { name: "generated.ein".into(), text: text.into() };
     let options = RunOptions {
         memory_limit: Some(bytes),
         report_outputs: true,
-        engine: Engine::Eval,
+        engine,
         ..RunOptions::default()
     };
     let report = session
@@ -461,6 +474,12 @@ fn loops_inside_loops_are_swept_back() {
         "let y[0] = 1.0f64; let y[s in 1..3] = f(v, y[s - 1]);",
         "let y = [f(v, i as f64) * v[j] | i in 0..3, j in 0..2];",
         "let y = [z * x | x in v, z = x + v[0]];",
+        "let y = [f(v, i as f64) * v[j] | i in 0..3, j in 0..2, i != j];",
+        "let y = [z * x | x in v, z = x + v[0], z > 0.8];",
+        "let y = [v[i] * v[j] | i in 0..2, j in i..2];",
+        "enum E { A(f64), B(f64, f64) }\n\
+         fn make(c: f64, d: f64) -> E { let e = if c > d { E::A(d) } else { E::B(c, d) }; e }\n\
+         let y[i in 0..2] = match make(v[i], v[0]) { E::A(a) => a * a, E::B(a, b) => a * b };",
         "enum E { A(f64), B(f64, f64) }\n\
          let e = if v[0] > 1.0 { E::A(v[1]) } else { E::B(v[0], v[1]) };\n\
          let y[i in 0..2] = match e { E::A(a) => a * a, E::B(a, b) => a * b * i as f64 };",

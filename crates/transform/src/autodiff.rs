@@ -27,8 +27,9 @@ use ein_scalar::{BinaryOp, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
-pub use decision::{Decision, Mode};
+pub use decision::{Decision, Mode, Sparse};
 
+mod bands;
 mod call;
 mod columns;
 mod decision;
@@ -41,6 +42,7 @@ mod reduce;
 mod rename;
 mod reverse;
 mod scalar;
+mod structure;
 mod symbolic;
 mod tangent;
 mod tensor;
@@ -152,7 +154,7 @@ impl Pass<'_> {
         let mut top = std::mem::take(&mut self.program.top);
         self.take_parts(&mut top, None);
         self.out_of_loops(&mut top, None);
-        self.clean_stmts(&mut top);
+        self.clean_stmts(&mut top, None);
         self.program.top = top;
     }
 
@@ -185,7 +187,7 @@ impl Pass<'_> {
                 let known = self.adjoints.clone();
                 self.take_parts(stmts, Some(&mut *value));
                 self.out_of_loops(stmts, Some(&mut *value));
-                self.clean_stmts(stmts);
+                self.clean_stmts(stmts, Some(&mut *value));
                 self.prepare_value(stmts, value);
                 self.clean_expr(value);
                 self.adjoints = known;

@@ -10,15 +10,16 @@ mod nested;
 use std::fmt::Write;
 
 /// Random numbers that depend on the seed only: SplitMix64.
-struct Rng(u64);
+pub struct Rng(u64);
 
 impl Rng {
-    fn new(seed: u64) -> Rng {
+    /// The numbers of a seed.
+    pub fn new(seed: u64) -> Rng {
         Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5851_F42D_4C95_7F2D)
     }
 
     /// From 0 up to but not including `end`.
-    fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -26,7 +27,8 @@ impl Rng {
         ((z ^ (z >> 31)) % end.max(1) as u64) as usize
     }
 
-    fn one_in(&mut self, n: usize) -> bool {
+    /// Whether something of this chance happens.
+    pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 

@@ -16,7 +16,7 @@ impl Gen {
         let vectors: Vec<Value> =
             self.values.iter().filter(|it| it.shape.len() == 1).cloned().collect();
         let source = self.rng.pick(&vectors).cloned();
-        let extent = match (self.rng.below(3), source) {
+        let extent = match (self.rng.below(5), source) {
             (0, Some(source)) => {
                 let e = self.expr(1, &[(i.clone(), n)]);
                 let from = &source.name;
@@ -30,6 +30,32 @@ impl Gen {
                 let e = self.expr(2, &[(i.clone(), n)]);
                 let _ = writeln!(self.body, "let {name}~ = [cos({e}) | {i} in 0..{n}];");
                 n
+            }
+            (2, Some(source)) => {
+                // Every second pair.
+                let (e, from, length) =
+                    (self.expr(1, &[(i.clone(), n)]), &source.name, source.shape[0]);
+                let all = self.fresh("c");
+                let _ = writeln!(
+                    self.body,
+                    "let {all}~ = [{from}~[{j}] * {z} | {i} in 0..{n}, {j} in 0..{length}, ({i} + {j}) % 2 == 0, {z} = sin({e})];"
+                );
+                let extent =
+                    (0..n * length).filter(|at| (at / length + at % length) % 2 == 0).count();
+                let _ = writeln!(self.body, "let {name}~[{i} in 0..{extent}] = {all}~[{i}];");
+                extent
+            }
+            (3, Some(source)) if source.shape[0] > 1 => {
+                // Every pair of two different places.
+                let (from, length) = (&source.name, source.shape[0]);
+                let all = self.fresh("c");
+                let _ = writeln!(
+                    self.body,
+                    "let {all}~ = [{z} * {from}~[{j}] | {i} in 0..{length}, {z} = tanh({from}~[{i}]), {j} in {i} + 1..{length}];"
+                );
+                let extent = length * (length - 1) / 2;
+                let _ = writeln!(self.body, "let {name}~[{i} in 0..{extent}] = {all}~[{i}];");
+                extent
             }
             _ => {
                 let e = self.expr(1, &[(i.clone(), n), (j.clone(), m + 1)]);
@@ -103,7 +129,16 @@ impl Gen {
         let [a, b, c] = [0, 1, 2].map(|_| self.expr(1, &one));
         let bound = self.constant();
         let _ = writeln!(self.shared, "enum {e} {{ One(f64), Two(f64, f64) }}");
-        let made = format!("if {a} > {bound} {{ {e}::One({b}) }} else {{ {e}::Two({c}, {b}) }}");
+        let made = if self.rng.one_in(2) {
+            format!("if {a} > {bound} {{ {e}::One({b}) }} else {{ {e}::Two({c}, {b}) }}")
+        } else {
+            let f = self.fresh("f");
+            let _ = writeln!(
+                self.shared,
+                "fn {f}(a: f64, b: f64, c: f64) -> {e} {{ if a > {bound} {{ {e}::One(b) }} else {{ {e}::Two(c, b) }} }}"
+            );
+            format!("{f}({a}, {b}, {c})")
+        };
         let taken = format!("{e}::One(u) => sin(u) * u, {e}::Two(u, w) => cos(u) + 0.5 * w");
         let _ = writeln!(
             self.body,

@@ -152,7 +152,12 @@ impl Pass<'_> {
         active.into_iter().filter(|var| read.contains(var)).collect()
     }
 
-    fn reads(&self, func: FuncId, read: &mut FxHashSet<VarId>, seen: &mut FxHashSet<FuncId>) {
+    pub(super) fn reads(
+        &self,
+        func: FuncId,
+        read: &mut FxHashSet<VarId>,
+        seen: &mut FxHashSet<FuncId>,
+    ) {
         if seen.insert(func) {
             self.reads_in(&self.program.funcs[func].body, read, seen);
         }
@@ -168,7 +173,9 @@ impl Pass<'_> {
             ExprKind::Var(var) => {
                 read.insert(*var);
             }
-            ExprKind::Call { func, .. } | ExprKind::Specialise { func, .. } => {
+            ExprKind::Call { func, .. }
+            | ExprKind::Specialise { func, .. }
+            | ExprKind::Closure { func: Some(func), .. } => {
                 self.reads(*func, read, seen);
             }
             _ => {}

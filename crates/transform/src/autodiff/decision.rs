@@ -24,6 +24,17 @@ pub struct Decision {
     pub kept: Vec<Symbol>,
     /// How many values inside expressions adjoints compute again.
     pub again: usize,
+    /// Where it can be different from zero, if that is not everywhere.
+    pub sparse: Option<Sparse>,
+}
+
+/// A derivative that is zero outside a diagonal or band.
+#[derive(Clone, Debug)]
+pub struct Sparse {
+    /// Where it is not, in words, along the axes of the parameter that matter.
+    pub windows: Vec<String>,
+    /// How many sweeps compute it, if that is known before the run.
+    pub sweeps: Option<i64>,
 }
 
 /// The ways to compute a derivative.
@@ -39,6 +50,11 @@ pub enum Mode {
     Column,
     /// One tangent for each element of the parameter.
     Columns,
+    /// A tangent for each colour of the parameter: elements that no element of the target sees
+    /// together.
+    BandColumns,
+    /// A reverse sweep for each colour of the target.
+    BandRows,
     /// One element by one element: only the points between them.
     Entry,
     /// A product with a direction of the parameter.
@@ -56,6 +72,7 @@ impl Mode {
             Mode::Rows => "all of it, by rows: a reverse sweep for each element of the target",
             Mode::Column => "a column: one tangent",
             Mode::Columns => "all of it, by columns: a tangent for each element of the parameter",
+            Mode::BandColumns | Mode::BandRows => "all of it",
             Mode::Entry => "an entry: only the points between",
             Mode::Pushforward => "a product: one tangent",
             Mode::Pullback => "a product: one reverse sweep",
@@ -71,6 +88,15 @@ impl fmt::Display for Decision {
             write!(f, "{separator}@{parameter}")?;
         }
         write!(f, ": {}", self.mode.as_str())?;
+        if let Some(sparse) = &self.sparse {
+            write!(f, ", {}: ", sparse.windows.join(", "))?;
+            let sweep = if self.mode == Mode::BandRows { "reverse sweep" } else { "tangent" };
+            match sparse.sweeps {
+                Some(1) => write!(f, "one {sweep}")?,
+                Some(sweeps) => write!(f, "{sweeps} {sweep}s")?,
+                None => write!(f, "a {sweep} for each position along the other axes")?,
+            }
+        }
         if let Some(why) = self.why {
             write!(f, "; no adjoints because of {why}")?;
         }
@@ -110,7 +136,23 @@ impl Pass<'_> {
         let target = self.program.vars[y].name;
         let parameters = x.iter().map(|x| self.program.vars[*x].name).collect();
         let Needs { kept, again } = needs;
-        self.decisions.push(Decision { target, parameters, mode, why, kept, again });
+        let sparse = None;
+        self.decisions.push(Decision { target, parameters, mode, why, kept, again, sparse });
+    }
+
+    /// Notes a decision for a band.
+    pub(super) fn decide_sparse(
+        &mut self,
+        y: VarId,
+        x: VarId,
+        (mode, sparse): (Mode, Sparse),
+        why: Option<&'static str>,
+        needs: Needs,
+    ) {
+        self.decide_with(y, &[x], mode, why, needs);
+        if let Some(decision) = self.decisions.last_mut() {
+            decision.sparse = Some(sparse);
+        }
     }
 
     /// What adjoints read of the values between parameters and target, and what they repeat.

@@ -18,9 +18,9 @@ use ein_scalar::BinaryOp;
 const MANY: usize = 3;
 
 impl Pass<'_> {
-    /// Removes the requests of statements.
-    pub(super) fn clean_stmts(&mut self, stmts: &mut Vec<Stmt>) {
-        let list = std::mem::take(stmts);
+    /// Removes the requests of statements; the value is what stands after them.
+    pub(super) fn clean_stmts(&mut self, stmts: &mut Vec<Stmt>, mut value: Option<&mut Expr>) {
+        let mut list = std::mem::take(stmts);
         for at in 0..list.len() {
             let mut wanted = Vec::new();
             ein_ir::tensor::walk::each_in_stmt(&list[at], &mut |e| requests(e, &mut wanted));
@@ -31,6 +31,10 @@ impl Pass<'_> {
                 }
             }
             self.prepare(&wanted, &later, stmts);
+            let (before, rest) = list.split_at_mut(at + 1);
+            if self.bind_band(&before[at], rest, value.as_deref_mut(), stmts) {
+                continue;
+            }
             let mut stmt = list[at].clone();
             self.clean_stmt(&mut stmt);
             stmts.push(stmt);
@@ -143,6 +147,12 @@ impl Pass<'_> {
             return Expr::new(kind, ty, span);
         }
         let (y_rank, x_rank) = (self.program.vars[y].ty.rank(), self.program.vars[x].ty.rank());
+        if y_at.is_empty()
+            && x_at.is_empty()
+            && let Some(band) = self.whole_band(y, x, &ty, span)
+        {
+            return band;
+        }
         let (row, column) = (y_at.len() == y_rank, x_at.len() == x_rank);
         let mut why = self.refused.get(&(y, x)).copied();
         if row && column && y_rank + x_rank > 0 && y != x {
@@ -200,20 +210,11 @@ impl Pass<'_> {
 
     /// Whether adjoints are the cheaper way.
     fn by_rows(&self, (y, y_at): Named, (x, x_at): Named) -> bool {
-        let count = |var: VarId, fixed: usize| {
+        let left = |var: VarId, fixed: usize| {
             let axes = self.program.vars[var].ty.axes();
-            axes[fixed.min(axes.len())..].iter().try_fold(1i64, |total, axis| {
-                axis.size.as_constant().and_then(|extent| total.checked_mul(extent))
-            })
+            elements(&axes[fixed.min(axes.len())..])
         };
-        if y == x {
-            return false;
-        }
-        match (count(y, y_at.len()), count(x, x_at.len())) {
-            (Some(rows), Some(columns)) => rows < columns,
-            (Some(1), None) => true,
-            (Some(_), None) | (None, Some(_)) | (None, None) => false,
-        }
+        y != x && left(y, y_at.len()) < left(x, x_at.len())
     }
 
     /// All entries by adjoints, one row at a time.
@@ -309,7 +310,7 @@ impl Pass<'_> {
                 self.zeros_like(parameter.clone())
             }
             Err(unsupported) => {
-                self.decide(y, &[x], Mode::Columns, Some(unsupported.why));
+                self.refused.insert((y, x), unsupported.why);
                 self.contracted(target, parameter, direction, ty, span)
             }
         }
@@ -369,7 +370,7 @@ impl Pass<'_> {
         defined(slots, value, ty, span)
     }
 
-    /// The whole derivative, contracted: where adjoints cannot be made.
+    /// The whole derivative, contracted: where adjoints cannot be made. It may still be a band.
     fn contracted(
         &mut self,
         target: &Expr,
@@ -378,15 +379,13 @@ impl Pass<'_> {
         ty: Type,
         span: Span,
     ) -> Expr {
-        let (Some((y, y_at)), Some((x, x_at))) = (named(target), named(parameter)) else {
-            return Expr::error(span);
-        };
         let mut stmts = Vec::new();
         let direction = self.name(direction.clone(), &mut stmts);
         let mut axes = target.ty.axes().to_vec();
         axes.extend(parameter.ty.axes().iter().cloned());
         let whole = Type::array(target.ty.elem().clone(), axes);
-        let whole = self.columns((y, y_at), (x, x_at), whole, span);
+        let request = Derivative::Quotient { target: target.clone(), parameter: parameter.clone() };
+        let whole = Expr::new(ExprKind::Derivative(request), whole, span);
         let whole = self.name(whole, &mut stmts);
         let index = |pass: &mut Self, axes: &[ein_ir::tensor::Axis]| {
             let mut binders = Vec::new();
@@ -434,7 +433,25 @@ impl Pass<'_> {
             };
             value = Expr::new(ExprKind::Tensor(tensor), ty.clone(), span);
         }
+        self.clean_stmts(&mut stmts, Some(&mut value));
         Expr::new(ExprKind::Block { stmts, value }, ty, span)
+    }
+}
+
+/// How many sweeps something takes: how many factors are not known, and the product of the others.
+/// What only the run knows counts as more than what is known.
+pub(super) type Count = (usize, i64);
+
+/// The number of elements: a sweep for each.
+pub(super) fn elements(axes: &[ein_ir::tensor::Axis]) -> Count {
+    axes.iter().fold((0, 1), |count, axis| times(count, &axis.size))
+}
+
+/// As many sweeps for each of so many.
+pub(super) fn times((unknown, known): Count, extent: &ein_ir::size::Expr) -> Count {
+    match extent.as_constant() {
+        Some(extent) => (unknown, known.saturating_mul(extent)),
+        None => (unknown + 1, known),
     }
 }
 

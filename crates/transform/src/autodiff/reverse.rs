@@ -420,7 +420,7 @@ fn proved(value: Expr) -> IndexArg {
 }
 
 /// Whether a variable occurs.
-fn mentions(e: &Expr, var: VarId) -> bool {
+pub(super) fn mentions(e: &Expr, var: VarId) -> bool {
     any(e, &mut |part| matches!(&*part.kind, ExprKind::Var(own) if *own == var))
 }
 

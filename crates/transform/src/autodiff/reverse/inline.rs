@@ -12,35 +12,52 @@ use rustc_hash::FxHashSet;
 /// Calls inside calls, at most.
 const DEEP: usize = 200;
 
+/// The parts of a call.
+struct Call {
+    func: FuncId,
+    sizes: Vec<ein_ir::size::Expr>,
+    captures: Vec<Expr>,
+    args: Vec<Expr>,
+}
+
 impl Reverse<'_, '_> {
     pub(super) fn pull_call(&mut self, e: &Expr, seed: Seed, own: Option<Expr>) -> Done {
-        let (func, sizes, captures, args) = match &*e.kind {
+        let call = self.called(e)?;
+        self.inlining += 1;
+        let done = match self.pass.program.funcs[call.func].rule {
+            Some(rule) => self.pull_rule(rule, &call.args, seed),
+            None => self
+                .unfolded(&call, e.span)
+                .and_then(|(stmts, body)| self.pull_block(&stmts, &body, seed, own)),
+        };
+        self.inlining -= 1;
+        done
+    }
+
+    /// What is called, if it can be looked into.
+    fn called(&mut self, e: &Expr) -> Done<Call> {
+        let call = match &*e.kind {
             ExprKind::Call { func, sizes, closure, args } => {
                 let captures = match closure {
                     Some(closure) => self.captures(closure)?,
                     None => Vec::new(),
                 };
-                (*func, sizes.clone(), captures, args)
+                Call { func: *func, sizes: sizes.clone(), captures, args: args.clone() }
             }
             ExprKind::CallValue { callee, args } => {
                 let Some(func) = self.code(callee) else {
                     return unsupported("a function value that is not known");
                 };
-                (func, Vec::new(), self.captures(callee)?, args)
+                let captures = self.captures(callee)?;
+                Call { func, sizes: Vec::new(), captures, args: args.clone() }
             }
             _ => return unsupported("a call"),
         };
-        if self.inlining >= DEEP || self.is_recursive(func) {
+        if self.inlining >= DEEP || self.is_recursive(call.func) {
             return unsupported("a recursive function");
         }
-        self.pass.clean_function(func);
-        self.inlining += 1;
-        let done = match self.pass.program.funcs[func].rule {
-            Some(rule) => self.pull_rule(rule, args, seed),
-            None => self.pull_body(func, &sizes, captures, args, seed, own, e.span),
-        };
-        self.inlining -= 1;
-        done
+        self.pass.clean_function(call.func);
+        Ok(call)
     }
 
     /// Whether a function calls itself, perhaps through others.
@@ -63,44 +80,41 @@ impl Reverse<'_, '_> {
         found
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the parts of a call")]
-    fn pull_body(
-        &mut self,
-        func: FuncId,
-        sizes: &[ein_ir::size::Expr],
-        captures: Vec<Expr>,
-        args: &[Expr],
-        seed: Seed,
-        own: Option<Expr>,
-        span: Span,
-    ) -> Done {
-        let callee = &self.pass.program.funcs[func];
+    /// A call as the statements that bind its parameters, and its body.
+    fn unfolded(&mut self, call: &Call, span: Span) -> Done<(Vec<Stmt>, Expr)> {
+        let callee = &self.pass.program.funcs[call.func];
         let (size_vars, capture_vars, params, body) = (
             callee.sizes.clone(),
             callee.captures.clone(),
             callee.params.clone(),
             callee.body.clone(),
         );
-        if capture_vars.len() != captures.len() || size_vars.len() != sizes.len() {
+        if capture_vars.len() != call.captures.len() || size_vars.len() != call.sizes.len() {
             return unsupported("a function value");
         }
         let mut names = Renaming::default();
         let mut stmts: Vec<Stmt> = Vec::new();
-        for (var, size) in size_vars.iter().zip(sizes) {
+        for (var, size) in size_vars.iter().zip(&call.sizes) {
             let new = self.pass.fresh(*var, &mut names);
             let ty = self.pass.program.vars[new].ty.clone();
             stmts.push(let_stmt(new, Expr::new(ExprKind::Size(size.clone()), ty, span)));
         }
-        for (var, value) in capture_vars.iter().zip(captures) {
-            let new = self.pass.fresh(*var, &mut names);
-            stmts.push(let_stmt(new, value));
-        }
-        for (var, value) in params.iter().zip(args) {
+        let captured = capture_vars.iter().zip(&call.captures);
+        for (var, value) in captured.chain(params.iter().zip(&call.args)) {
             let new = self.pass.fresh(*var, &mut names);
             stmts.push(let_stmt(new, value.clone()));
         }
         let body = self.pass.freshened(&body, &mut names);
-        self.pull_block(&stmts, &body, seed, own)
+        Ok((stmts, body))
+    }
+
+    /// A call of a function without a rule as a block.
+    pub(super) fn as_block(&mut self, e: &Expr) -> Done<(Vec<Stmt>, Expr)> {
+        let call = self.called(e)?;
+        if self.pass.program.funcs[call.func].rule.is_some() {
+            return unsupported("a rule");
+        }
+        self.unfolded(&call, e.span)
     }
 
     /// What flows back through a rule to the tangents flows to the arguments.

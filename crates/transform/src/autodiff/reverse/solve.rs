@@ -5,6 +5,7 @@
 //! and not tested.
 
 use super::{Reverse, Step, Term};
+use crate::autodiff::Pass;
 use ein_base::Span;
 use ein_ir::size::{self, Atom, Facts, prove_le};
 use ein_ir::tensor::{Binder, Expr, ExprKind, Type, VarId};
@@ -307,42 +308,15 @@ impl Reverse<'_, '_> {
     fn tighten(&mut self, steps: &mut [Step], a: &size::Expr, b: &size::Expr, span: Span) -> bool {
         let difference = b.sub(a);
         // The innermost loop that is mentioned; the others must be there before it.
-        let mut seen: FxHashSet<Atom> = FxHashSet::default();
-        let mut target = None;
-        for (at, step) in steps.iter().enumerate() {
+        for step in steps.iter_mut().rev() {
             if let Step::Loop(binder) = step {
                 let atom = self.pass.atom_of(binder.var);
                 if difference.mentions(atom) {
-                    target = Some((at, atom));
+                    return self.pass.narrow(binder, atom, &difference, span);
                 }
-                seen.insert(atom);
             }
         }
-        let Some((at, atom)) = target else { return false };
-        let Some((coefficient, rest)) = difference.affine_in(atom) else { return false };
-        if coefficient == 0 {
-            return false;
-        }
-        // Plain arithmetic, which engines compute for every row.
-        let by = coefficient.abs();
-        let limit = match coefficient > 0 {
-            // c · k + rest >= 0: k >= -rest / c, rounded up
-            true => rest.neg().offset(by - 1),
-            // k <= rest / c, and one more is not inside
-            false => rest.offset(by),
-        };
-        let mut limit = self.pass.size_expr(&limit, span);
-        if by > 1 {
-            limit = self.pass.arith(BinaryOp::FloorDiv, limit, Expr::int(by, span));
-        }
-        if let Step::Loop(binder) = &mut steps[at] {
-            let (op, bound) = match coefficient > 0 {
-                true => (BinaryOp::Max, &mut binder.lo),
-                false => (BinaryOp::Min, &mut binder.hi),
-            };
-            *bound = self.pass.arith(op, bound.clone(), limit);
-        }
-        true
+        false
     }
 
     /// Puts guards as far out as their loops allow, before what was there: the point must exist
@@ -395,5 +369,40 @@ impl Reverse<'_, '_> {
             flush(&mut open, &bound, &mut result);
         }
         result
+    }
+}
+
+impl Pass<'_> {
+    /// Narrows the domain of a loop so that a size that is affine in its index is never below zero.
+    /// Returns whether it was.
+    pub(in crate::autodiff) fn narrow(
+        &mut self,
+        binder: &mut Binder,
+        index: Atom,
+        size: &size::Expr,
+        span: Span,
+    ) -> bool {
+        let Some((coefficient, rest)) = size.affine_in(index) else { return false };
+        if coefficient == 0 {
+            return false;
+        }
+        // Plain arithmetic, which engines compute for every row.
+        let by = coefficient.abs();
+        let limit = match coefficient > 0 {
+            // c · k + rest >= 0: k >= -rest / c, rounded up
+            true => rest.neg().offset(by - 1),
+            // k <= rest / c, and one more is not inside
+            false => rest.offset(by),
+        };
+        let mut limit = self.size_expr(&limit, span);
+        if by > 1 {
+            limit = self.arith(BinaryOp::FloorDiv, limit, Expr::int(by, span));
+        }
+        let (op, bound) = match coefficient > 0 {
+            true => (BinaryOp::Max, &mut binder.lo),
+            false => (BinaryOp::Min, &mut binder.hi),
+        };
+        *bound = self.arith(op, bound.clone(), limit);
+        true
     }
 }

@@ -3,12 +3,12 @@
 //! Before:  `s = if c { Circle(r) } else { Square(a) }; match s { Circle(r) => f(r), Square(a) => g(a) }`
 //! After:   `if c { f(r) } else { g(a) }`, which is pulled back instead
 //!
-//! Refuses: variants whose making is not in sight: elements of arrays, results of calls.
+//! Calls are looked into. Refuses: variants whose making is not in sight, as elements of arrays.
 
 use crate::autodiff::let_stmt;
 use crate::autodiff::rename::Renaming;
 use crate::autodiff::reverse::{Done, Reverse, Seed, unsupported};
-use ein_ir::tensor::{Arm, Expr, ExprKind, Pattern, Type};
+use ein_ir::tensor::{Arm, Expr, ExprKind, Pattern, StmtKind, Type};
 
 impl Reverse<'_, '_> {
     pub(super) fn is_enum(&self, ty: &Type) -> bool {
@@ -44,7 +44,20 @@ impl Reverse<'_, '_> {
                 otherwise: self.matched(otherwise, arms)?,
             },
             ExprKind::Block { stmts, value } => {
+                // The match takes the place of the value, so it sees what the block binds.
+                for stmt in stmts {
+                    if let StmtKind::Let(var, made) = &stmt.kind
+                        && self.is_enum(&made.ty)
+                    {
+                        self.known.insert(*var, made.clone());
+                    }
+                }
                 ExprKind::Block { stmts: stmts.clone(), value: self.matched(value, arms)? }
+            }
+            ExprKind::Call { .. } | ExprKind::CallValue { .. } => {
+                let (stmts, body) = self.as_block(value).ok()?;
+                let block = ExprKind::Block { stmts, value: body };
+                return self.matched(&Expr::new(block, value.ty.clone(), span), arms);
             }
             ExprKind::Match { value, arms: inner } => {
                 let mut made = inner.clone();
