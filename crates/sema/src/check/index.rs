@@ -104,19 +104,24 @@ impl Cx<'_> {
         let node = &hir.exprs[id];
         match &node.kind {
             H::Range { lo, hi, inclusive } => {
-                let lo = lo.map(|lo| self.integer(lo, "the start of a slice"));
-                let hi = hi.map(|hi| {
-                    let hi = self.integer(hi, "the end of a slice");
-                    if *inclusive { self.plus_one(hi) } else { hi }
-                });
+                let lo = match lo {
+                    Some(lo) => {
+                        Some(self.slice_end(base, position, *lo, "the start of a slice")?)
+                    }
+                    None => None,
+                };
+                let hi = match hi {
+                    Some(hi) => Some(self.slice_end(base, position, *hi, "the end of a slice")?),
+                    None => None,
+                };
+                let hi = hi.map(|hi| if *inclusive { self.plus_one(hi) } else { hi });
                 return Some(Part::Slice(lo, hi));
             }
-            H::Unary(hir::UnaryOp::Neg, inner) => {
-                if let H::Int(value, _) = &hir.exprs[*inner].kind {
-                    return self.index_from_end(base, position, *value, node.span).map(Part::Point);
+            _ => {
+                if let Some(back) = self.back_from_end(id) {
+                    return self.index_from_end(base, position, back, node.span).map(Part::Point);
                 }
             }
-            _ => {}
         }
         let value = self.expr(id, Some(&Type::I32));
         if value.ty.has_error() {
@@ -159,6 +164,26 @@ impl Cx<'_> {
         .help(format!("give the value another name than `{name}`"));
         let d = self.with_declaration(d, base);
         self.report_at(d);
+    }
+
+    /// An end of a slice; a negative literal counts from the end of the axis.
+    fn slice_end(&mut self, base: &Expr, position: usize, id: ExprId, what: &str) -> Option<Expr> {
+        match self.back_from_end(id) {
+            Some(back) => {
+                let span = self.hir.exprs[id].span;
+                self.index_from_end(base, position, back, span)
+            }
+            None => Some(self.integer(id, what)),
+        }
+    }
+
+    /// The number of a negative literal, without its sign.
+    fn back_from_end(&self, id: ExprId) -> Option<u64> {
+        let H::Unary(hir::UnaryOp::Neg, inner) = &self.hir.exprs[id].kind else { return None };
+        match self.hir.exprs[*inner].kind {
+            H::Int(value, _) => Some(value),
+            _ => None,
+        }
     }
 
     /// `a[-1]`: a negative literal counts from the end.
