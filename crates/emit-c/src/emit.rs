@@ -9,6 +9,7 @@ use ein_ir::loops::{
 };
 use ein_scalar::ScalarType;
 
+use crate::fetch::{self, Fetch, Rows};
 use crate::op::{self, Arg};
 use crate::scan::{self, Scan};
 use crate::vector;
@@ -37,6 +38,7 @@ pub(crate) fn functions(kernel: &Kernel, name: &str, caller: Caller) -> String {
         inside: &inside.collect(),
         in_parallel: false,
         loops: 0,
+        rows: Rows::default(),
         before: Vec::new(),
         text: String::new(),
         depth: 1,
@@ -111,6 +113,8 @@ pub(crate) struct Function<'a> {
     in_parallel: bool,
     /// How many loops have become functions.
     loops: usize,
+    /// What vector loops read in the loop that is being written.
+    rows: Rows,
     /// The functions that it calls.
     before: Vec<String>,
     text: String,
@@ -220,11 +224,17 @@ impl Function<'_> {
         match &inner.kind {
             ForKind::Serial => match scan::find(self.kernel, inner) {
                 Some(scan) => self.scan(inner, &scan, &lo, &hi),
-                None => self.nested(&upward, &inner.body, "}"),
+                None => {
+                    let outer = std::mem::replace(&mut self.rows, Rows::around(var));
+                    self.nested(&upward, &inner.body, "}");
+                    self.rows = outer;
+                }
             },
             ForKind::Backward => {
                 let head = format!("for (int64_t {var} = {hi} - 1; {var} >= {lo}; {var}--) {{");
+                let outer = std::mem::take(&mut self.rows);
                 self.nested(&head, &inner.body, "}");
+                self.rows = outer;
             }
             ForKind::Unrolled => {
                 if let (Operand::Const(lo), Operand::Const(hi)) = (inner.lo, inner.hi)
@@ -236,7 +246,10 @@ impl Function<'_> {
                 self.nested(&upward, &inner.body, "}");
             }
             ForKind::Vector { reductions } => match vector::plan(inner, reductions) {
-                Some(plan) => self.vector(inner, &plan, &upward),
+                Some(plan) => match self.rows.pass(self.kernel, inner, !plan.is_empty()) {
+                    Some(fetch) => self.fetching(inner, &fetch),
+                    None => self.vector(inner, &plan, &upward),
+                },
                 // The verifier refuses it; without vectors it is still right.
                 None => self.nested(&upward, &inner.body, "}"),
             },
@@ -258,6 +271,36 @@ impl Function<'_> {
         self.line(&format!("{carry} = ein_scan_i32({places}, {carry}, {step}, {flip}, &trap);"));
         self.depth -= 1;
         self.line("}");
+    }
+
+    /// A loop in vectors that asks for what is read next, strip by strip.
+    fn fetching(&mut self, inner: &For, fetch: &Fetch) {
+        let Fetch { lo, hi, step, .. } = *fetch;
+        let var = inner.var;
+        let whole = hi - (hi - lo) % fetch::STRIP;
+        let (first, last) = (op::int64(lo), op::int64(whole));
+        let next = format!("{var}_strip + {}", fetch::STRIP);
+        self.line(&format!(
+            "for (int64_t {var}_strip = {first}; {var}_strip < {last}; {var}_strip += {}) {{",
+            fetch::STRIP
+        ));
+        self.depth += 1;
+        let strip = format!("for (int64_t {var} = {var}_strip; {var} < {next}; {var}");
+        self.line(&format!("{strip} += {step}) {{"));
+        for addr in &fetch.addrs {
+            let place = self.place(addr);
+            self.line(&format!("    __builtin_prefetch(&{place});"));
+        }
+        self.line("}");
+        self.vector(inner, &[], &format!("{strip}++) {{"));
+        self.depth -= 1;
+        self.line("}");
+        if whole < hi {
+            let last = op::int64(hi);
+            let whole = op::int64(whole);
+            let head = format!("for (int64_t {var} = {whole}; {var} < {last}; {var}++) {{");
+            self.vector(inner, &[], &head);
+        }
     }
 
     /// A loop in vectors: the reduced variables are replaced by accumulators.
@@ -315,6 +358,7 @@ impl Function<'_> {
             inside: self.inside,
             in_parallel: self.in_parallel || parallel,
             loops: self.loops + 1,
+            rows: Rows::around(inner.var),
             before: std::mem::take(&mut self.before),
             text: String::new(),
             depth: 1,
