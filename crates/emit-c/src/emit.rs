@@ -9,7 +9,7 @@ use ein_ir::loops::{
 };
 use ein_scalar::ScalarType;
 
-use crate::fetch::{self, Fetch, Rows};
+use crate::fetch::Rows;
 use crate::op::{self, Arg};
 use crate::scan::{self, Scan};
 use crate::vector;
@@ -118,7 +118,7 @@ pub(crate) struct Function<'a> {
     /// The functions that it calls.
     before: Vec<String>,
     text: String,
-    depth: usize,
+    pub depth: usize,
 }
 
 impl Function<'_> {
@@ -273,38 +273,8 @@ impl Function<'_> {
         self.line("}");
     }
 
-    /// A loop in vectors that asks for what is read next, strip by strip.
-    fn fetching(&mut self, inner: &For, fetch: &Fetch) {
-        let Fetch { lo, hi, step, .. } = *fetch;
-        let var = inner.var;
-        let whole = hi - (hi - lo) % fetch::STRIP;
-        let (first, last) = (op::int64(lo), op::int64(whole));
-        let next = format!("{var}_strip + {}", fetch::STRIP);
-        self.line(&format!(
-            "for (int64_t {var}_strip = {first}; {var}_strip < {last}; {var}_strip += {}) {{",
-            fetch::STRIP
-        ));
-        self.depth += 1;
-        let strip = format!("for (int64_t {var} = {var}_strip; {var} < {next}; {var}");
-        self.line(&format!("{strip} += {step}) {{"));
-        for addr in &fetch.addrs {
-            let place = self.place(addr);
-            self.line(&format!("    __builtin_prefetch(&{place});"));
-        }
-        self.line("}");
-        self.vector(inner, &[], &format!("{strip}++) {{"));
-        self.depth -= 1;
-        self.line("}");
-        if whole < hi {
-            let last = op::int64(hi);
-            let whole = op::int64(whole);
-            let head = format!("for (int64_t {var} = {whole}; {var} < {last}; {var}++) {{");
-            self.vector(inner, &[], &head);
-        }
-    }
-
     /// A loop in vectors: the reduced variables are replaced by accumulators.
-    fn vector(&mut self, inner: &For, plan: &[vector::Reduction], head: &str) {
+    pub fn vector(&mut self, inner: &For, plan: &[vector::Reduction], head: &str) {
         let accumulators: Vec<_> =
             plan.iter().map(|it| vector::Accumulator::new(it, self.kernel.regs[it.var])).collect();
         let mut clauses: String = accumulators.iter().map(|it| it.clause()).collect();
@@ -490,7 +460,7 @@ impl Function<'_> {
     }
 
     /// An element of a buffer.
-    fn place(&self, addr: &Addr) -> String {
+    pub fn place(&self, addr: &Addr) -> String {
         let mut text = String::new();
         for &(reg, factor) in &addr.terms {
             let (sign, size) =
