@@ -296,7 +296,9 @@ impl Function<'_> {
             match update {
                 Some(i) => {
                     let line = match plan[i].update {
-                        vector::Update::Value(x) => accumulators[i].update(&self.arg(x).text),
+                        vector::Update::Value(x) | vector::Update::Outside(x, ..) => {
+                            accumulators[i].update(&self.arg(x).text)
+                        }
                         vector::Update::Product(a, b) => {
                             let product = format!("{} * {}", self.operand(a), self.operand(b));
                             accumulators[i].update(&product)
