@@ -9,6 +9,7 @@ use ein_ir::loops::{
 };
 use ein_scalar::ScalarType;
 
+use crate::fetch::Rows;
 use crate::op::{self, Arg};
 use crate::scan::{self, Scan};
 use crate::vector;
@@ -37,6 +38,7 @@ pub(crate) fn functions(kernel: &Kernel, name: &str, caller: Caller) -> String {
         inside: &inside.collect(),
         in_parallel: false,
         loops: 0,
+        rows: Rows::default(),
         before: Vec::new(),
         text: String::new(),
         depth: 1,
@@ -111,10 +113,12 @@ pub(crate) struct Function<'a> {
     in_parallel: bool,
     /// How many loops have become functions.
     loops: usize,
+    /// What vector loops read in the loop that is being written.
+    rows: Rows,
     /// The functions that it calls.
     before: Vec<String>,
     text: String,
-    depth: usize,
+    pub depth: usize,
 }
 
 impl Function<'_> {
@@ -220,11 +224,17 @@ impl Function<'_> {
         match &inner.kind {
             ForKind::Serial => match scan::find(self.kernel, inner) {
                 Some(scan) => self.scan(inner, &scan, &lo, &hi),
-                None => self.nested(&upward, &inner.body, "}"),
+                None => {
+                    let outer = std::mem::replace(&mut self.rows, Rows::around(var));
+                    self.nested(&upward, &inner.body, "}");
+                    self.rows = outer;
+                }
             },
             ForKind::Backward => {
                 let head = format!("for (int64_t {var} = {hi} - 1; {var} >= {lo}; {var}--) {{");
+                let outer = std::mem::take(&mut self.rows);
                 self.nested(&head, &inner.body, "}");
+                self.rows = outer;
             }
             ForKind::Unrolled => {
                 if let (Operand::Const(lo), Operand::Const(hi)) = (inner.lo, inner.hi)
@@ -236,7 +246,10 @@ impl Function<'_> {
                 self.nested(&upward, &inner.body, "}");
             }
             ForKind::Vector { reductions } => match vector::plan(inner, reductions) {
-                Some(plan) => self.vector(inner, &plan, &upward),
+                Some(plan) => match self.rows.pass(self.kernel, inner, !plan.is_empty()) {
+                    Some(fetch) => self.fetching(inner, &fetch),
+                    None => self.vector(inner, &plan, &upward),
+                },
                 // The verifier refuses it; without vectors it is still right.
                 None => self.nested(&upward, &inner.body, "}"),
             },
@@ -261,7 +274,7 @@ impl Function<'_> {
     }
 
     /// A loop in vectors: the reduced variables are replaced by accumulators.
-    fn vector(&mut self, inner: &For, plan: &[vector::Reduction], head: &str) {
+    pub fn vector(&mut self, inner: &For, plan: &[vector::Reduction], head: &str) {
         let accumulators: Vec<_> =
             plan.iter().map(|it| vector::Accumulator::new(it, self.kernel.regs[it.var])).collect();
         let mut clauses: String = accumulators.iter().map(|it| it.clause()).collect();
@@ -283,7 +296,9 @@ impl Function<'_> {
             match update {
                 Some(i) => {
                     let line = match plan[i].update {
-                        vector::Update::Value(x) => accumulators[i].update(&self.arg(x).text),
+                        vector::Update::Value(x) | vector::Update::Outside(x, ..) => {
+                            accumulators[i].update(&self.arg(x).text)
+                        }
                         vector::Update::Product(a, b) => {
                             let product = format!("{} * {}", self.operand(a), self.operand(b));
                             accumulators[i].update(&product)
@@ -315,6 +330,7 @@ impl Function<'_> {
             inside: self.inside,
             in_parallel: self.in_parallel || parallel,
             loops: self.loops + 1,
+            rows: Rows::around(inner.var),
             before: std::mem::take(&mut self.before),
             text: String::new(),
             depth: 1,
@@ -446,7 +462,7 @@ impl Function<'_> {
     }
 
     /// An element of a buffer.
-    fn place(&self, addr: &Addr) -> String {
+    pub fn place(&self, addr: &Addr) -> String {
         let mut text = String::new();
         for &(reg, factor) in &addr.terms {
             let (sign, size) =

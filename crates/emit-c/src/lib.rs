@@ -11,6 +11,7 @@ pub mod ahead;
 mod cache;
 mod compiler;
 mod emit;
+mod fetch;
 mod op;
 mod prelude;
 mod scan;

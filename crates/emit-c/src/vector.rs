@@ -2,10 +2,11 @@
 //!
 //! The compiler gives each lane its own accumulator and combines them after the loop with the
 //! operation of the clause, so an accumulator must have a type in which that operation is exactly
-//! ours: signed integers are summed as unsigned ones, floats are compared as integer keys.
+//! ours: signed integers are summed as unsigned ones, floats are compared as integer keys. Whether
+//! any number was out of bounds is seen in the greatest distance from the lower one.
 
 use ein_ir::loops::{For, Op, Operand, Reg, Stmt};
-use ein_scalar::{BinaryOp, ScalarType};
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
 use crate::op;
 
@@ -23,6 +24,8 @@ pub(crate) struct Reduction {
 pub(crate) enum Update {
     Value(Operand),
     Product(Operand, Operand),
+    /// Whether a number of `f32` is outside of bounds, which are positive.
+    Outside(Operand, f32, f32),
 }
 
 /// How each variable is reduced, or `None` if the body does not say so in the usual form.
@@ -38,7 +41,9 @@ fn find(body: &[Stmt], var: Reg, op: BinaryOp) -> Option<Reduction> {
     let update = body.iter().find_map(|stmt| match stmt {
         Stmt::Let(reg, Op::Binary(it, a, b)) if *reg == result && *it == op => {
             let other = if *a == Operand::Reg(var) { *b } else { *a };
-            (*a == Operand::Reg(var) || *b == Operand::Reg(var)).then_some(Update::Value(other))
+            let outside = if op == BinaryOp::Max { outside(body, other) } else { None };
+            let update = outside.unwrap_or(Update::Value(other));
+            (*a == Operand::Reg(var) || *b == Operand::Reg(var)).then_some(update)
         }
         Stmt::Let(reg, Op::MulAdd(a, b, c))
             if *reg == result && *c == Operand::Reg(var) && op == BinaryOp::Add =>
@@ -48,6 +53,27 @@ fn find(body: &[Stmt], var: Reg, op: BinaryOp) -> Option<Reduction> {
         _ => None,
     })?;
     Some(Reduction { var, op, result, update })
+}
+
+/// A value as one or zero by whether a number is not between two.
+fn outside(body: &[Stmt], value: Operand) -> Option<Update> {
+    let of = |operand: Operand| {
+        body.iter().find_map(|stmt| match stmt {
+            Stmt::Let(reg, op) if Operand::Reg(*reg) == operand => Some(op),
+            _ => None,
+        })
+    };
+    let Op::Cast(value) = of(value)? else { return None };
+    let Op::Unary(UnaryOp::Not, value) = of(*value)? else { return None };
+    let Op::Binary(BinaryOp::And, above, below) = of(*value)? else { return None };
+    let Op::Binary(BinaryOp::Ge, x, Operand::Const(Scalar::F32(low))) = of(*above)? else {
+        return None;
+    };
+    let Op::Binary(BinaryOp::Le, y, Operand::Const(Scalar::F32(high))) = of(*below)? else {
+        return None;
+    };
+    let ordered = 0.0 < *low && low <= high && high.is_finite();
+    (x == y && ordered).then_some(Update::Outside(*x, *low, *high))
 }
 
 /// The form in which a variable accumulates.
@@ -66,11 +92,18 @@ enum Form {
     Unsigned,
     /// A key in the order of floats.
     Key,
+    /// The greatest distance from a number, and what is outside: both as bits, in the order of
+    /// which all that is less, negative or no number comes last.
+    Distance(u32, u32),
 }
 
 impl Accumulator {
     pub fn new(reduction: &Reduction, ty: ScalarType) -> Accumulator {
         let extreme = matches!(reduction.op, BinaryOp::Min | BinaryOp::Max);
+        if let Update::Outside(_, low, high) = reduction.update {
+            let form = Form::Distance(low.to_bits(), high.to_bits() - low.to_bits());
+            return Accumulator { var: reduction.var, op: reduction.op, ty, form };
+        }
         let form = match extreme {
             true if ty.is_float() => Form::Key,
             false if ty.is_int() => Form::Unsigned,
@@ -116,6 +149,7 @@ impl Accumulator {
                 let (ty, suffix) = self.key();
                 Some(format!("{ty} {name} = ein_{}_key_{suffix}({var});", self.op))
             }
+            Form::Distance(..) => Some(format!("uint32_t {name} = 0;")),
         }
     }
 
@@ -129,6 +163,9 @@ impl Accumulator {
             Form::Plain => None,
             Form::Unsigned => Some(format!("{var} = ({}){name};", op::register_type(self.ty))),
             Form::Key => Some(format!("{var} = ein_{}_unkey_{}({name});", self.op, self.key().1)),
+            Form::Distance(_, most) => {
+                Some(format!("{var} = {name} > {most}u && {var} < 1 ? 1 : {var};"))
+            }
         }
     }
 
@@ -140,6 +177,7 @@ impl Accumulator {
             Form::Plain => value.to_string(),
             Form::Unsigned => format!("({}){value}", op::unsigned_type(ty)),
             Form::Key => format!("ein_{}_key_{}({value})", self.op, self.key().1),
+            Form::Distance(low, _) => format!("(ein_bits_f32({value}) - {low}u)"),
         };
         let text = match self.op {
             BinaryOp::Mul => op::rounded(ty, format!("{name} * {value}")),

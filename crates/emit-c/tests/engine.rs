@@ -4,6 +4,8 @@
 mod builder;
 #[path = "engine/casts.rs"]
 mod casts;
+#[path = "engine/fetches.rs"]
+mod fetches;
 #[path = "engine/kernels.rs"]
 mod kernels;
 #[path = "engine/ops.rs"]

@@ -442,3 +442,33 @@ fn a_program_is_c_with_a_header() {
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(!compiler().name().is_empty());
 }
+
+#[test]
+fn numbers_out_of_bounds_are_seen() {
+    let (low, high) = (1e-3f32, 1e3f32);
+    let mut b = Builder::new();
+    let (input, out) = (b.input(F32, 100), b.output(ScalarType::I32, 1));
+    let odd = b.var(value(0i32));
+    b.for_(int(0), int(100), vector(&[(odd, BinaryOp::Max)]), |b, i| {
+        let x = b.load(input, &[(i, 1)], 0);
+        let above = b.binary(BinaryOp::Ge, x, value(low));
+        let below = b.binary(BinaryOp::Le, x, value(high));
+        let both = b.binary(BinaryOp::And, above, below);
+        let other = b.unary(UnaryOp::Not, both);
+        let other = b.let_(ScalarType::I32, Op::Cast(other));
+        b.reduce(odd, BinaryOp::Max, other);
+    });
+    b.store(out, &[], 0, Operand::Reg(odd));
+    let kernel = b.finish();
+    assert!(ein_emit_c::source(&kernel, "kernel").contains("_acc = 0;"), "it is a distance");
+    let others = [low.next_down(), high.next_up(), 0.0, -0.0, -1.0, -low, f32::NAN, -f32::NAN];
+    let others = others.into_iter().chain([f32::INFINITY, f32::NEG_INFINITY, 1e-40]);
+    let inside = [low, high, 1.0, low.next_up(), high.next_down()].into_iter().map(|x| (x, 0));
+    for (x, wanted) in others.map(|x| (x, 1)).chain(inside) {
+        let mut values = vec![1.0; 100];
+        values[41] = x;
+        let mut result = Data::zeros(ScalarType::I32, 1);
+        run(&kernel, &mut [&mut Data::floats(&values), &mut result]);
+        assert_eq!(result.get(0), Scalar::I32(wanted), "{x}");
+    }
+}

@@ -3,7 +3,8 @@
 //! Reductions over the same indices that are needed at the same place share one loop nest. Long
 //! sums of `f32` are added as `f64`. A reduction outside all loops
 //! with enough work is cut into a fixed number of parts that threads share, so the result does not
-//! depend on how many there are.
+//! depend on how many there are. Each part has four streams; those of a long sum are added to each
+//! other as `f32` first, term by term.
 
 mod blocks;
 mod quotients;
@@ -205,6 +206,14 @@ impl Emit {
     }
 
     fn innermost(&mut self, accs: &[Acc], ix: Ix, lo: Operand, hi: Operand) {
+        let vectors = self.in_vectors(accs, ix);
+        if !(vectors && self.in_blocks(accs, ix, lo, hi)) {
+            self.terms(accs, ix, lo, hi, vectors);
+        }
+    }
+
+    /// Whether the terms run in vectors.
+    fn in_vectors(&self, accs: &[Acc], ix: Ix) -> bool {
         let nested = accs.iter().any(|acc| {
             let roots: Vec<Node> =
                 [acc.reduction.body].into_iter().chain(acc.reduction.guard).collect();
@@ -214,10 +223,7 @@ impl Emit {
             })
         });
         let plain = accs.iter().all(|acc| acc.extra.is_none() && !acc.body_ty.is_int());
-        let vectors = plain && !nested;
-        if !(vectors && self.in_blocks(accs, ix, lo, hi)) {
-            self.terms(accs, ix, lo, hi, vectors);
-        }
+        plain && !nested
     }
 
     /// The loop over the terms.
@@ -486,6 +492,15 @@ impl Emit {
             }
         }
         let int = |value: i64| Operand::Const(Scalar::I64(value));
+        if self.joins(&streams, inside) {
+            let rest = streams.split_off(group.len());
+            for (at, other) in rest.iter().enumerate() {
+                let body = &mut streams[at % group.len()].reduction.body;
+                *body = self.points.binary(BinaryOp::Add, *body, other.reduction.body, None);
+            }
+            self.terms(&streams, inside, int(0), int(share), true);
+            return Some(streams);
+        }
         self.innermost(&streams, inside, int(0), int(share));
         let rest = streams.split_off(group.len());
         for (at, other) in rest.iter().enumerate() {
@@ -501,6 +516,19 @@ impl Emit {
             self.push(Stmt::Set(var, both));
         }
         Some(streams)
+    }
+
+    /// Whether streams are added to each other before their sum is widened: one conversion instead
+    /// of one for each, and only a few terms are added in the narrow type.
+    fn joins(&self, streams: &[Acc], ix: Ix) -> bool {
+        !self.points.exact
+            && self.in_vectors(streams, ix)
+            && streams.iter().all(|acc| {
+                acc.op() == BinaryOp::Add
+                    && acc.body_ty == ScalarType::F32
+                    && self.kernel.regs[acc.var] == ScalarType::F64
+                    && acc.reduction.guard.is_none()
+            })
     }
 
     fn part_loops(&mut self, accs: &[Acc], first: Operand, end: Operand) {
