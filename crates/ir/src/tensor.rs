@@ -13,6 +13,8 @@ use crate::size::{self, Atom};
 use ein_base::{IndexVec, Span, Symbol, id};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
+mod define;
+mod host;
 pub mod infer;
 mod lex;
 mod names;
@@ -23,6 +25,10 @@ pub mod symbolic;
 pub mod types;
 pub mod verify;
 pub mod walk;
+pub use define::{
+    Binder, Clause, ClauseSlot, Item, Recurrence, RecurrenceAxis, Reduce, ReduceOp, Scatter, Tensor,
+};
+pub use host::{FormatSpec, HostOp, IoOp};
 pub use types::{ArrayType, Axis, Coord, Signature, Type};
 
 id!(
@@ -429,169 +435,6 @@ pub enum Bounds {
     Checked,
 }
 
-/// An indexed definition.
-#[derive(Clone, Debug)]
-pub struct Tensor {
-    /// Its name in the source.
-    pub name: Option<Symbol>,
-    /// What its own clauses read it by, in a recurrence.
-    pub self_var: Option<VarId>,
-    /// The extents of the declared axes: `None` where only the domains of the clauses tell.
-    pub shape: Vec<Option<size::Expr>>,
-    /// How many of the axes come from array-valued bodies.
-    pub inner_rank: usize,
-    /// The clauses; where several cover a point the last one counts.
-    pub clauses: Vec<Clause>,
-    /// How to run it, if it reads itself.
-    pub recurrence: Option<Box<Recurrence>>,
-    /// Sizes to be compared before anything is computed.
-    pub requires: Vec<Require>,
-}
-
-/// The order of a recurrence.
-#[derive(Clone, Debug)]
-pub struct Recurrence {
-    /// The axes along which points depend on each other, outermost first.
-    pub axes: Vec<RecurrenceAxis>,
-    /// The deepest self-read along the first of these axes, if every one is at a constant distance.
-    pub lookback: Option<u32>,
-    /// Whether reverse mode has made it: what flows back through steps. Engines may take its
-    /// subnormal numbers for zeros.
-    pub adjoint: bool,
-}
-
-/// One axis of a recurrence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecurrenceAxis {
-    /// The axis.
-    pub axis: usize,
-    /// Whether it runs downward.
-    pub backward: bool,
-}
-
-/// One clause.
-#[derive(Clone, Debug)]
-pub struct Clause {
-    /// The slots, one per declared axis.
-    pub slots: Vec<ClauseSlot>,
-    /// Bindings and guards, in order.
-    pub items: Vec<Item>,
-    /// The value; an array if the definition has inner axes.
-    pub value: Expr,
-    /// The value where a guard fails; zero if absent.
-    pub otherwise: Option<Expr>,
-    /// Where it stands.
-    pub span: Span,
-}
-
-/// A slot on the left of a clause.
-#[derive(Clone, Debug)]
-pub enum ClauseSlot {
-    /// A literal point.
-    Point(i64),
-    /// A loop.
-    Loop(Binder),
-}
-
-/// An index variable with its domain.
-#[derive(Clone, Debug)]
-pub struct Binder {
-    /// The variable, an `i32`.
-    pub var: VarId,
-    /// The first value, an integer expression over what is bound before.
-    pub lo: Expr,
-    /// One past the last value.
-    pub hi: Expr,
-}
-
-/// A binding or a guard.
-#[derive(Clone, Debug)]
-pub enum Item {
-    /// Binds a variable.
-    Let(VarId, Expr),
-    /// Skips the point unless it holds.
-    Guard(Expr),
-}
-
-/// A reduction.
-#[derive(Clone, Debug)]
-pub struct Reduce {
-    /// The operation.
-    pub op: ReduceOp,
-    /// The indices, outermost first; the domain of one may mention those before it.
-    pub binders: Vec<Binder>,
-    /// Bindings and guards inside.
-    pub items: Vec<Item>,
-    /// What is reduced, a scalar.
-    pub value: Expr,
-    /// Sizes to be compared before anything is computed.
-    pub requires: Vec<Require>,
-}
-
-/// An accumulation: zeros of `shape`, then, for every point of the binders in lexicographic order
-/// whose guards hold, `out[indices] += value`, in the element type and in that order.
-#[derive(Clone, Debug)]
-pub struct Scatter {
-    /// The extents of the result, one per axis.
-    pub shape: Vec<size::Expr>,
-    /// The points, outermost index first; the domain of one may mention those before it.
-    pub binders: Vec<Binder>,
-    /// Bindings and guards inside.
-    pub items: Vec<Item>,
-    /// The cell of a point, one index per axis.
-    pub indices: Vec<IndexArg>,
-    /// What is added, a number.
-    pub value: Expr,
-}
-
-/// The reductions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names of the language")]
-pub enum ReduceOp {
-    Sum,
-    Prod,
-    Max,
-    Min,
-    Mean,
-    Any,
-    All,
-    Argmax,
-    Argmin,
-    Count,
-}
-
-impl ReduceOp {
-    /// Every reduction.
-    pub const ALL: [ReduceOp; 10] = [
-        ReduceOp::Sum,
-        ReduceOp::Prod,
-        ReduceOp::Max,
-        ReduceOp::Min,
-        ReduceOp::Mean,
-        ReduceOp::Any,
-        ReduceOp::All,
-        ReduceOp::Argmax,
-        ReduceOp::Argmin,
-        ReduceOp::Count,
-    ];
-
-    /// Its name in the language.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ReduceOp::Sum => "sum",
-            ReduceOp::Prod => "prod",
-            ReduceOp::Max => "max",
-            ReduceOp::Min => "min",
-            ReduceOp::Mean => "mean",
-            ReduceOp::Any => "any",
-            ReduceOp::All => "all",
-            ReduceOp::Argmax => "argmax",
-            ReduceOp::Argmin => "argmin",
-            ReduceOp::Count => "count",
-        }
-    }
-}
-
 /// A part of a comprehension.
 #[derive(Clone, Debug)]
 pub enum CompClause {
@@ -657,104 +500,6 @@ pub enum Pattern {
     Or(Vec<Pattern>),
     /// Bound as a whole.
     At(VarId, Box<Pattern>),
-}
-
-/// A format specification of an inserted value.
-pub type FormatSpec = ein_scalar::Spec;
-
-/// What the run-time library does.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HostOp {
-    /// Prints its arguments, separated by spaces.
-    Print,
-    /// Fails unless the first argument holds everywhere; a second one is the message.
-    Assert,
-    /// Texts one after another; `specs` says how each argument is inserted.
-    Format(Vec<Option<FormatSpec>>),
-    /// The number of elements, characters or components.
-    Len,
-    /// The extents, as `[i32]`.
-    Shape,
-    /// Structural equality of strings, tuples, structs and arrays of them.
-    Equal,
-    /// String comparison: negative, zero or positive as `i32`.
-    Compare,
-    /// Text concatenation.
-    Concat,
-    /// A text, repeated.
-    Repeat,
-    /// A character of a text.
-    CharAt,
-    /// Membership in an array, or of a text in a text.
-    Contains,
-    /// An array with one more element.
-    ArrayAppend,
-    /// An element of a jagged array, or of an array whose elements are not numbers.
-    ElementAt,
-    /// A value from outside, by the name of the variable it is bound to.
-    Input(Symbol),
-    /// An array of another shape with the same elements in order; the second argument is the shape.
-    Reshape,
-    /// The elements along the leading axis for which the mask (second argument) holds.
-    Compress,
-    /// `0, 1, …, n - 1`
-    Iota,
-    /// A conversion of a whole value to the node's type: elements, jagged to rectangular, rank.
-    Convert,
-    /// Zeros in the shape of a value, part by part.
-    ZerosLike,
-    /// One function value with what two of them captured.
-    MergeClosures,
-    /// File functions of `std::io`.
-    Io(IoOp),
-}
-
-/// File functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names of the library")]
-pub enum IoOp {
-    LoadNpy,
-    SaveNpy,
-    CurrentDir,
-    ScriptDir,
-    FileExists,
-    IsFile,
-    IsDir,
-    FileSize,
-    ListDir,
-    AbsolutePath,
-    CreateDir,
-    RemoveDir,
-    DeleteFile,
-    CopyFile,
-    MoveFile,
-    ReadFile,
-    WriteFile,
-    AppendFile,
-}
-
-impl IoOp {
-    /// Every file function with its name in the library and in the text form.
-    pub const NAMES: [(&str, IoOp); 18] = [
-        ("load_npy", IoOp::LoadNpy),
-        ("save_npy", IoOp::SaveNpy),
-        ("current_dir", IoOp::CurrentDir),
-        ("script_dir", IoOp::ScriptDir),
-        ("file_exists", IoOp::FileExists),
-        ("is_file", IoOp::IsFile),
-        ("is_dir", IoOp::IsDir),
-        ("file_size", IoOp::FileSize),
-        ("list_dir", IoOp::ListDir),
-        ("absolute_path", IoOp::AbsolutePath),
-        ("create_dir", IoOp::CreateDir),
-        ("remove_dir", IoOp::RemoveDir),
-        ("delete_file", IoOp::DeleteFile),
-        ("copy_file", IoOp::CopyFile),
-        ("move_file", IoOp::MoveFile),
-        ("read_file", IoOp::ReadFile),
-        ("write_file", IoOp::WriteFile),
-        ("append_file", IoOp::AppendFile),
-    ];
 }
 
 impl Expr {

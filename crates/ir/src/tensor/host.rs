@@ -1,0 +1,101 @@
+//! What the run-time library does for a program.
+
+use ein_base::Symbol;
+
+/// A format specification of an inserted value.
+pub type FormatSpec = ein_scalar::Spec;
+
+/// What the run-time library does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostOp {
+    /// Prints its arguments, separated by spaces.
+    Print,
+    /// Fails unless the first argument holds everywhere; a second one is the message.
+    Assert,
+    /// Texts one after another; `specs` says how each argument is inserted.
+    Format(Vec<Option<FormatSpec>>),
+    /// The number of elements, characters or components.
+    Len,
+    /// The extents, as `[i32]`.
+    Shape,
+    /// Structural equality of strings, tuples, structs and arrays of them.
+    Equal,
+    /// String comparison: negative, zero or positive as `i32`.
+    Compare,
+    /// Text concatenation.
+    Concat,
+    /// A text, repeated.
+    Repeat,
+    /// A character of a text.
+    CharAt,
+    /// Membership in an array, or of a text in a text.
+    Contains,
+    /// An array with one more element.
+    ArrayAppend,
+    /// An element of a jagged array, or of an array whose elements are not numbers.
+    ElementAt,
+    /// A value from outside, by the name of the variable it is bound to.
+    Input(Symbol),
+    /// An array of another shape with the same elements in order; the second argument is the shape.
+    Reshape,
+    /// The elements along the leading axis for which the mask (second argument) holds.
+    Compress,
+    /// `0, 1, …, n - 1`
+    Iota,
+    /// A conversion of a whole value to the node's type: elements, jagged to rectangular, rank.
+    Convert,
+    /// Zeros in the shape of a value, part by part.
+    ZerosLike,
+    /// One function value with what two of them captured.
+    MergeClosures,
+    /// File functions of `std::io`.
+    Io(IoOp),
+}
+
+/// File functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names of the library")]
+pub enum IoOp {
+    LoadNpy,
+    SaveNpy,
+    CurrentDir,
+    ScriptDir,
+    FileExists,
+    IsFile,
+    IsDir,
+    FileSize,
+    ListDir,
+    AbsolutePath,
+    CreateDir,
+    RemoveDir,
+    DeleteFile,
+    CopyFile,
+    MoveFile,
+    ReadFile,
+    WriteFile,
+    AppendFile,
+}
+
+impl IoOp {
+    /// Every file function with its name in the library and in the text form.
+    pub const NAMES: [(&str, IoOp); 18] = [
+        ("load_npy", IoOp::LoadNpy),
+        ("save_npy", IoOp::SaveNpy),
+        ("current_dir", IoOp::CurrentDir),
+        ("script_dir", IoOp::ScriptDir),
+        ("file_exists", IoOp::FileExists),
+        ("is_file", IoOp::IsFile),
+        ("is_dir", IoOp::IsDir),
+        ("file_size", IoOp::FileSize),
+        ("list_dir", IoOp::ListDir),
+        ("absolute_path", IoOp::AbsolutePath),
+        ("create_dir", IoOp::CreateDir),
+        ("remove_dir", IoOp::RemoveDir),
+        ("delete_file", IoOp::DeleteFile),
+        ("copy_file", IoOp::CopyFile),
+        ("move_file", IoOp::MoveFile),
+        ("read_file", IoOp::ReadFile),
+        ("write_file", IoOp::WriteFile),
+        ("append_file", IoOp::AppendFile),
+    ];
+}

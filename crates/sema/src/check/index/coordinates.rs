@@ -1,0 +1,342 @@
+//! Coordinates are held to their names (checking.md, section 2). At a contract axis the index is the
+//! coordinate's own name, a variable declared over it, a variable with an explicit range, or a
+//! computed index that does not come from another axis of the same tensor. At any other axis an
+//! index variable renames the axis for this definition.
+
+use crate::check::{Cx, Declared, Ground, IndexId, error};
+use ein_base::{Code, Diagnostic, Span, Symbol};
+use ein_ir::tensor::walk::each_child;
+use ein_ir::tensor::{Coord, Expr, ExprKind, VarId};
+
+impl Cx<'_> {
+    /// The index variables that a value depends on.
+    pub(in crate::check) fn index_deps(&self, e: &Expr) -> Vec<IndexId> {
+        let mut found = Vec::new();
+        self.collect_deps(e, &mut found);
+        found
+    }
+
+    /// The index variables that a position is computed from. Those that only choose an element of
+    /// a table (`label[b]`) are not among them: what the element says does not come from them.
+    fn position_deps(&self, e: &Expr) -> Vec<IndexId> {
+        let mut found = Vec::new();
+        self.collect_position(e, &mut found);
+        found
+    }
+
+    fn collect_position(&self, e: &Expr, found: &mut Vec<IndexId>) {
+        match &*e.kind {
+            ExprKind::Index { .. } => {}
+            ExprKind::Var(_) | ExprKind::Size(_) => self.collect_deps(e, found),
+            _ => each_child(e, &mut |child| self.collect_position(child, found)),
+        }
+    }
+
+    fn collect_deps(&self, e: &Expr, found: &mut Vec<IndexId>) {
+        let add = |atom, found: &mut Vec<IndexId>| {
+            if let Some(index) = self.index_atoms.get(&atom)
+                && !found.contains(index)
+            {
+                found.push(*index);
+            }
+        };
+        match &*e.kind {
+            ExprKind::Var(var) => {
+                if let Some(size) = self.var_sizes.get(var) {
+                    size.atoms().into_iter().for_each(|atom| add(atom, found));
+                }
+                for index in self.var_deps.get(var).into_iter().flatten() {
+                    if !found.contains(index) {
+                        found.push(*index);
+                    }
+                }
+            }
+            ExprKind::Size(size) => size.atoms().into_iter().for_each(|atom| add(atom, found)),
+            _ => each_child(e, &mut |child| self.collect_deps(child, found)),
+        }
+    }
+
+    /// The index variable that an index is, perhaps shifted by a constant.
+    fn shifted_index(&self, value: &Expr) -> Option<IndexId> {
+        let size = self.to_size(value)?;
+        let atoms = size.atoms();
+        let mut indices = atoms.iter().filter_map(|atom| self.index_atoms.get(atom));
+        let index = *indices.next()?;
+        if indices.next().is_some() {
+            return None;
+        }
+        let (coefficient, rest) = size.affine_in(self.indices[index].atom)?;
+        (coefficient == 1 && rest.as_constant().is_some()).then_some(index)
+    }
+
+    /// Rules 1 to 3 at one axis of a read.
+    pub(in crate::check) fn check_coordinate(
+        &mut self,
+        base: &Expr,
+        position: usize,
+        value: &Expr,
+    ) {
+        let Some(axis) = base.ty.axes().get(position) else { return };
+        let Some(coord) = axis.coord else {
+            if let Some(index) = self.shifted_index(value)
+                && self.indices[index].free
+            {
+                self.ghost(base, position, index, value.span);
+            }
+            return;
+        };
+        match self.shifted_index(value) {
+            Some(index) if coord.contract => {
+                self.check_index(base, position, coord, index, value.span)
+            }
+            Some(index) => {
+                let info = &self.indices[index];
+                if info.free && info.name != coord.name && !info.broken {
+                    self.ghost(base, position, index, value.span);
+                }
+            }
+            None if coord.contract => {
+                let wrong = self.check_computed(base, position, coord, value);
+                // What its variables run along may be known only later.
+                let again = (base.clone(), position, coord, value.clone());
+                self.f.computed.extend((!wrong).then_some(again));
+            }
+            None => {}
+        }
+    }
+
+    /// An index variable at a contract axis.
+    fn check_index(
+        &mut self,
+        base: &Expr,
+        position: usize,
+        coord: Coord,
+        index: IndexId,
+        span: Span,
+    ) {
+        let info = &self.indices[index];
+        if info.broken {
+            return;
+        }
+        let name = info.name;
+        // Roles that definitions gave to one coordinate may change places, those of types may not.
+        let free_role = matches!(info.declared, Declared::Over(over) if over == coord.root())
+            && !self.declared_roles.contains(&(coord.name, coord.root()));
+        let names_another = name != coord.name
+            && base.ty.axes().iter().enumerate().any(|(other, axis)| {
+                other != position
+                    && axis.coord.is_some_and(|it| {
+                        it.name == name && !(free_role && it.root() == coord.root())
+                    })
+            });
+        let own = name == coord.name || (name == coord.root() && !names_another);
+        let fits = match info.declared {
+            Declared::Name => own,
+            Declared::Over(over) => {
+                (over == coord.name || over == coord.root()) && (!names_another || own)
+            }
+            Declared::Range => !names_another,
+            Declared::Any => true,
+        };
+        if !fits {
+            match info.declared {
+                Declared::Over(over) if !names_another => {
+                    let ground = Ground {
+                        coord: crate::check::types::contract(over, None),
+                        tensor: None,
+                        span: info.span,
+                    };
+                    self.joined(base, coord, index, ground, span);
+                }
+                _ => self.ghost(base, position, index, span),
+            }
+            return;
+        }
+        if let Some(ground) = self.indices[index].ground
+            && ground.coord.root() != coord.root()
+            && ground.coord.name != coord.name
+        {
+            self.joined(base, coord, index, ground, span);
+            return;
+        }
+        if self.indices[index].ground.is_none() {
+            let tensor = self.show_name(base);
+            self.indices[index].ground = Some(Ground { coord, tensor, span });
+        }
+    }
+
+    /// A computed index must not come from another axis of the same tensor, and if its value is
+    /// known to address a coordinate, it must be this one.
+    /// Says whether something was wrong.
+    fn check_computed(&mut self, base: &Expr, position: usize, coord: Coord, value: &Expr) -> bool {
+        if let Some(address) = self.address_of(value)
+            && address != coord.root()
+            && address != coord.name
+        {
+            let d = error(
+                Code::E0305,
+                value.span,
+                format!(
+                    "this index addresses `{address}`, but axis {position} of {} is `{}`",
+                    self.quote(base),
+                    coord.name
+                ),
+            )
+            .here(format!("a position along `{address}`"))
+            .help(format!("use an index that addresses `{}`", coord.name));
+            let d = self.with_declaration(d, base);
+            self.report_at(d);
+            return true;
+        }
+        for index in self.position_deps(value) {
+            let info = &self.indices[index];
+            let known = match info.ground {
+                Some(ground) => Some(ground.coord.root()),
+                None if info.declared == Declared::Name => Some(info.name),
+                None => None,
+            };
+            let Some(known) = known else { continue };
+            let here = known == coord.root() || known == coord.name;
+            let elsewhere = base.ty.axes().iter().enumerate().any(|(other, axis)| {
+                other != position
+                    && axis
+                        .coord
+                        .is_some_and(|c| c.contract && (c.root() == known || c.name == known))
+            });
+            if !here && elsewhere && !info.broken {
+                let name = info.name;
+                let d = error(
+                    Code::E0304,
+                    value.span,
+                    format!(
+                        "this index is computed from `{name}`, which is another axis of {}",
+                        self.quote(base)
+                    ),
+                )
+                .here(format!("stands at axis `{}`", coord.name))
+                .note(format!("{} has {}", self.quote(base), self.show_coords(base.ty.axes())))
+                .help(format!("compute it from `{}`, or swap the indices", coord.name));
+                let d = self.with_declaration(d, base);
+                self.indices[index].broken = true;
+                self.report_at(d);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Checks computed indices again, when the whole body has said which coordinates its index
+    /// variables run along.
+    pub(in crate::check) fn check_waiting(&mut self, since: usize) {
+        let waiting = self.f.computed.split_off(since.min(self.f.computed.len()));
+        for (base, position, coord, value) in waiting {
+            self.check_computed(&base, position, coord, &value);
+        }
+    }
+
+    /// Rule 1: the tensor has no such coordinate here.
+    fn ghost(&mut self, base: &Expr, position: usize, index: IndexId, span: Span) {
+        let axes = base.ty.axes();
+        let name = self.indices[index].name;
+        let tensor = self.quote(base);
+        let layout = self.show_coords(axes);
+        let here = axes.get(position).and_then(|axis| axis.coord);
+        let elsewhere = axes.iter().position(|axis| axis.coord.is_some_and(|c| c.name == name));
+        let d = match (elsewhere, here) {
+            (Some(_), Some(here)) => error(
+                Code::E0303,
+                span,
+                format!("`{name}` stands at the axis `{}` of {tensor}", here.name),
+            )
+            .here(format!("this axis is `{}`", here.name))
+            .note(format!("{tensor} has the coordinates {layout}, in this order"))
+            .help(format!(
+                "write the indices in the order of the layout: `{}[{}]`",
+                self.show_name(base).map_or("x".into(), |n| n.to_string()),
+                layout.trim_matches(['{', '}'])
+            )),
+            (_, here) => {
+                let d = error(Code::E0301, span, format!("{tensor} has no coordinate `{name}`"))
+                    .here(format!("not a coordinate of {tensor}"));
+                match here {
+                    Some(here) => d
+                        .note(format!("{tensor} has the coordinates {layout}"))
+                        .fix(format!("did you mean `{}`?", here.name), span, here.name.as_str()),
+                    None => d
+                        .note(format!("axis {position} of {tensor} has no name"))
+                        .help(format!("declare the axes: `let …: [f32; {name}, …] = …`, or give the index a domain in brackets: `let y[{name}] = …`")),
+                }
+            }
+        };
+        let d = self.with_declaration(d, base);
+        self.indices[index].broken = true;
+        self.report_at(d);
+    }
+
+    /// Rule 2: one index over two different coordinates.
+    fn joined(&mut self, base: &Expr, coord: Coord, index: IndexId, ground: Ground, span: Span) {
+        let name = self.indices[index].name;
+        let (a, b) = (ground.coord.name, coord.name);
+        let mut d = error(
+            Code::E0307,
+            span,
+            format!("index `{name}` joins two different coordinates: `{a}` and `{b}`"),
+        )
+        .here(format!("the axis of {} is `{b}`", self.quote(base)));
+        d = match ground.tensor {
+            Some(tensor) => d.label(ground.span, format!("the axis of `{tensor}` is `{a}`")),
+            None => d.label(ground.span, format!("declared over `{a}`")),
+        };
+        d = d.note("their extents may be equal, but they are not the same thing").help(format!(
+            "index {} by `{b}`, or rename the coordinate where it is declared",
+            self.quote(base)
+        ));
+        let d = self.with_declaration(d, base);
+        self.indices[index].broken = true;
+        self.report_at(d);
+    }
+
+    /// Points at the declaration of a tensor.
+    pub(in crate::check) fn with_declaration(&self, d: Diagnostic, base: &Expr) -> Diagnostic {
+        match self.declared_at(base) {
+            Some(at) => {
+                let layout = self.show_coords(base.ty.axes());
+                d.label(at, format!("declared with {layout}"))
+            }
+            None => d,
+        }
+    }
+
+    // ---------------------------------------------------------------- addresses
+
+    /// Remembers that the value of a variable addresses a coordinate.
+    pub(in crate::check) fn note_address(&mut self, var: VarId, value: &Expr) {
+        if let Some(address) = self.address_of(value) {
+            self.addresses.insert(var, address);
+        }
+    }
+
+    /// The coordinate that a value addresses: that of an `argmax`, also element by element.
+    fn address_of(&self, e: &Expr) -> Option<Symbol> {
+        match &*e.kind {
+            ExprKind::Var(var) => self.addresses.get(var).copied(),
+            ExprKind::Index { base, .. } => self.address_of(base),
+            ExprKind::Block { value, .. } => self.address_of(value),
+            ExprKind::Tensor(tensor) => {
+                tensor.clauses.first().and_then(|clause| self.address_of(&clause.value))
+            }
+            ExprKind::Reduce(reduce) => {
+                use ein_ir::tensor::ReduceOp;
+                let (ReduceOp::Argmax | ReduceOp::Argmin, [binder]) =
+                    (reduce.op, reduce.binders.as_slice())
+                else {
+                    return None;
+                };
+                let atom = self.var_sizes.get(&binder.var)?.as_atom()?;
+                let index = self.index_atoms.get(&atom)?;
+                Some(self.indices[*index].ground?.coord.root())
+            }
+            _ => None,
+        }
+    }
+}
