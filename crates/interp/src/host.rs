@@ -9,7 +9,6 @@ use ein_ir::tensor::{Expr, HostOp, Type};
 use ein_scalar::Scalar;
 
 use crate::array::{elem_type, elements, unravel};
-use crate::index::from_end;
 use crate::machine::Machine;
 use crate::stop::{BadRead, Stop, show_shape};
 use crate::text::equal;
@@ -141,7 +140,7 @@ impl<'p> Machine<'p> {
         let Some(extent) = self.length(value) else {
             return Err(self.expected(span, "an array or a text", value));
         };
-        let at = from_end(&args[1], self.count_of(index, span)?, extent as usize);
+        let at = self.count_of(index, span)?;
         if (0..extent).contains(&at) {
             return self.nth(value, at, span);
         }

@@ -1,6 +1,6 @@
 //! Reads, slices, gathers, permutations and joins.
 //!
-//! Every read is checked, also those that were proved. A negative literal counts from the end.
+//! Every read is checked, also those that were proved.
 
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Bounds, Expr, ExprKind, IndexArg, Type};
@@ -128,8 +128,6 @@ impl<'p> Machine<'p> {
         base: &'p Expr,
         span: Span,
     ) -> Result<usize, Stop> {
-        let arg = indices.get(axis);
-        let at = arg.map_or(at, |arg| from_end(&arg.value, at, extent));
         if at >= 0 && (at as u64) < extent as u64 {
             return Ok(at as usize);
         }
@@ -140,7 +138,7 @@ impl<'p> Machine<'p> {
             index: i128::from(at),
             extent,
             span,
-            proved: arg.is_some_and(|arg| arg.bounds == Bounds::Proved),
+            proved: indices.get(axis).is_some_and(|arg| arg.bounds == Bounds::Proved),
         }))
     }
 
@@ -209,11 +207,11 @@ impl<'p> Machine<'p> {
             ));
         };
         let lo = match lo {
-            Some(lo) => from_end(lo, self.int(lo)?, extent),
+            Some(lo) => self.int(lo)?,
             None => 0,
         };
         let hi = match hi {
-            Some(hi) => from_end(hi, self.int(hi)?, extent),
+            Some(hi) => self.int(hi)?,
             None => extent as i64,
         };
         if lo < 0 || hi < 0 || lo > extent as i64 || hi > extent as i64 {
@@ -412,12 +410,4 @@ impl<'p> Machine<'p> {
 /// How many indices there are from `first` on.
 fn at_len(indices: &[IndexArg], first: usize) -> usize {
     indices.len().saturating_sub(first)
-}
-
-/// A negative literal counts from the end.
-pub(crate) fn from_end(e: &Expr, at: i64, extent: usize) -> i64 {
-    match &*e.kind {
-        ExprKind::Const(_) if at < 0 => at + extent as i64,
-        _ => at,
-    }
 }

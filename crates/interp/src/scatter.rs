@@ -4,7 +4,6 @@ use ein_ir::tensor::{Bounds, Expr, Scatter};
 use ein_scalar::{BinaryOp, Scalar};
 
 use crate::array::{Cells, count};
-use crate::index::from_end;
 use crate::machine::Machine;
 use crate::stop::{BadRead, MarkKind, Stop};
 use crate::value::Value;
@@ -71,7 +70,7 @@ impl<'p> Machine<'p> {
         }
         let mut place = 0;
         for (axis, (arg, extent)) in scatter.indices.iter().zip(shape).enumerate() {
-            let at = from_end(&arg.value, self.int(&arg.value)?, *extent);
+            let at = self.int(&arg.value)?;
             let Some(at) = usize::try_from(at).ok().filter(|at| at < extent) else {
                 return Err(self.out_of_bounds(&BadRead {
                     name: None,

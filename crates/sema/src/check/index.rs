@@ -299,9 +299,8 @@ impl Cx<'_> {
         let to = hi.as_ref().map_or(Some(extent.clone()), |hi| self.to_size(hi));
         let size = match (&from, &to) {
             (Some(from), Some(to)) => {
-                let beyond = to.sub(&extent).as_constant().is_some_and(|over| over > 0);
-                let inverted = to.sub(from).as_constant().is_some_and(|length| length < 0);
-                if beyond || inverted {
+                let negative = |size: &size::Expr| size.as_constant().is_some_and(|it| it < 0);
+                if negative(from) || negative(&extent.sub(to)) || negative(&to.sub(from)) {
                     let d = error(
                         Code::E0403,
                         span,
