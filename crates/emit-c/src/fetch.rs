@@ -11,7 +11,7 @@
 //! Loops that only read would lose: they keep memory busy as it is. Sums would be interrupted.
 
 use ein_ir::loops::{Addr, Buf, BufferKind, For, Kernel, Op, Operand, Reg, Stmt};
-use ein_scalar::{BinaryOp, UnaryOp};
+use ein_scalar::BinaryOp;
 
 use crate::emit::Function;
 
@@ -125,22 +125,7 @@ fn is_stream(addr: &Addr, inner: &For) -> bool {
 /// Whether a statement computes an elementary function.
 fn is_costly(stmt: &Stmt) -> bool {
     match stmt {
-        Stmt::Let(_, Op::Unary(op, _)) => !matches!(
-            op,
-            UnaryOp::Neg
-                | UnaryOp::Not
-                | UnaryOp::Abs
-                | UnaryOp::Sign
-                | UnaryOp::Sqrt
-                | UnaryOp::Rsqrt
-                | UnaryOp::Floor
-                | UnaryOp::Ceil
-                | UnaryOp::Round
-                | UnaryOp::Trunc
-                | UnaryOp::IsNan
-                | UnaryOp::IsInf
-                | UnaryOp::IsFinite
-        ),
+        Stmt::Let(_, Op::Unary(op, _)) => op.is_elementary(),
         Stmt::Let(_, Op::Binary(op, ..)) => matches!(op, BinaryOp::Pow | BinaryOp::Atan2),
         _ => false,
     }

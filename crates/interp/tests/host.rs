@@ -54,6 +54,9 @@ fn texts_are_made_and_compared() {
     assert_eq!(it(host(HostOp::CharAt, vec![text("größe"), int(4)], Type::Str)), "e");
     let error = failed(host(HostOp::CharAt, vec![text("abc"), int(3)], Type::Str));
     check_error(&error, Code::E0801, &["index 3", "extent 3"]);
+    // The checker counts literals from the end; here a position is a position.
+    let error = failed(host(HostOp::CharAt, vec![text("abc"), int(-1)], Type::Str));
+    check_error(&error, Code::E0801, &["index -1", "extent 3"]);
     assert_eq!(it(host(HostOp::Compare, vec![text("a"), text("b")], Type::I32)), "-1");
     assert_eq!(it(host(HostOp::Concat, vec![text("a"), text("b")], Type::Str)), "ab");
     assert_eq!(it(host(HostOp::Repeat, vec![text("ab"), int(3)], Type::Str)), "ababab");

@@ -235,29 +235,12 @@ fn int_condition(op: BinaryOp, signed: bool) -> IntCC {
 
 /// Whether the result of the operation on a half may need rounding.
 fn rounds(op: UnaryOp) -> bool {
-    !matches!(
-        op,
-        UnaryOp::Neg
-            | UnaryOp::Abs
-            | UnaryOp::Sign
-            | UnaryOp::Floor
-            | UnaryOp::Ceil
-            | UnaryOp::Round
-            | UnaryOp::Trunc
-            | UnaryOp::IsNan
-            | UnaryOp::IsInf
-            | UnaryOp::IsFinite
-    )
+    op.is_elementary() || matches!(op, UnaryOp::Sqrt | UnaryOp::Rsqrt)
 }
 
 /// Whether there are vector instructions for an operation.
 pub(crate) fn has_vector_unary(op: UnaryOp, ty: ScalarType) -> bool {
-    !is_elementary(op) || !ty.is_float()
-}
-
-/// Whether the operation on floats is a call.
-pub(crate) fn is_elementary(op: UnaryOp) -> bool {
-    rounds(op) && !matches!(op, UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Not)
+    !op.is_elementary() || !ty.is_float()
 }
 
 /// Whether there are vector instructions for an operation.

@@ -225,6 +225,23 @@ impl UnaryOp {
             UnaryOp::Asinh | UnaryOp::Acosh | UnaryOp::Atanh => a.is_float().then_some(a),
         }
     }
+
+    /// Whether it is an elementary function: a series of operations, where processors have one for
+    /// each of the others.
+    pub fn is_elementary(self) -> bool {
+        match self {
+            UnaryOp::Not | UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign => false,
+            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round | UnaryOp::Trunc => false,
+            UnaryOp::IsNan | UnaryOp::IsInf | UnaryOp::IsFinite => false,
+            UnaryOp::Sqrt | UnaryOp::Rsqrt => false,
+            UnaryOp::Exp | UnaryOp::Expm1 | UnaryOp::Exp2 => true,
+            UnaryOp::Log | UnaryOp::Log1p | UnaryOp::Log2 | UnaryOp::Log10 | UnaryOp::Erf => true,
+            UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan => true,
+            UnaryOp::Asin | UnaryOp::Acos | UnaryOp::Atan => true,
+            UnaryOp::Sinh | UnaryOp::Cosh | UnaryOp::Tanh => true,
+            UnaryOp::Asinh | UnaryOp::Acosh | UnaryOp::Atanh => true,
+        }
+    }
 }
 
 #[cfg(test)]

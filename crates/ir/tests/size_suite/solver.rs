@@ -247,21 +247,15 @@ fn hard(random: &mut Random, atoms: usize, rows: usize) -> (Facts, Expr) {
 #[test]
 fn the_budget_bounds_the_work() {
     let mut random = Random::new(17);
-    let mut worst = std::time::Duration::ZERO;
     for round in 0..60 {
         let (facts, goal) = hard(&mut random, 6 + round % 10, 10 + round);
-        let start = std::time::Instant::now();
         let truth = prove_ge0(&facts, &goal);
-        worst = worst.max(start.elapsed());
         agrees(&truth, &facts, &[], &|p| at(&goal, p).map(|v| v >= 0));
         assert_eq!(prove_ge0_within(&facts, &goal, &mut Budget::new(10)), Truth::Unknown);
         let mut budget = Budget::new(1000);
         let _ = prove_ge0_within(&facts, &goal, &mut budget);
-        assert!(budget.left() <= 1000);
+        assert!(budget.left() < 1000, "a question that took no steps");
     }
-    println!("the slowest of the hard questions took {worst:?}");
-    // Far above what it takes, so that a busy machine does not fail the test.
-    assert!(worst < std::time::Duration::from_millis(500), "{worst:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a vector loop does before, in and between its stages.
 
 use super::{as_reg, power};
-use crate::arith::{has_vector_binary, has_vector_unary, is_elementary};
+use crate::arith::{has_vector_binary, has_vector_unary};
 use crate::convert::has_vector_cast;
 use crate::integer::has_vector_overflow;
 use crate::ops::{is_half, is_wide};
@@ -368,7 +368,7 @@ impl<'k> Planner<'k> {
     /// The function on tiles that computes an operation, and its operands.
     fn call(&self, op: &Op, ty: ScalarType) -> Option<(TileFn, Vec<Operand>)> {
         match op {
-            Op::Unary(op, a) if ty.is_float() && is_elementary(*op) => {
+            Op::Unary(op, a) if ty.is_float() && op.is_elementary() => {
                 Some((TileFn::Unary(*op), vec![*a]))
             }
             Op::Binary(op @ (BinaryOp::Pow | BinaryOp::Atan2), a, b)

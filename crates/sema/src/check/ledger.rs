@@ -7,7 +7,7 @@
 //! on are compared; what one lacks and another has is its broadcast. Operands that depend on
 //! nothing but constants are left out.
 //!
-//! Needs: the whole program. Refuses (E0308): broadcasts of parameters that are marked `!`. Warns
+//! Needs: statements in the order in which they run, and functions. Refuses (E0308): broadcasts of parameters that are marked `!`. Warns
 //! (W0301): terms that the sum around them repeats.
 
 use super::facts::Broadcast;
@@ -16,8 +16,8 @@ use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::walk::each_child;
 use ein_ir::tensor::{
-    Binder, ClauseSlot, Expr, ExprKind, FuncId, Item, Pattern, Reduce, ReduceOp, Stmt, StmtKind,
-    Tensor, VarId,
+    Binder, ClauseSlot, Expr, ExprKind, FuncId, Item, Pattern, Reduce, ReduceOp, StmtKind, Tensor,
+    VarId,
 };
 use ein_scalar::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -49,11 +49,6 @@ pub(super) struct Ledger {
 }
 
 impl Cx<'_> {
-    /// Finds the broadcasts of a statement of the top level.
-    pub(super) fn broadcasts_of_stmt(&self, stmt: &Stmt, ledger: &mut Ledger) {
-        self.ledger_stmt(&stmt.kind, ledger);
-    }
-
     /// Finds the broadcasts of a function.
     pub(super) fn broadcasts_of_func(&self, func: FuncId, ledger: &mut Ledger) {
         self.deps(&self.out.funcs[func].body, ledger);
@@ -114,7 +109,8 @@ impl Cx<'_> {
 
     // ---------------------------------------------------------------- walking
 
-    fn ledger_stmt(&self, stmt: &StmtKind, ledger: &mut Ledger) {
+    /// Finds the broadcasts of a statement.
+    pub(super) fn broadcasts_of_stmt(&self, stmt: &StmtKind, ledger: &mut Ledger) {
         match stmt {
             StmtKind::Let(var, e) => self.ledger_let(*var, e, ledger),
             StmtKind::Destructure(pattern, e) => {
@@ -169,7 +165,7 @@ impl Cx<'_> {
             ExprKind::Reduce(reduce) => self.reduce_deps(reduce, ledger),
             ExprKind::Block { stmts, value } => {
                 for stmt in stmts {
-                    self.ledger_stmt(&stmt.kind, ledger);
+                    self.broadcasts_of_stmt(&stmt.kind, ledger);
                 }
                 self.deps(value, ledger)
             }

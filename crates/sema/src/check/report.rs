@@ -75,7 +75,7 @@ impl Cx<'_> {
     fn look_at_stmts(&mut self, stmts: &mut [Stmt], second: &mut Second) {
         for stmt in stmts {
             self.walk_stmt(stmt, &mut second.path, &mut second.prover);
-            self.broadcasts_of_stmt(stmt, &mut second.ledger);
+            self.broadcasts_of_stmt(&stmt.kind, &mut second.ledger);
         }
     }
 
