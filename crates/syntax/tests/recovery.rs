@@ -47,6 +47,7 @@ fn operands_are_missing() {
     );
     check("fn f(x: f32) -> f32 {\n    x - / 2.0\n}\nlet ok = 3.0;\n", &[("E0101", 2)]);
     check("let b = ;\nlet c = b;", &[("E0101", 1)]);
+    check("let k: [i32; || ?, 3] = 1;\nlet c = k;", &[("E0101", 1)]);
     check("let x = f(1, , 2);\nlet y = ;", &[("E0101", 1), ("E0101", 2)]);
     check(
         "let x = a && ;\nlet y = a |> ;\nlet z = try ;\nlet w = -;",

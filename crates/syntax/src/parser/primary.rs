@@ -417,7 +417,10 @@ impl Parser<'_> {
                     .help("write `|x| e`, or a `fn` with `-> T`"),
             ));
         }
-        let body = self.expression()?;
-        self.expr(ExprKind::Closure { params: params.into(), body }, open.start)
+        // A closure is no extent, so none of its parts is.
+        let hole_ok = std::mem::replace(&mut self.hole_ok, false);
+        let body = self.expression();
+        self.hole_ok = hole_ok;
+        self.expr(ExprKind::Closure { params: params.into(), body: body? }, open.start)
     }
 }
