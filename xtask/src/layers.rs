@@ -32,7 +32,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("einlang", &["ein-driver"]),
     ("ein-tests", &["ein-base", "ein-scalar", "ein-syntax", "ein-driver"]),
-    ("ein-benches", &["ein-base", "ein-syntax", "ein-sema", "ein-driver"]),
+    ("ein-benches", &["ein-base", "ein-ir", "ein-syntax", "ein-sema", "ein-driver"]),
     ("xtask", &[]),
 ];
 
