@@ -1,10 +1,13 @@
 //! Matrix products, by the `gemm` crate on our own threads.
 //!
-//! The result is cut into blocks, one for each thread, along its longer side; each block is a
-//! product of its own. That repeats the packing of one factor, which is little beside the product
-//! as long as blocks are large, and it needs no second pool.
+//! The result is cut into blocks, each a product of its own. That repeats the packing of factors,
+//! which is little beside the product as long as blocks are large, and it needs no second pool.
+//! Threads are rarely equally fast, on shared machines least of all: each takes one block of most
+//! of its share, and who is done first takes more of the smaller blocks that are left.
 
 use std::ffi::c_void;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gemm::Parallelism;
 
@@ -13,6 +16,14 @@ use crate::pool;
 
 /// The least number of multiplications worth a thread.
 const WORK: f64 = 500_000.0;
+/// One of so many columns is in smaller blocks.
+const SMALLER: i64 = 4;
+/// How many smaller blocks there are for each thread.
+const SPARE: i64 = 2;
+/// The least number of rows of a smaller block: packing it must cost little.
+const SPARE_ROWS: i64 = 128;
+/// From how many multiplications for each thread on there are smaller blocks.
+const UNEVEN: f64 = 64e6;
 /// The least extent of a block, so that vectors and registers are filled.
 const BLOCK: i64 = 32;
 
@@ -50,26 +61,70 @@ unsafe fn product<T: Real>(context: *const c_void, args: &GemmArgs) {
     if args.m <= 0 || args.n <= 0 {
         return;
     }
+    let args = &oriented(args);
     // SAFETY: as the caller promises.
     let threads = if args.parallel == 0 { 1 } else { unsafe { pool::threads_here(context) } };
-    let work = args.m as f64 * args.n as f64 * args.k.max(0) as f64;
-    let by_rows = args.m >= args.n;
-    let extent = if by_rows { args.m } else { args.n };
-    let parts = (threads as f64).min(work / WORK).min((extent / BLOCK) as f64) as i64;
-    if parts < 2 {
-        // SAFETY: as the caller promises.
-        return unsafe { block::<T>(args, by_rows, 0, extent) };
-    }
-    let whole = Whole(args);
-    let part = |i: usize| {
+    let blocks = blocks(args, threads);
+    let (whole, next) = (Whole(args), AtomicUsize::new(0));
+    let take_blocks = |_| {
         let whole = &whole;
-        // Blocks start at multiples of a register tile.
-        let start = |i: i64| if i == parts { extent } else { extent * i / parts / 8 * 8 };
-        // SAFETY: blocks of the result do not overlap; otherwise as the caller promises.
-        unsafe { block::<T>(whole.0, by_rows, start(i as i64), start(i as i64 + 1)) }
+        while let Some((rows, cols)) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
+            // SAFETY: blocks of the result do not overlap; otherwise as the caller promises.
+            unsafe { block::<T>(whole.0, rows.clone(), cols.clone()) }
+        }
     };
     // SAFETY: as the caller promises.
-    unsafe { pool::for_each(context, parts as usize, &part) }
+    unsafe { pool::for_each(context, threads.min(blocks.len()), &take_blocks) }
+}
+
+/// The same product, or that of the factors turned and in the other order, so that it is better
+/// cut by columns than by rows.
+///
+/// The library packs both factors, the one along which the result lies in memory into wide panels
+/// and the other one into narrow ones. Narrow panels that all threads make again cost less than
+/// wide ones, unless there are many more of them.
+fn oriented(args: &GemmArgs) -> GemmArgs {
+    let along_rows = args.c_rows.unsigned_abs() < args.c_cols.unsigned_abs();
+    let by_rows = if along_rows { args.m > args.n / 4 } else { args.m / 4 >= args.n };
+    if !by_rows {
+        return *args;
+    }
+    GemmArgs {
+        m: args.n,
+        n: args.m,
+        a: args.b,
+        a_rows: args.b_cols,
+        a_cols: args.b_rows,
+        b: args.a,
+        b_rows: args.a_cols,
+        b_cols: args.a_rows,
+        c_rows: args.c_cols,
+        c_cols: args.c_rows,
+        ..*args
+    }
+}
+
+/// The rows and columns of each block.
+fn blocks(args: &GemmArgs, threads: usize) -> Vec<(Range<i64>, Range<i64>)> {
+    let work = args.m as f64 * args.n as f64 * args.k.max(0) as f64;
+    let threads = (threads as f64).min(work / WORK).min((args.n / BLOCK) as f64) as i64;
+    if threads < 2 {
+        return vec![(0..args.m, 0..args.n)];
+    }
+    let spare = SPARE * threads;
+    let uneven = work / threads as f64 >= UNEVEN && args.m / spare >= SPARE_ROWS;
+    let even = if uneven { args.n - args.n / SMALLER / 16 * 16 } else { args.n };
+    let mut blocks: Vec<_> = cut(even, threads).map(|cols| (0..args.m, cols)).collect();
+    if even < args.n {
+        blocks.extend(cut(args.m, spare).map(|rows| (rows, even..args.n)));
+    }
+    blocks
+}
+
+/// Parts of about the same extent that start at multiples of a vector.
+fn cut(extent: i64, parts: i64) -> impl Iterator<Item = Range<i64>> {
+    let start = move |i: i64| if i == parts { extent } else { extent * i / parts / 16 * 16 };
+    (0..parts).map(move |i| start(i)..start(i + 1))
 }
 
 /// The arguments, shared between threads.
@@ -78,24 +133,17 @@ struct Whole<'a>(&'a GemmArgs);
 // SAFETY: threads write different blocks of the result, and only read the factors.
 unsafe impl Sync for Whole<'_> {}
 
-/// The rows or columns `lo..hi` of a product.
+/// A block of a product.
 ///
 /// # Safety
 ///
 /// The matrices are there, and nobody else uses this part of the result.
-unsafe fn block<T: Real>(args: &GemmArgs, by_rows: bool, lo: i64, hi: i64) {
-    let (mut a, mut b) = (args.a.cast::<T>(), args.b.cast::<T>());
-    let mut c = args.c.cast::<T>();
-    let (mut m, mut n) = (args.m, args.n);
-    if by_rows {
-        m = hi - lo;
-        a = a.wrapping_offset((lo * args.a_rows) as isize);
-        c = c.wrapping_offset((lo * args.c_rows) as isize);
-    } else {
-        n = hi - lo;
-        b = b.wrapping_offset((lo * args.b_cols) as isize);
-        c = c.wrapping_offset((lo * args.c_cols) as isize);
-    }
+unsafe fn block<T: Real>(args: &GemmArgs, rows: Range<i64>, cols: Range<i64>) {
+    let (m, n) = (rows.end - rows.start, cols.end - cols.start);
+    let a = args.a.cast::<T>().wrapping_offset((rows.start * args.a_rows) as isize);
+    let b = args.b.cast::<T>().wrapping_offset((cols.start * args.b_cols) as isize);
+    let start = rows.start * args.c_rows + cols.start * args.c_cols;
+    let c = args.c.cast::<T>().wrapping_offset(start as isize);
     if args.k <= 0 {
         if args.accumulate == 0 {
             for i in 0..m {
@@ -173,6 +221,35 @@ mod tests {
     }
 
     #[test]
+    fn blocks_cover_the_result_once() {
+        let nothing = std::ptr::null_mut();
+        for (m, n, k) in [(1024, 1024, 1024), (800, 3000, 500), (10_000, 40, 700), (5, 31, 9)] {
+            for threads in [1, 2, 3, 16] {
+                #[rustfmt::skip]
+                let args = GemmArgs {
+                    m, n, k, a: nothing, a_rows: k, a_cols: 1, b: nothing, b_rows: n, b_cols: 1,
+                    c: nothing, c_rows: n, c_cols: 1, accumulate: 0, parallel: 1,
+                };
+                let blocks = blocks(&args, threads);
+                let area = |(rows, cols): &(Range<i64>, Range<i64>)| {
+                    (rows.end - rows.start) * (cols.end - cols.start)
+                };
+                assert_eq!(blocks.iter().map(area).sum::<i64>(), m * n);
+                let apart = |a: &Range<i64>, b: &Range<i64>| a.end <= b.start || b.end <= a.start;
+                for (i, (rows, cols)) in blocks.iter().enumerate() {
+                    assert!(rows.start >= 0 && rows.end <= m && cols.start >= 0 && cols.end <= n);
+                    let rest = &blocks[i + 1..];
+                    assert!(
+                        rest.iter().all(|other| apart(rows, &other.0) || apart(cols, &other.1))
+                    );
+                }
+                let large = m * n * k >= 1 << 30 && threads < 4;
+                assert_eq!(blocks.len() > threads, large && threads > 1, "{m} {n} {k} {threads}");
+            }
+        }
+    }
+
+    #[test]
     fn products_are_right() {
         let pool = Pool::new(3);
         for layout in 0..8 {
@@ -182,6 +259,7 @@ mod tests {
                 }
                 check(&pool, [129, 67, 140], layout, accumulate);
                 check(&pool, [70, 250, 90], layout, accumulate);
+                check(&pool, [300, 70, 90], layout, accumulate);
             }
         }
     }
