@@ -26,7 +26,7 @@ const WORDS: usize = 4;
 const CHUNKS: usize = 64 * WORDS;
 /// How many chunks each thread gets if there are iterations enough: it evens out threads that are
 /// slower or come late.
-const SHARE: usize = 4;
+const SHARE: usize = 8;
 /// How long an idle thread watches before it sleeps.
 const WATCH: Duration = Duration::from_micros(60);
 /// Buffers of kernels live on the stack; only what is touched takes memory.

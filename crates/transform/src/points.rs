@@ -397,6 +397,24 @@ impl Points {
         }
     }
 
+    /// Whether a floating-point node can be `-0.0`, as far as can be told: squares never are, nor
+    /// are sums with a term that is not.
+    pub fn may_be_negative_zero(&self, mut node: Node) -> bool {
+        let never = |node: Node| match self.nodes[node].kind {
+            Kind::Binary(BinaryOp::Mul, a, b) => a == b,
+            Kind::Const(value) => value.as_f64() != 0.0 || value.as_f64().is_sign_positive(),
+            _ => false,
+        };
+        while !never(node) {
+            match self.nodes[node].kind {
+                Kind::Binary(BinaryOp::Add, a, b) if !never(b) => node = a,
+                Kind::Binary(BinaryOp::Add, ..) => return false,
+                _ => return true,
+            }
+        }
+        false
+    }
+
     /// The children of a node, guards and bounds included.
     pub fn each_child(&self, node: Node, f: &mut dyn FnMut(Node)) {
         self.nodes[node].kind.each_operand(f);

@@ -493,7 +493,7 @@ impl<'p> Flatten<'p> {
             total = self.points.binary(op, total, *term, self.when);
         }
         let ty = self.points.nodes[total].ty;
-        if op == BinaryOp::Add && ty.is_float() {
+        if op == BinaryOp::Add && ty.is_float() && self.points.may_be_negative_zero(total) {
             // A sum begins with 0.0, so it is not -0.0.
             let zero = self.points.constant(ein_scalar::Scalar::zero(ty));
             total = self.points.binary(op, total, zero, None);
