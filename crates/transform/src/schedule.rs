@@ -11,7 +11,8 @@
 //! * [`nest`](mod@nest), [`choice`](mod@choice), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
 //!   [`recur`](mod@recur), [`wavefront`](mod@wavefront), [`in_place`](mod@in_place): the loops of
 //!   one definition.
-//! * [`reuse`](mod@reuse): scratch buffers that are not in use at the same time become one.
+//! * [`reuse`](mod@reuse): buffers that are not in use at the same time become one, and results
+//!   take the place of operands that end with them.
 //!
 //! Needs: positions inside their arrays, definitions after what they read.
 //! Refuses: nothing; what cannot be fused is computed whole.
@@ -138,8 +139,9 @@ pub fn lower(flat: Flattened, ad_memory: Option<u64>) -> Lowered {
             }
         }
     }
+    let once = std::mem::take(&mut emit.once);
     let (mut kernel, mut uses) = emit.finish();
-    let now = reuse::run(&mut kernel, &mut uses);
+    let now = reuse::run(&mut kernel, &mut uses, &once);
     let outputs = outputs
         .into_iter()
         .map(|(var, output)| {

@@ -8,7 +8,7 @@ use crate::points::{Arr, Ix, Kind, Linear, Node, Points};
 use ein_ir::loops::{Addr, Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
 use ein_ir::tensor::VarId;
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a buffer is to whoever runs the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub(crate) struct Emit {
     pub(crate) places: FxHashMap<Arr, Place>,
     /// Reads of these arrays stay inside this scope: it is what fills them.
     pub(crate) floors: FxHashMap<Arr, usize>,
+    /// Buffers that are filled by one nest, each cell once.
+    pub(crate) once: FxHashSet<Buf>,
     /// Of these recurrences only some steps are filled.
     pub(crate) filled: FxHashMap<Arr, (i64, i64)>,
     /// Whether the loops around are those of a sweep: what is read there and has no floor was
@@ -112,6 +114,7 @@ impl Emit {
             scopes: vec![Scope::default()],
             places: FxHashMap::default(),
             floors: FxHashMap::default(),
+            once: FxHashSet::default(),
             filled: FxHashMap::default(),
             sweeping: false,
             in_parallel: false,

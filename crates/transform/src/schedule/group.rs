@@ -286,7 +286,7 @@ impl Emit {
                 }
                 self.alone(def);
             }
-            return;
+            return self.filled_once(group);
         }
         let work: f64 = defs.iter().map(|def| def_cost(&self.points, def)).sum();
         let int = |value: i64| Operand::Const(Scalar::I64(value));
@@ -331,6 +331,20 @@ impl Emit {
             self.member(group, member, def, bounds.map(|(lo, hi, _)| (lo, hi)));
         }
         group.extents.iter().for_each(|_| self.close());
+        self.filled_once(group);
+    }
+
+    /// Notes the buffers of which a group outside all loops has filled each cell once.
+    fn filled_once(&mut self, group: &Group) {
+        if self.here() > 0 {
+            return;
+        }
+        for member in group.members.iter().filter(|member| member.kind == MemberKind::Plain) {
+            let arr = self.points.defs[member.def].arr;
+            if let Some(Place::Buffer(buf, _)) = self.places.get(&arr) {
+                self.once.insert(*buf);
+            }
+        }
     }
 
     /// Whether a definition outside the group reads an array.

@@ -135,7 +135,7 @@ fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
         let readers = readers(points, def.arr);
         let once = readers.len() == 1
             && !wanted.contains(&def.arr)
-            && reads_each_cell_once(points, readers[0], def.arr, &shape);
+            && reads_each_cell_once(points, readers[0], def.arr);
         let cheap = !info.reduces && info.cost <= CHEAP;
         if !cheap && !once {
             continue;
@@ -162,36 +162,55 @@ fn readers(points: &Points, arr: Arr) -> Vec<usize> {
 }
 
 /// Whether a definition reads another at one place, and so that no cell is read twice.
-fn reads_each_cell_once(points: &Points, reader: usize, arr: Arr, shape: &[i64]) -> bool {
+fn reads_each_cell_once(points: &Points, reader: usize, arr: Arr) -> bool {
     let def = &points.defs[reader];
     let Body::Clauses(clauses, None) = &def.body else { return false };
-    let roots = points.roots(def);
-    let mut loads = points.loads(&roots).into_iter().filter(|(other, _)| *other == arr);
-    let (Some((_, at)), None) = (loads.next(), loads.next()) else { return false };
     let [clause] = clauses.as_slice() else { return false };
-    // Every loop around the read chooses another cell.
-    let is_index = |node: &Node| matches!(points.nodes[*node].kind, Kind::Index(_));
-    if !at.iter().all(is_index) || at.len() != shape.len() {
+    let roots = points.roots(def);
+    let nodes = points.below(&roots);
+    let is_read = |node: &Node| matches!(points.nodes[*node].kind, Kind::Load(of, _) if of == arr);
+    let mut reads = nodes.iter().copied().filter(is_read);
+    let (Some(read), None) = (reads.next(), reads.next()) else { return false };
+    let Kind::Load(_, at) = &points.nodes[read].kind else { return false };
+    if !at.iter().all(|node| matches!(points.nodes[*node].kind, Kind::Index(_))) {
         return false;
     }
+    // Every loop around the read chooses another cell.
+    let chooses = |ix: Ix| {
+        let (lo, hi) = points.ixs[ix].range;
+        lo == hi || at.iter().any(|node| points.depends(*node, ix))
+    };
     // A short last axis is written out around reductions, so that its cells share what they read.
     let last = clause.slots.last().map(|slot| slot.ix);
     let written_out = |ix: Ix| {
         let (lo, hi) = points.ixs[ix].range;
         last == Some(ix) && hi - lo < i128::from(FEW) && points.nodes[clause.value].reduces
     };
-    let slots_used = clause.slots.iter().all(|slot| {
-        written_out(slot.ix)
-            || at.iter().any(|node| points.depends(*node, slot.ix))
-            || points.ixs[slot.ix].range.0 == points.ixs[slot.ix].range.1
-    });
-    slots_used && !clause.slots.is_empty() && at.len() <= clause.slots.len()
-        || at.is_empty()
-            && !points
-                .below(&roots)
-                .iter()
-                .any(|n| matches!(points.nodes[*n].kind, Kind::Reduce(_)))
-            && clause.slots.is_empty()
+    let reduced = sums_around(points, &nodes, read);
+    // A reduction of reductions leaves its vectors to the inner ones.
+    let source = points.defs.iter().find(|def| def.arr == arr);
+    let reduces =
+        source.is_some_and(|def| points.roots(def).iter().any(|root| points.nodes[*root].reduces));
+    clause.slots.iter().all(|slot| written_out(slot.ix) || chooses(slot.ix))
+        && reduced.iter().all(|ix| chooses(*ix))
+        && (reduced.is_empty() || !reduces)
+}
+
+/// The indices of the reductions around a node, of all `nodes`, children first.
+fn sums_around(points: &Points, nodes: &[Node], inner: Node) -> Vec<Ix> {
+    let mut around = FxHashSet::from_iter([inner]);
+    let mut found = Vec::new();
+    for node in nodes {
+        let mut holds = false;
+        points.each_child(*node, &mut |child| holds |= around.contains(&child));
+        if holds {
+            around.insert(*node);
+            if let Kind::Reduce(reduction) = &points.nodes[*node].kind {
+                found.extend(reduction.binders.iter().map(|(ix, ..)| *ix));
+            }
+        }
+    }
+    found
 }
 
 fn rewrite(points: &mut Points, reader: usize, cell: &(Arr, (Vec<crate::points::Ix>, Node))) {
