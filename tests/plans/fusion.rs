@@ -69,6 +69,40 @@ fn what_a_reduction_reads_once_is_computed_there() {
 }
 
 #[test]
+fn a_loss_goes_row_by_row() {
+    let program = |loss: &str| {
+        format!(
+            "use std::math::{{exp, ln}};
+             let x: [f32; 256, 128] = input();
+             let p: [f32; 256, 128] = input();
+             let class: [i32; 256] = input();
+             let top[i] = max[j](x[i, j]);
+             let e[i, j] = exp(x[i, j] - top[i]);
+             let total[i] = sum[j](e[i, j]);
+             let q[i, j] = ln(e[i, j] / total[i]);
+             {loss}"
+        )
+    };
+    for loss in [
+        "let loss = -sum[i, j](p[i, j] * q[i, j]);",
+        "let loss = -mean[i](q[i, class[i]]);",
+        "let loss = sum[i, j](q[i, j]) / max[i, j](e[i, j]);",
+    ] {
+        let plan = plan(&program(loss), &["loss"]);
+        let stored = lines(&plan, "scratch ");
+        let rows = |line: &&str| line.ends_with("[256]");
+        assert!(!stored.is_empty() && stored.iter().all(rows), "{loss}\n{plan}");
+    }
+    // Of a sum of integers it matters where it overflows, and columns are not rows.
+    let stored = |rest: &str, observe: &str| {
+        let source = format!("let x: [i32; 256, 128] = input(); {rest}");
+        plan(&source, &[observe])
+    };
+    let whole = stored("let y[i, j] = max[k](x[i, k] - x[i, j]); let s = sum[i, j](y[i, j]);", "s");
+    assert!(whole.contains("scratch y_2: i32[32768]"), "{whole}");
+}
+
+#[test]
 fn a_lifted_chain_is_one_loop() {
     let plan = plan(
         "fn up(x: f32) -> f32 { x + 1.0 }

@@ -4,6 +4,7 @@
 //! After:   one [`Kernel`] with loops, buffers and matrix products
 //!
 //! * [`tidy`](mod@tidy): contractions apart, cheap definitions inlined, unread ones dropped.
+//! * [`peel`](mod@peel): reductions over all of what the kernel makes go row by row.
 //! * [`delay`](mod@delay): updates in place of several steps in one pass.
 //! * [`sweep`](mod@sweep): recurrences and the ones back over their histories, in segments.
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
@@ -25,6 +26,7 @@ mod gemm;
 mod group;
 mod in_place;
 mod nest;
+mod peel;
 mod recur;
 mod reduce;
 mod reuse;

@@ -7,6 +7,7 @@
 use super::contract::{self, Contraction};
 use super::delay;
 use super::nest::FEW;
+use super::peel;
 use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Subst};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,6 +19,8 @@ pub fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
     split_contractions(points);
     inline(points, wanted);
     drop_unread(points, wanted);
+    peel::run(points, wanted);
+    renumber(points);
     delay::run(points);
 }
 
@@ -187,13 +190,15 @@ fn reads_each_cell_once(points: &Points, reader: usize, arr: Arr) -> bool {
         last == Some(ix) && hi - lo < i128::from(FEW) && points.nodes[clause.value].reduces
     };
     let reduced = sums_around(points, &nodes, read);
-    // A reduction of reductions leaves its vectors to the inner ones.
+    let repeated = reduced.iter().enumerate().any(|(at, ix)| reduced[..at].contains(ix));
+    // A reduction of reductions leaves its vectors to the inner ones; and reductions over the same
+    // indices may run one after the other.
     let source = points.defs.iter().find(|def| def.arr == arr);
     let reduces =
         source.is_some_and(|def| points.roots(def).iter().any(|root| points.nodes[*root].reduces));
     clause.slots.iter().all(|slot| written_out(slot.ix) || chooses(slot.ix))
         && reduced.iter().all(|ix| chooses(*ix))
-        && (reduced.is_empty() || !reduces)
+        && (reduced.is_empty() || !reduces && !repeated)
 }
 
 /// The indices of the reductions around a node, of all `nodes`, children first.
