@@ -103,6 +103,39 @@ fn a_loss_goes_row_by_row() {
 }
 
 #[test]
+fn what_two_results_need_is_computed_once_and_in_vectors() {
+    let plan = plan(
+        "use std::math::exp;
+         let x: [f32; 100000] = input();
+         let y[i] = exp(x[i]);
+         let a[i] = y[i] + 1.0;
+         let b[i] = y[i] * 2.0;",
+        &["a", "b"],
+    );
+    assert_eq!(plan.matches(" exp ").count(), 1, "{plan}");
+    assert_eq!(lines(&plan, "vector()").len(), 1, "{plan}");
+    assert!(lines(&plan, "scratch ").is_empty(), "{plan}");
+}
+
+#[test]
+fn neighbours_read_a_large_array_once() {
+    let step = |shape: &str| {
+        format!(
+            "let m: [f32; {shape}] = input();
+             let v: [f32; {shape}] = input();
+             let g: [f32; {shape}] = input();
+             let a[i, j] = 0.9 * m[i, j] + 0.1 * g[i, j];
+             let b[i, j] = 0.99 * v[i, j] + 0.01 * g[i, j] * g[i, j];"
+        )
+    };
+    let large = plan(&step("512, 512"), &["a", "b"]);
+    assert!(large.contains("# fused over [512]: a (loops), b (loops)"), "{large}");
+    // Rows as short as these are better one array.
+    let narrow = plan(&step("200000, 3"), &["a", "b"]);
+    assert!(!narrow.contains("fused"), "{narrow}");
+}
+
+#[test]
 fn a_lifted_chain_is_one_loop() {
     let plan = plan(
         "fn up(x: f32) -> f32 { x + 1.0 }

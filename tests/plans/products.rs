@@ -3,6 +3,20 @@
 use crate::{DOT, lines, plan};
 
 #[test]
+fn every_product_in_a_sum_is_one() {
+    let plan = plan(
+        "let x: [f32; 64, 80] = input();
+         let h: [f32; 64, 90] = input();
+         let W: [f32; 80, 70] = input();
+         let U: [f32; 90, 70] = input();
+         let V: [f32; 64, 70] = input();
+         let y[b, o] = sum[k](x[b, k] * W[k, o]) + V[b, o] + sum[k](h[b, k] * U[k, o]);",
+        &["y"],
+    );
+    assert_eq!(plan.matches("gemm(").count(), 2, "{plan}");
+}
+
+#[test]
 fn contractions_are_found_in_every_order() {
     let products = [
         "let C[i, j] = sum[k](A[i, k] * B[k, j]);",

@@ -205,6 +205,22 @@ impl Emit {
         }
     }
 
+    /// Closes the innermost loop, the iterations of which are independent: it runs in vectors if
+    /// nothing but values is computed in it.
+    pub(crate) fn close_vector(&mut self) {
+        let exact = self.points.exact;
+        if let Some(scope) = self.scopes.last_mut()
+            && let Some(head) = &mut scope.head
+        {
+            let value =
+                |stmt: &Stmt| matches!(stmt, Stmt::Let(..) | Stmt::Store(..) | Stmt::Trap(_));
+            if !exact && scope.stmts.iter().all(value) {
+                head.kind = ForKind::Vector { reductions: Vec::new() };
+            }
+        }
+        self.close();
+    }
+
     /// Starts a block of its own.
     pub(crate) fn open_block(&mut self) {
         self.scopes.push(Scope::default());

@@ -1,16 +1,18 @@
 //! Which definitions run in one nest.
 //!
 //! A definition joins the group before it if it reads one of its members and, along the outer
-//! indices that the group shares, only at its own position. Contractions join with a tile of rows,
-//! and only where that saves writing a large array.
+//! indices that the group shares, only at its own position; or if both read the same large array,
+//! which then comes from memory once. Contractions join with a tile of rows, and only where that
+//! saves writing a large array.
 
 use super::contract::only_clause;
 use super::emit::{AxisPlace, Emit, Place, Use};
+use super::nest::{Loop, TILE};
 use super::tidy::as_contraction;
 use super::{PARALLEL_WORK, def_cost, row_major};
 use crate::points::{Arr, Body, Def, Kind, Node, Points, Slot};
 use ein_base::Symbol;
-use ein_ir::loops::{BufferKind, ForKind, Operand};
+use ein_ir::loops::{BufferKind, ForKind, Operand, Reg};
 use ein_scalar::Scalar;
 use rustc_hash::FxHashSet;
 
@@ -19,6 +21,9 @@ const LOCAL_BYTES: i64 = 400 << 10;
 
 /// A result of a contraction smaller than this is written whole.
 const LARGE: i64 = 4 << 20;
+
+/// Neighbours that read the same array of so many cells, in rows of so many, run together.
+const NEIGHBOURS: (i64, i64) = (1 << 18, 64);
 
 /// Rows of a tile with contractions.
 const ROWS: i64 = 60;
@@ -150,7 +155,7 @@ impl Group {
             .into_iter()
             .filter(|(arr, _)| self.member_of(points, *arr).is_some())
             .collect();
-        if reads.is_empty() {
+        if reads.is_empty() && !self.reads_the_same(points, member) {
             return false;
         }
         let slots = slots_of(def);
@@ -184,6 +189,33 @@ impl Group {
         }
         *self = joined;
         true
+    }
+
+    /// Whether a definition goes over the same cells as the group and reads a large array that it
+    /// reads as well.
+    fn reads_the_same(&self, points: &Points, member: &Member) -> bool {
+        let shape = &points.arrs[points.defs[member.def].arr].shape;
+        let (cells, row) = (shape.iter().product::<i64>(), shape.last().copied().unwrap_or(1));
+        let alike = |other: &Member| {
+            is_pointwise(points, other) && points.arrs[points.defs[other.def].arr].shape == *shape
+        };
+        let large = cells >= NEIGHBOURS.0 && row >= NEIGHBOURS.1;
+        let reads = |of: &Member| points.loads(&points.roots(&points.defs[of.def]));
+        let ours: Vec<Arr> = self.members.iter().flat_map(reads).map(|(arr, _)| arr).collect();
+        let shared =
+            |(arr, _): &(Arr, Box<[Node]>)| points.arrs[*arr].shape == *shape && ours.contains(arr);
+        large
+            && is_pointwise(points, member)
+            && self.members.iter().all(alike)
+            && reads(member).iter().any(shared)
+    }
+
+    /// Whether the shared loops are all loops, and the innermost one can run in vectors.
+    fn is_flat(&self, points: &Points) -> bool {
+        let rank = |member: &Member| points.arrs[points.defs[member.def].arr].shape.len();
+        let flat =
+            |member: &Member| is_pointwise(points, member) && member.axes.len() == rank(member);
+        self.tile == 1 && self.members.iter().all(flat)
     }
 
     fn member_of(&self, points: &Points, arr: Arr) -> Option<&Member> {
@@ -237,13 +269,17 @@ impl Group {
 
 /// How many axes loops around a definition may take so that a vector loop is left inside.
 fn shareable(points: &Points, member: &Member) -> usize {
-    let def = &points.defs[member.def];
-    let reduces = match &def.body {
+    let count = member.axes.len();
+    if is_pointwise(points, member) && count > 1 { count - 1 } else { count }
+}
+
+/// Whether a definition has no loops but those over its cells.
+fn is_pointwise(points: &Points, member: &Member) -> bool {
+    let reduces = match &points.defs[member.def].body {
         Body::Clauses(clauses, None) => clauses.iter().any(|c| points.nodes[c.value].reduces),
         _ => true,
     };
-    let count = member.axes.len();
-    if member.kind != MemberKind::Plain || reduces || count < 2 { count } else { count - 1 }
+    member.kind == MemberKind::Plain && !reduces
 }
 
 fn tile_of(kind: MemberKind) -> i64 {
@@ -292,6 +328,7 @@ impl Emit {
         let int = |value: i64| Operand::Const(Scalar::I64(value));
         let last = group.extents.len() - 1;
         let first = group.extents[0] as f64 / if last == 0 { group.tile as f64 } else { 1.0 };
+        let (flat, around) = (group.is_flat(&self.points), self.here());
         let mut bounds = None;
         let outside: Vec<bool> =
             defs.iter().map(|def| self.read_elsewhere(group, def.arr)).collect();
@@ -309,8 +346,15 @@ impl Emit {
             };
             let range = (0, i128::from(extent - 1).max(0));
             let shared = self.points.fresh(Symbol::intern("shared"), range);
+            let (zero, end) = (self.points.int(0), self.points.int(*extent));
+            if at == last && flat {
+                let var = self.open_flat((shared, zero, end), kind);
+                for (member, def) in group.members.iter().zip(&defs) {
+                    self.share(def, member.axes[at], var);
+                }
+                continue;
+            }
             if at == last && group.tile > 1 {
-                let (zero, end) = (self.points.int(0), self.points.int(*extent));
                 let (tile, inner) = self.tiles((shared, zero, end), group.tile);
                 let (lo, hi) = (self.bound_value(tile.1), self.bound_value(tile.2));
                 self.open(tile.0, lo, hi, kind);
@@ -330,8 +374,26 @@ impl Emit {
             }
             self.member(group, member, def, bounds.map(|(lo, hi, _)| (lo, hi)));
         }
-        group.extents.iter().for_each(|_| self.close());
+        if flat {
+            self.close_vector();
+        }
+        while self.here() > around {
+            self.close();
+        }
         self.filled_once(group);
+    }
+
+    /// Opens a loop in which nothing but values is computed: in tiles, if threads share it.
+    fn open_flat(&mut self, (ix, lo, hi): Loop, kind: ForKind) -> Reg {
+        let (mut lo, mut hi) = (lo, hi);
+        if let ForKind::Parallel { grain } = kind {
+            let (tile, inner) = self.tiles((ix, lo, hi), grain.max(TILE));
+            let (first, after) = (self.bound_value(tile.1), self.bound_value(tile.2));
+            self.open(tile.0, first, after, ForKind::Parallel { grain: 1 });
+            (lo, hi) = (inner.1, inner.2);
+        }
+        let (lo, hi) = (self.bound_value(lo), self.bound_value(hi));
+        self.open(ix, lo, hi, ForKind::Serial)
     }
 
     /// Notes the buffers of which a group outside all loops has filled each cell once.
@@ -357,13 +419,7 @@ impl Emit {
     }
 
     /// Gives an array that only its group reads room for one step of the shared loops.
-    fn local(
-        &mut self,
-        group: &Group,
-        member: &Member,
-        def: &Def,
-        origin: Option<ein_ir::loops::Reg>,
-    ) {
+    fn local(&mut self, group: &Group, member: &Member, def: &Def, origin: Option<Reg>) {
         let info = self.points.arrs[def.arr].clone();
         let here = self.here();
         self.floors.insert(def.arr, here);
@@ -454,7 +510,7 @@ impl Emit {
     }
 
     /// Makes the index of an axis of a definition the counter of a shared loop.
-    fn share(&mut self, def: &Def, axis: usize, var: ein_ir::loops::Reg) {
+    fn share(&mut self, def: &Def, axis: usize, var: Reg) {
         if let Body::Clauses(clauses, _) = &def.body {
             for clause in clauses {
                 self.alias(clause.slots[axis].ix, var);

@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const LEAST: i64 = 1 << 14;
 
 /// Shorter rows are not worth a loop of their own.
-const ROW: i64 = 64;
+const ROW: i64 = 16;
 
 /// Peels rows off reductions; `wanted` are the arrays that matter outside.
 pub(crate) fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {

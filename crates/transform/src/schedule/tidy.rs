@@ -34,23 +34,22 @@ fn split_contractions(points: &mut Points) {
             && !matches!(points.nodes[clause.value].kind, Kind::Reduce(_))
         {
             let clause = clause.clone();
-            if split(points, at, &def, &clause) {
-                // The new definition stands before this one, which is looked at again.
-                at += 1;
-            }
+            // A new definition stands before this one, which is looked at again.
+            split(points, at, &def, &clause);
         }
         at += 1;
     }
 }
 
-fn split(points: &mut Points, at: usize, def: &Def, clause: &Clause) -> bool {
+/// Gives the first contraction inside a definition one of its own.
+fn split(points: &mut Points, at: usize, def: &Def, clause: &Clause) {
     let reductions: Vec<Node> = points
         .below(&[clause.value])
         .into_iter()
         .filter(|node| matches!(points.nodes[*node].kind, Kind::Reduce(_)))
         .collect();
     for node in reductions {
-        // Only over the indices that it mentions, and only if no other reduction is around it.
+        // Only over the indices that it mentions, and none of them that of a reduction around it.
         let free = points.nodes[node].free.clone();
         let slots: Vec<Slot> =
             clause.slots.iter().copied().filter(|slot| free.contains(&slot.ix)).collect();
@@ -64,47 +63,15 @@ fn split(points: &mut Points, at: usize, def: &Def, clause: &Clause) -> bool {
         let arr = points.arrs.push(ArrInfo { name, ty, shape, source: Source::Defined(at) });
         let positions: Vec<Node> = slots.iter().map(|slot| points.index(slot.ix)).collect();
         let load = points.load(arr, &positions);
-        let value = replace(points, clause.value, node, load);
+        let instead = FxHashMap::from_iter([(node, load)]);
+        let value = Subst::nodes(instead).apply(points, clause.value);
         let new = Clause { slots, guard: None, value: node, otherwise: None };
         let body = Body::Clauses(vec![new], None);
         let new = Def { arr, span: def.span, body, adjoint: false };
         points.defs[at].body = Body::Clauses(vec![Clause { value, ..clause.clone() }], None);
         points.defs.insert(at, new);
         renumber(points);
-        return true;
-    }
-    false
-}
-
-/// An expression with one node in it replaced.
-fn replace(points: &mut Points, root: Node, from: Node, to: Node) -> Node {
-    if root == from {
-        return to;
-    }
-    let mut children = Vec::new();
-    points.each_child(root, &mut |child| children.push(child));
-    let ty = points.nodes[root].ty;
-    match points.nodes[root].kind.clone() {
-        Kind::Unary(op, a) => {
-            let a = replace(points, a, from, to);
-            points.unary(op, a, None)
-        }
-        Kind::Binary(op, a, b) => {
-            let (a, b) = (replace(points, a, from, to), replace(points, b, from, to));
-            points.binary(op, a, b, None)
-        }
-        Kind::Cast(a) => {
-            let a = replace(points, a, from, to);
-            points.cast(a, ty)
-        }
-        Kind::Select(c, a, b) => {
-            let c = replace(points, c, from, to);
-            let (a, b) = (replace(points, a, from, to), replace(points, b, from, to));
-            points.select(c, a, b)
-        }
-        // The replaced node depends on no index that these bind or guard.
-        Kind::Const(_) | Kind::Index(_) | Kind::Load(..) | Kind::Clamp { .. } => root,
-        Kind::Checked(..) | Kind::Wrapping(..) | Kind::Reduce(_) => root,
+        return;
     }
 }
 
