@@ -4,8 +4,10 @@
 //! everything that it depends on is known, and remembered there: what is invariant in a loop is
 //! computed before it, and what occurs twice is computed once.
 
-use crate::points::{Arr, Ix, Kind, Linear, Node, Points};
-use ein_ir::loops::{Addr, Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
+mod address;
+
+use crate::points::{Arr, Ix, Kind, Node, Points};
+use ein_ir::loops::{Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
 use ein_ir::tensor::VarId;
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -431,184 +433,6 @@ impl Emit {
         }
     }
 
-    // ---------------------------------------------------------------- positions
-
-    /// An integer node as an `i64` register.
-    pub(crate) fn position(&mut self, node: Node) -> (Reg, usize) {
-        if let Kind::Index(ix) = self.points.nodes[node].kind
-            && let Some((level, reg)) = self.bound(ix)
-        {
-            return (reg, level);
-        }
-        for (level, scope) in self.scopes.iter().enumerate().rev() {
-            if let Some(reg) = scope.positions.get(&node) {
-                return (*reg, level);
-            }
-        }
-        let (reg, level) = match self.points.nodes[node].kind.clone() {
-            Kind::Clamp { at, extent, traps, when } => self.clamp(at, extent, traps, when),
-            _ => {
-                let (value, level) = self.valued(node);
-                let reg = self.reg(ScalarType::I64);
-                self.push_at(level, Stmt::Let(reg, Op::Cast(value)));
-                (reg, level)
-            }
-        };
-        self.scopes[level].positions.insert(node, reg);
-        (reg, level)
-    }
-
-    fn clamp(&mut self, at: Node, extent: i64, traps: bool, when: Option<Node>) -> (Reg, usize) {
-        let (at, level) = self.sum(&self.points.linear(at));
-        let int = |value: i64| Operand::Const(Scalar::I64(value));
-        if !traps {
-            let low = self.let_at(level, ScalarType::I64, Op::Binary(BinaryOp::Max, at, int(0)));
-            let reg = self.reg(ScalarType::I64);
-            let op = Op::Binary(BinaryOp::Min, low, int((extent - 1).max(0)));
-            self.push_at(level, Stmt::Let(reg, op));
-            return (reg, level);
-        }
-        let bool = ScalarType::Bool;
-        let below = self.let_at(level, bool, Op::Binary(BinaryOp::Lt, at, int(0)));
-        let above = self.let_at(level, bool, Op::Binary(BinaryOp::Ge, at, int(extent)));
-        let outside = self.let_at(level, bool, Op::Binary(BinaryOp::Or, below, above));
-        self.trap(outside, level, when);
-        let reg = self.reg(ScalarType::I64);
-        self.push_at(level, Stmt::Let(reg, Op::Select(outside, int(0), at)));
-        (reg, level)
-    }
-
-    /// A sum as an `i64`.
-    pub(crate) fn sum(&mut self, sum: &Linear) -> (Operand, usize) {
-        let i64 = ScalarType::I64;
-        let mut total = Operand::Const(Scalar::I64(sum.offset));
-        let mut level = 0;
-        for (node, factor) in &sum.terms {
-            let (reg, at) = self.position(*node);
-            level = level.max(at);
-            let mut term = Operand::Reg(reg);
-            if *factor != 1 {
-                let factor = Operand::Const(Scalar::I64(*factor));
-                term = self.let_at(level, i64, Op::Binary(BinaryOp::Mul, term, factor));
-            }
-            total = if total == Operand::Const(Scalar::I64(0)) {
-                term
-            } else {
-                self.let_at(level, i64, Op::Binary(BinaryOp::Add, total, term))
-            };
-        }
-        (total, level)
-    }
-
-    /// A bound of a loop.
-    pub(crate) fn bound_value(&mut self, node: Node) -> Operand {
-        match self.points.as_int(node) {
-            Some(value) => Operand::Const(Scalar::I64(value)),
-            None => {
-                let sum = self.points.linear(node);
-                self.sum(&sum).0
-            }
-        }
-    }
-
-    /// The address of a cell, and the scope in which it is known.
-    pub(crate) fn address(&mut self, arr: Arr, at: &[Node]) -> (Addr, usize) {
-        let Some(Place::Buffer(buf, axes)) = self.places.get(&arr).cloned() else {
-            // Not reached: every array has a place before it is read.
-            return (Addr { buf: ein_base::Idx::from_usize(0), terms: Vec::new(), offset: 0 }, 0);
-        };
-        let mut addr = Addr { buf, terms: Vec::new(), offset: 0 };
-        let mut level = 0;
-        for (node, axis) in at.iter().zip(axes) {
-            let (stride, origin) = match axis {
-                AxisPlace::Fixed => continue,
-                AxisPlace::Strided(stride) => (stride, None),
-                AxisPlace::From(stride, origin) => (stride, Some(origin)),
-                AxisPlace::Ring(stride, len) => {
-                    let (reg, at) = self.ring(*node, len);
-                    level = level.max(at);
-                    match reg {
-                        Operand::Reg(reg) => add_term(&mut addr, reg, stride),
-                        Operand::Const(at) => addr.offset += stride * at.as_i64().unwrap_or(0),
-                    }
-                    continue;
-                }
-            };
-            let sum = self.points.linear(*node);
-            addr.offset += sum.offset * stride;
-            for (term, factor) in sum.terms {
-                let (reg, at) = self.position(term);
-                level = level.max(at);
-                add_term(&mut addr, reg, factor * stride);
-            }
-            if let Some(origin) = origin {
-                add_term(&mut addr, origin, -stride);
-                level = level.max(self.scope_of(origin));
-            }
-        }
-        (addr, level)
-    }
-
-    /// The scope whose counter is this register.
-    fn scope_of(&self, counter: Reg) -> usize {
-        let here = |scope: &Scope| {
-            scope.ixs.iter().any(|(_, reg)| *reg == counter)
-                || scope
-                    .stmts
-                    .iter()
-                    .any(|stmt| matches!(stmt, Stmt::Let(reg, _) if *reg == counter))
-        };
-        self.scopes.iter().rposition(here).unwrap_or(0)
-    }
-
-    /// A position modulo the number of steps kept.
-    fn ring(&mut self, node: Node, len: i64) -> (Operand, usize) {
-        let sum = self.points.linear(node);
-        if sum.terms.is_empty() || len == 1 {
-            // Where it is does not matter then, but whether it is inside does.
-            let level = if self.points.nodes[node].traps { self.sum(&sum).1 } else { 0 };
-            return (Operand::Const(Scalar::I64(sum.offset.rem_euclid(len))), level);
-        }
-        let key = (sum.terms.clone(), sum.offset, len);
-        for (level, scope) in self.scopes.iter().enumerate().rev() {
-            if let Some(reg) = scope.rings.get(&key) {
-                return (Operand::Reg(*reg), level);
-            }
-        }
-        let (total, level) = self.sum(&sum);
-        let reg = self.reg(ScalarType::I64);
-        let len = Operand::Const(Scalar::I64(len));
-        self.push_at(level, Stmt::Let(reg, Op::Binary(BinaryOp::Rem, total, len)));
-        self.scopes[level].rings.insert(key, reg);
-        (Operand::Reg(reg), level)
-    }
-
-    /// How far apart in memory the cells are that a read reaches for two neighbouring values of an
-    /// index; `None` if that varies.
-    pub(crate) fn stride(&self, arr: Arr, at: &[Node], ix: Ix) -> Option<i64> {
-        let axes = match self.places.get(&arr)? {
-            Place::Register(_) => return Some(0),
-            Place::Buffer(_, axes) => axes,
-        };
-        let mut total = 0;
-        for (node, axis) in at.iter().zip(axes) {
-            let factor = self.points.factor(*node, ix)?;
-            match axis {
-                AxisPlace::Fixed => {}
-                AxisPlace::Strided(stride) | AxisPlace::From(stride, _) => total += factor * stride,
-                AxisPlace::Ring(..) if factor != 0 => return None,
-                AxisPlace::Ring(..) => {}
-            }
-        }
-        Some(total)
-    }
-
-    /// Writes a cell.
-    pub(crate) fn store(&mut self, arr: Arr, at: &[Node], value: Operand) {
-        let (addr, _) = self.address(arr, at);
-        self.push(Stmt::Store(addr, value));
-    }
-
     /// Forgets values that were read from arrays which have changed since.
     pub(crate) fn forget(&mut self, arrs: &[Arr]) {
         let points = &self.points;
@@ -632,12 +456,4 @@ impl Emit {
     pub(crate) fn remember_at(&mut self, level: usize, node: Node, value: Operand) {
         self.scopes[level].values.insert(node, value);
     }
-}
-
-fn add_term(addr: &mut Addr, reg: Reg, factor: i64) {
-    match addr.terms.iter_mut().find(|(other, _)| *other == reg) {
-        Some((_, times)) => *times += factor,
-        None => addr.terms.push((reg, factor)),
-    }
-    addr.terms.retain(|(_, times)| *times != 0);
 }
