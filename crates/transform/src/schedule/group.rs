@@ -9,7 +9,7 @@ mod write;
 
 use super::contract::only_clause;
 use super::tidy::as_contraction;
-use crate::points::{Arr, Body, Def, Kind, Node, Points, Slot};
+use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Points, Slot};
 use rustc_hash::FxHashSet;
 
 /// Intermediate arrays of a fused nest may take so many bytes of stack.
@@ -20,6 +20,9 @@ const LARGE: i64 = 4 << 20;
 
 /// Neighbours that read the same array of so many cells, in rows of so many, run together.
 const NEIGHBOURS: (i64, i64) = (1 << 18, 64);
+
+/// From so many values on an index that runs along memory is not taken out of a reduction.
+const ACROSS: i128 = 16;
 
 /// Rows of a tile with contractions.
 const ROWS: i64 = 60;
@@ -83,8 +86,9 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
         let axes = if leading && (saves || reads_large) { axes } else { Vec::new() };
         return Member { def: at, axes, kind: MemberKind::Contraction };
     }
-    if only_clause(points, &def.body, shape).is_some() {
-        return Member { def: at, axes: (0..shape.len()).collect(), kind: MemberKind::Plain };
+    if let Some(clause) = only_clause(points, &def.body, shape) {
+        let rank = shape.len() - usize::from(reduces_across(points, clause));
+        return Member { def: at, axes: (0..rank).collect(), kind: MemberKind::Plain };
     }
     match &def.body {
         Body::Clauses(_, Some(_)) => {
@@ -93,6 +97,25 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
         }
         _ => Member { def: at, axes: Vec::new(), kind: MemberKind::Other },
     }
+}
+
+/// Whether the last index of a clause runs along memory and a reduction inside across it
+/// (`sum(i) x[i, j]`): then it stays inside the reduction.
+fn reduces_across(points: &Points, clause: &Clause) -> bool {
+    let Some(slot) = clause.slots.last() else { return false };
+    let (lo, hi) = points.ixs[slot.ix].range;
+    let runs_across = |node: Node| {
+        let Kind::Reduce(reduction) = &points.nodes[node].kind else { return false };
+        points.loads(&[reduction.body]).iter().any(|(_, at)| {
+            let depends = |ix: Ix| at.last().is_some_and(|last| points.depends(*last, ix));
+            let elsewhere = |ix: Ix| at.iter().any(|node| points.depends(*node, ix));
+            let binders = &reduction.binders;
+            depends(slot.ix)
+                && !binders.iter().any(|(ix, ..)| depends(*ix))
+                && binders.iter().any(|(ix, ..)| elsewhere(*ix))
+        })
+    };
+    hi - lo >= ACROSS && points.below(&[clause.value]).into_iter().any(runs_across)
 }
 
 fn size_bytes(points: &Points, arr: Arr) -> i64 {

@@ -26,6 +26,14 @@ const LONG_DOT: i64 = 16384;
 /// Streams of a part.
 const STREAMS: i64 = 4;
 
+/// How many points a mean is over.
+enum Points {
+    /// So many.
+    Known(i64),
+    /// As many as were counted.
+    Counted(Reg),
+}
+
 /// A reduction being computed.
 #[derive(Clone)]
 struct Acc {
@@ -358,33 +366,61 @@ impl Emit {
             return self.let_here(acc.ty, Op::Cast(Operand::Reg(at)));
         }
         if acc.reduction.op == ReduceOp::Mean {
-            // Up to here a quotient of `f32` is what a quotient of `f64` rounds to.
-            let count = self.point_count(&acc.reduction).filter(|count| *count < 1 << 24);
-            if let (ScalarType::F32, ScalarType::F32, None, Some(count)) =
-                (held_ty, acc.ty, acc.extra, count)
-            {
-                let count = Operand::Const(Scalar::F32(count as f32));
-                return self.let_here(acc.ty, Op::Binary(BinaryOp::Div, held, count));
-            }
-            let wide = if held_ty == ScalarType::F64 {
-                held
-            } else {
-                self.let_here(ScalarType::F64, Op::Cast(held))
-            };
             let points = match acc.extra {
-                Some(count) => self.let_here(ScalarType::F64, Op::Cast(Operand::Reg(count))),
-                None => {
-                    let count = self.point_count(&acc.reduction).unwrap_or(1);
-                    Operand::Const(Scalar::F64(count as f64))
-                }
+                Some(count) => Points::Counted(count),
+                None => Points::Known(self.point_count(&acc.reduction).unwrap_or(1)),
             };
-            let mean = self.let_here(ScalarType::F64, Op::Binary(BinaryOp::Div, wide, points));
-            return match acc.ty {
-                ScalarType::F64 => mean,
-                ty => self.let_here(ty, Op::Cast(mean)),
-            };
+            return self.mean((held, held_ty), points, acc.ty);
         }
         self.narrow(held, held_ty, acc.ty)
+    }
+
+    /// A total divided by the number of its terms.
+    fn mean(
+        &mut self,
+        (total, of): (Operand, ScalarType),
+        points: Points,
+        ty: ScalarType,
+    ) -> Operand {
+        let points = match points {
+            // Up to here a quotient of `f32` is what a quotient of `f64` rounds to.
+            Points::Known(count) if of == ScalarType::F32 && ty == of && count < 1 << 24 => {
+                let count = Operand::Const(Scalar::F32(count as f32));
+                return self.let_here(ty, Op::Binary(BinaryOp::Div, total, count));
+            }
+            Points::Known(count) => Operand::Const(Scalar::F64(count as f64)),
+            Points::Counted(count) => self.let_here(ScalarType::F64, Op::Cast(Operand::Reg(count))),
+        };
+        let wide = match of {
+            ScalarType::F64 => total,
+            _ => self.let_here(ScalarType::F64, Op::Cast(total)),
+        };
+        let mean = self.let_here(ScalarType::F64, Op::Binary(BinaryOp::Div, wide, points));
+        match ty {
+            ScalarType::F64 => mean,
+            ty => self.let_here(ty, Op::Cast(mean)),
+        }
+    }
+
+    /// What a row of accumulators holds for a reduction of known extent.
+    pub(crate) fn finish_row(&mut self, node: Node, held: (Operand, ScalarType)) -> Operand {
+        let ty = self.points.nodes[node].ty;
+        if let Kind::Reduce(reduction) = &self.points.nodes[node].kind
+            && reduction.op == ReduceOp::Mean
+        {
+            let count = self.point_count(reduction).unwrap_or(1);
+            return self.mean(held, Points::Known(count), ty);
+        }
+        if held.1 == ty { held.0 } else { self.let_here(ty, Op::Cast(held.0)) }
+    }
+
+    /// Whether a reduction of floats can be kept in a row of accumulators.
+    pub(crate) fn fits_a_row(&self, reduction: &Reduction) -> bool {
+        match reduction.op {
+            ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min => true,
+            ReduceOp::Mean => !self.counts_points(reduction),
+            _ => false,
+        }
     }
 
     /// A total as a value of its type, which it has to fit.

@@ -102,7 +102,7 @@ impl Emit {
         let mut bodies = Vec::new();
         for node in inner {
             let Kind::Reduce(reduction) = &self.points.nodes[*node].kind else { return None };
-            let simple = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min)
+            let simple = self.fits_a_row(reduction)
                 && self.points.nodes[*node].ty.is_float()
                 && reduction.binders == first.binders
                 && !self.points.nodes[reduction.body].reduces;
@@ -204,12 +204,10 @@ impl Emit {
         self.fill_rows(&accs, &first.binders, rest, place);
         self.row_loop(rest, |emit| {
             for (acc, node, _) in &accs {
-                let (ty, wide) = (emit.points.nodes[*node].ty, emit.points.arrs[*acc].ty);
+                let wide = emit.points.arrs[*acc].ty;
                 let (addr, _) = emit.address(*acc, &[place]);
-                let mut value = emit.let_here(wide, Op::Load(addr));
-                if ty != wide {
-                    value = emit.let_here(ty, Op::Cast(value));
-                }
+                let held = emit.let_here(wide, Op::Load(addr));
+                let value = emit.finish_row(*node, (held, wide));
                 emit.remember(*node, value);
             }
             emit.body(arr, cells);
