@@ -3,6 +3,37 @@
 use crate::{DOT, lines, plan};
 
 #[test]
+fn products_of_three_are_products_of_two() {
+    let chain = plan(
+        "let A: [f32; 60, 70] = input();
+         let B: [f32; 70, 80] = input();
+         let C: [f32; 80, 90] = input();
+         let D[i, l] = sum[j, k](A[i, j] * B[j, k] * C[k, l]);",
+        &["D"],
+    );
+    let products = ["gemm(60, 80, 70)", "gemm(60, 90, 80)"];
+    assert!(products.iter().all(|it| chain.contains(it)) || chain.matches("gemm(").count() == 2);
+    // Deviations from a mean are one array, and their products a matrix product.
+    let deviations = plan(
+        "let x: [f32; 500, 40] = input();
+         let m[j] = mean[i](x[i, j]);
+         let c[j, k] = sum[i]((x[i, j] - m[j]) * (x[i, k] - m[k])) / 499.0;",
+        &["c"],
+    );
+    assert!(deviations.contains("gemm(40, 40, 500)"), "{deviations}");
+    assert_eq!(lines(&deviations, "scratch c").len(), 1, "{deviations}");
+    // Here nothing would be saved.
+    let trace = plan(
+        "let A: [f32; 60, 70] = input();
+         let w: [f32; 70] = input();
+         let v: [f32; 60] = input();
+         let s = sum[i, j](v[i] * A[i, j] * w[j]);",
+        &["s"],
+    );
+    assert!(lines(&trace, "scratch ").is_empty(), "{trace}");
+}
+
+#[test]
 fn every_product_in_a_sum_is_one() {
     let plan = plan(
         "let x: [f32; 64, 80] = input();

@@ -3,6 +3,7 @@
 //! Before:  definitions over index variables
 //! After:   one [`Kernel`] with loops, buffers and matrix products
 //!
+//! * [`factor`](mod@factor): sums of products of several factors become sums of products of two.
 //! * [`tidy`](mod@tidy): contractions apart, cheap definitions inlined, unread ones dropped.
 //! * [`peel`](mod@peel): reductions over all of what the kernel makes go row by row.
 //! * [`delay`](mod@delay): updates in place of several steps in one pass.
@@ -22,6 +23,7 @@ mod choice;
 mod contract;
 mod delay;
 mod emit;
+mod factor;
 mod gemm;
 mod group;
 mod in_place;

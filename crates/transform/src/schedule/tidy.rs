@@ -6,6 +6,7 @@
 
 use super::contract::{self, Contraction};
 use super::delay;
+use super::factor;
 use super::nest::FEW;
 use super::peel;
 use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Subst};
@@ -16,6 +17,8 @@ const CHEAP: f64 = 16.0;
 
 /// Tidies; `wanted` are the arrays that matter outside.
 pub fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
+    factor::run(points);
+    renumber(points);
     split_contractions(points);
     inline(points, wanted);
     drop_unread(points, wanted);

@@ -1,0 +1,340 @@
+//! Sums of products of several factors become sums of products of two.
+//!
+//! Before:  `d[i, l] = sum(j, k) a[i, j] * b[j, k] * c[k, l]`
+//! After:   `t[i, k] = sum(j) a[i, j] * b[j, k]`, `d[i, l] = sum(k) t[i, k] * c[k, l]`
+//!
+//! Before:  `c[j, k] = sum(i) (x[i, j] - m[j]) * (x[i, k] - m[k])`
+//! After:   `t[i, j] = x[i, j] - m[j]`, `c[j, k] = sum(i) t[i, j] * t[i, k]`
+//!
+//! An index is summed over as soon as few factors mention it: that order is chosen in which the next
+//! intermediate result costs least. A factor that mentions no more indices than another one is
+//! multiplied into it. The results are those of another order of the same additions, but for
+//! rounding.
+//!
+//! Needs: constant bounds from zero on, floats.
+//! Refuses: what would not take half the work, or intermediate results much larger than the rest.
+
+use super::contract::only_clause;
+use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Slot};
+use crate::points::{Source, Subst};
+use ein_base::{Span, Symbol};
+use ein_ir::tensor::ReduceOp;
+use ein_scalar::BinaryOp;
+use rustc_hash::FxHashMap;
+
+/// Sums of less work are left alone.
+const LEAST_WORK: f64 = 1e5;
+
+/// A matrix product does so many multiplications in the time of one in a loop.
+const PRODUCT: f64 = 8.0;
+
+/// Intermediate results may be so many times larger than the largest factor or result.
+const GROWTH: f64 = 16.0;
+
+/// The most factors that are looked at.
+const MOST: usize = 8;
+
+/// Takes sums of products apart.
+pub(crate) fn run(points: &mut Points) {
+    if points.exact {
+        return;
+    }
+    let mut defs = Vec::with_capacity(points.defs.len());
+    for mut def in std::mem::take(&mut points.defs) {
+        let shape = points.arrs[def.arr].shape.clone();
+        if let Some(clause) = only_clause(points, &def.body, &shape) {
+            let (same, axes) = (FxHashMap::default(), FxHashMap::default());
+            let of = (def.arr, def.span);
+            let mut pass = Pass { points, of, new: Vec::new(), same, axes };
+            let value = pass.value(clause);
+            defs.append(&mut pass.new);
+            if let Body::Clauses(clauses, _) = &mut def.body {
+                clauses.iter_mut().for_each(|clause| clause.value = value);
+            }
+        }
+        defs.push(def);
+    }
+    points.defs = defs;
+}
+
+/// A factor, and the indices that it mentions.
+#[derive(Clone, Debug)]
+struct Factor {
+    node: Node,
+    ixs: Vec<Ix>,
+}
+
+struct Pass<'a> {
+    points: &'a mut Points,
+    /// Whose value it is.
+    of: (Arr, Span),
+    /// The definitions that have to stand before it.
+    new: Vec<Def>,
+    /// What these define, by extents and value.
+    same: FxHashMap<(Vec<i64>, Node), Arr>,
+    /// The indices of their axes, by number and extent.
+    axes: FxHashMap<(usize, i64), Ix>,
+}
+
+impl Pass<'_> {
+    /// The value of a clause with its sums taken apart.
+    fn value(&mut self, clause: &Clause) -> Node {
+        let slots: Vec<Ix> = clause.slots.iter().map(|slot| slot.ix).collect();
+        let mut instead = FxHashMap::default();
+        for node in self.points.below(&[clause.value]) {
+            let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else { continue };
+            let inside = self.points.nodes[node].free.iter().all(|ix| slots.contains(ix));
+            if !inside || !self.is_simple(&reduction) {
+                continue;
+            }
+            let reduction = self.with_own_indices(&reduction);
+            if let Some(factors) = self.factors(reduction.body)
+                && let Some(sum) = self.apart(factors, reduction)
+            {
+                instead.insert(node, sum);
+            }
+        }
+        if instead.is_empty() {
+            return clause.value;
+        }
+        Subst::nodes(instead).apply(self.points, clause.value)
+    }
+
+    /// Whether a reduction is a plain sum of floats.
+    fn is_simple(&self, reduction: &Reduction) -> bool {
+        let body = &self.points.nodes[reduction.body];
+        let from_zero = |(_, lo, hi): &(Ix, Node, Node)| {
+            self.points.as_int(*lo) == Some(0) && self.points.as_int(*hi).is_some_and(|hi| hi > 0)
+        };
+        reduction.op == ReduceOp::Sum
+            && reduction.guard.is_none()
+            && body.ty.is_float()
+            && !body.reduces
+            && !body.traps
+            && reduction.binders.iter().all(from_zero)
+    }
+
+    /// The same reduction over indices that no other one has: sums over some of them are made, and
+    /// reductions share their indices.
+    fn with_own_indices(&mut self, reduction: &Reduction) -> Reduction {
+        let mut own = reduction.clone();
+        let mut names = Vec::new();
+        for binder in &mut own.binders {
+            let info = &self.points.ixs[binder.0];
+            let fresh = self.points.fresh(info.name, info.range);
+            names.push((binder.0, self.points.index(fresh)));
+            binder.0 = fresh;
+        }
+        own.body = Subst::new(names).apply(self.points, own.body);
+        own
+    }
+
+    /// The factors of what is summed.
+    fn factors(&self, body: Node) -> Option<Vec<Factor>> {
+        let mut nodes = vec![body];
+        let mut factors: Vec<Factor> = Vec::new();
+        while let Some(node) = nodes.pop() {
+            match self.points.nodes[node].kind {
+                Kind::Binary(BinaryOp::Mul, a, b) => nodes.extend([b, a]),
+                _ => {
+                    let ixs = self.points.nodes[node].free.to_vec();
+                    factors.push(Factor { node, ixs });
+                }
+            }
+            if factors.len() > MOST {
+                return None;
+            }
+        }
+        Some(factors)
+    }
+
+    /// The same sum over products of two factors, if that is less work.
+    fn apart(&mut self, factors: Vec<Factor>, reduction: Reduction) -> Option<Node> {
+        let binders: Vec<Ix> = reduction.binders.iter().map(|(ix, ..)| *ix).collect();
+        let order = self.order(&factors, &binders)?;
+        let ty = self.points.nodes[reduction.body].ty;
+        let mut factors = self.absorbed(factors);
+        let mut left = reduction.binders;
+        for ix in order {
+            let (with, without): (Vec<Factor>, Vec<Factor>) =
+                factors.into_iter().partition(|factor| factor.ixs.contains(&ix));
+            let at = left.iter().position(|binder| binder.0 == ix)?;
+            let binder = left.remove(at);
+            let sum = self.sum(&with, vec![binder], ty);
+            let ixs: Vec<Ix> = indices(&with).into_iter().filter(|other| *other != ix).collect();
+            let stored = self.stored(Factor { node: sum, ixs });
+            factors = without;
+            factors.push(stored);
+            factors = self.absorbed(factors);
+        }
+        Some(self.sum(&factors, left, ty))
+    }
+
+    /// In which order to sum over indices before the last ones; `None` if all at once is as good.
+    fn order(&mut self, factors: &[Factor], binders: &[Ix]) -> Option<Vec<Ix>> {
+        let all: f64 = self.cells(&indices(factors));
+        let costs: f64 = factors.iter().map(|factor| self.points.nodes[factor.node].cost).sum();
+        let naive = all * (costs + factors.len() as f64);
+        if naive < LEAST_WORK {
+            return None;
+        }
+        let sizes = factors.iter().map(|factor| self.cells(&factor.ixs));
+        let shape = &self.points.arrs[self.of.0].shape;
+        let result: f64 = shape.iter().map(|extent| *extent as f64).product();
+        let largest = sizes.fold(result, f64::max);
+        let mut sets: Vec<Vec<Ix>> = merged(factors.iter().map(|it| it.ixs.clone()).collect());
+        let loads = |factor: &Factor| matches!(self.points.nodes[factor.node].kind, Kind::Load(..));
+        if sets.len() < 2 || sets.len() == 2 && factors.len() == 2 && factors.iter().all(loads) {
+            return None;
+        }
+        // What is no array yet becomes one.
+        let mut work: f64 = factors
+            .iter()
+            .map(|factor| self.cells(&factor.ixs) * (self.points.nodes[factor.node].cost + 1.0))
+            .sum();
+        let mut left = binders.to_vec();
+        let mut order = Vec::new();
+        loop {
+            let step = |ix: &Ix| {
+                let (with, without): (Vec<_>, Vec<_>) =
+                    sets.iter().cloned().partition(|set| set.contains(ix));
+                let all = union(&with);
+                let kept: Vec<Ix> = all.iter().copied().filter(|other| other != ix).collect();
+                let speed = if with.len() == 2 { PRODUCT } else { 1.0 };
+                let small = self.cells(&kept) <= GROWTH * largest;
+                (!without.is_empty() && !with.is_empty() && small)
+                    .then(|| (self.cells(&all) / speed, kept, without))
+            };
+            let steps = left.iter().filter_map(|ix| Some((*ix, step(ix)?)));
+            let Some((ix, (cost, kept, without))) = steps.min_by(|a, b| a.1.0.total_cmp(&b.1.0))
+            else {
+                break;
+            };
+            work += cost;
+            left.retain(|other| *other != ix);
+            order.push(ix);
+            sets = without;
+            sets.push(kept);
+            sets = merged(sets);
+        }
+        let speed = if sets.len() == 2 { PRODUCT } else { 1.0 };
+        work += self.cells(&union(&sets)) / speed;
+        (2.0 * work < naive).then_some(order)
+    }
+
+    /// How many values some indices take together.
+    fn cells(&self, ixs: &[Ix]) -> f64 {
+        ixs.iter().map(|ix| self.extent(*ix) as f64).product()
+    }
+
+    fn extent(&self, ix: Ix) -> i64 {
+        (self.points.ixs[ix].range.1 + 1) as i64
+    }
+
+    /// Factors of which none mentions only what another one does, all of them arrays.
+    fn absorbed(&mut self, factors: Vec<Factor>) -> Vec<Factor> {
+        let sets = merged(factors.iter().map(|it| it.ixs.clone()).collect());
+        let mut groups: Vec<Vec<Factor>> = vec![Vec::new(); sets.len()];
+        for factor in factors {
+            let fits = |set: &Vec<Ix>| factor.ixs.iter().all(|ix| set.contains(ix));
+            if let Some(at) = sets.iter().position(fits) {
+                groups[at].push(factor);
+            }
+        }
+        let mut found = Vec::new();
+        for (group, ixs) in groups.into_iter().zip(sets) {
+            let Some(node) = self.product(&group) else { continue };
+            found.push(match self.points.nodes[node].kind {
+                Kind::Load(..) => Factor { node, ixs },
+                _ => self.stored(Factor { node, ixs }),
+            });
+        }
+        found
+    }
+
+    fn product(&mut self, factors: &[Factor]) -> Option<Node> {
+        let mut nodes = factors.iter().map(|factor| factor.node);
+        let first = nodes.next()?;
+        Some(nodes.fold(first, |a, b| self.points.binary(BinaryOp::Mul, a, b, None)))
+    }
+
+    fn sum(
+        &mut self,
+        factors: &[Factor],
+        binders: Vec<(Ix, Node, Node)>,
+        ty: ein_scalar::ScalarType,
+    ) -> Node {
+        let one = ein_scalar::Scalar::one(ty);
+        let body = self.product(factors).unwrap_or_else(|| self.points.constant(one));
+        if binders.is_empty() {
+            return body;
+        }
+        self.points.reduce(Reduction { op: ReduceOp::Sum, binders, guard: None, body }, ty)
+    }
+
+    /// An array of the values of a factor.
+    fn stored(&mut self, factor: Factor) -> Factor {
+        let Factor { node, ixs } = factor;
+        let shape: Vec<i64> = ixs.iter().map(|ix| self.extent(*ix)).collect();
+        let here: Vec<Node> = ixs.iter().map(|ix| self.points.index(*ix)).collect();
+        // The names of the axes follow from their extents, so that equal arrays are seen.
+        let slots: Vec<Slot> =
+            shape.iter().enumerate().map(|(at, extent)| self.slot(at, *extent)).collect();
+        let places: Vec<Node> = slots.iter().map(|slot| self.points.index(slot.ix)).collect();
+        let pairs = ixs.iter().copied().zip(places);
+        let value = Subst::new(pairs).apply(self.points, node);
+        let arr = match self.same.get(&(shape.clone(), value)) {
+            Some(arr) => *arr,
+            None => {
+                let (of, span) = self.of;
+                let (name, ty) = (self.points.arrs[of].name, self.points.nodes[node].ty);
+                let source = Source::Defined(usize::MAX);
+                let info = ArrInfo { name, ty, shape: shape.clone(), source };
+                let arr = self.points.arrs.push(info);
+                let clause = Clause { slots, guard: None, value, otherwise: None };
+                let body = Body::Clauses(vec![clause], None);
+                self.new.push(Def { arr, span, body, adjoint: false });
+                self.same.insert((shape, value), arr);
+                arr
+            }
+        };
+        Factor { node: self.points.load(arr, &here), ixs }
+    }
+
+    /// The index of an axis of a new array.
+    fn slot(&mut self, axis: usize, extent: i64) -> Slot {
+        let range = (0, i128::from(extent - 1));
+        let name = Symbol::intern("i");
+        let fresh = || self.points.fresh(name, range);
+        let ix = *self.axes.entry((axis, extent)).or_insert_with(fresh);
+        Slot { ix, lo: self.points.int(0), hi: self.points.int(extent) }
+    }
+}
+
+/// The indices of factors, each once.
+fn indices(factors: &[Factor]) -> Vec<Ix> {
+    let sets: Vec<Vec<Ix>> = factors.iter().map(|factor| factor.ixs.clone()).collect();
+    union(&sets)
+}
+
+fn union(sets: &[Vec<Ix>]) -> Vec<Ix> {
+    let mut all: Vec<Ix> = Vec::new();
+    for ix in sets.iter().flatten() {
+        if !all.contains(ix) {
+            all.push(*ix);
+        }
+    }
+    all
+}
+
+/// The sets that are not in another one.
+fn merged(mut sets: Vec<Vec<Ix>>) -> Vec<Vec<Ix>> {
+    sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
+    let mut found: Vec<Vec<Ix>> = Vec::new();
+    for set in sets {
+        if !found.iter().any(|other| set.iter().all(|ix| other.contains(ix))) {
+            found.push(set);
+        }
+    }
+    found
+}
