@@ -10,7 +10,7 @@
 //! * [`sweep`](mod@sweep): recurrences and the ones back over their histories, in segments.
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
-//! * [`nest`](mod@nest), [`choice`](mod@choice), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
+//! * [`nest`](mod@nest), [`cross`](mod@cross), [`choice`](mod@choice), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
 //!   [`recur`](mod@recur), [`wavefront`](mod@wavefront), [`in_place`](mod@in_place): the loops of
 //!   one definition.
 //! * [`reuse`](mod@reuse): buffers that are not in use at the same time become one, and results
@@ -21,6 +21,7 @@
 
 mod choice;
 mod contract;
+mod cross;
 mod delay;
 mod emit;
 mod factor;

@@ -254,6 +254,9 @@ impl Emit {
     }
 
     fn plain_loops(&mut self, arr: Arr, mut loops: Vec<Loop>, cells: &[Cell]) {
+        if let Some(along) = self.crossed(&loops, cells) {
+            return self.crossed_loops(arr, loops, along, cells);
+        }
         let Some(inner) = loops.pop() else { return };
         if loops.is_empty()
             && self.is_rectangular(&[inner])
@@ -282,7 +285,7 @@ impl Emit {
         loops.iter().all(|(_, lo, hi)| self.constant_extent(*lo, *hi).is_some())
     }
 
-    fn vector(&mut self, arr: Arr, (ix, lo, hi): Loop, cells: &[Cell]) {
+    pub(crate) fn vector(&mut self, arr: Arr, (ix, lo, hi): Loop, cells: &[Cell]) {
         let (lo, hi) = (self.bound_value(lo), self.bound_value(hi));
         let divisors = self.divisors(ix, cells);
         let run = |emit: &mut Emit| {

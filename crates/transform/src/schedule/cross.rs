@@ -1,0 +1,76 @@
+//! Loops that read across memory, in tiles.
+//!
+//! Before:  `for i { for j { y[i, j] = x[j, i] } }`
+//! After:   `for i by 64 { for j by 16 { for i in its tile { for j in its tile { … } } } }`
+//!
+//! Every step along a row of `y` is in another row of `x`: of each piece of memory that is fetched
+//! one element is used, and it is gone before its neighbour is wanted. In a tile the neighbours come
+//! soon after.
+//!
+//! Needs: constant bounds, no reduction inside.
+//! Refuses: arrays that fit into a cache.
+
+use super::emit::Emit;
+use super::nest::{Cell, Loop};
+use crate::points::Arr;
+use ein_ir::loops::ForKind;
+
+/// The tile of the index that runs along memory: a few pieces that are fetched at once.
+const ALONG: i64 = 64;
+
+/// The tile of the index that runs across it: as many pieces are fetched, often from places that
+/// exclude each other from the nearest cache.
+const ACROSS: i64 = 16;
+
+/// The least number of cells.
+const LEAST: f64 = 65536.0;
+
+impl Emit {
+    /// The loop along which something is contiguous that the innermost loop goes across.
+    pub(crate) fn crossed(&self, loops: &[Loop], cells: &[Cell]) -> Option<usize> {
+        let ((inner, lo, hi), outer) = loops.split_last()?;
+        let wide = |(_, lo, hi): &Loop, least: i64| {
+            self.constant_extent(*lo, *hi).is_some_and(|extent| extent >= least)
+        };
+        let all: f64 = loops.iter().map(|(_, lo, hi)| self.points.trip_count(*lo, *hi)).product();
+        if all < LEAST || !wide(&(*inner, *lo, *hi), 4 * ACROSS) {
+            return None;
+        }
+        let values: Vec<_> = cells.iter().map(|(_, value)| *value).collect();
+        let loads = self.points.loads(&values);
+        let across = |(arr, at): &(Arr, Box<[_]>)| {
+            let far = self.stride(*arr, at, *inner).is_some_and(|it| it.abs() >= ACROSS);
+            let along = |(ix, ..): &Loop| self.stride(*arr, at, *ix) == Some(1);
+            outer.iter().position(along).filter(|_| far)
+        };
+        let found = loads.iter().find_map(across)?;
+        wide(&outer[found], ALONG).then_some(found)
+    }
+
+    /// The same loops, in tiles of the innermost one and the one that it goes across.
+    pub(crate) fn crossed_loops(
+        &mut self,
+        arr: Arr,
+        mut loops: Vec<Loop>,
+        along: usize,
+        cells: &[Cell],
+    ) {
+        let kind = self.outer_kind(&loops, cells);
+        let Some(inner) = loops.pop() else { return };
+        let (outer_tile, outer) = self.tiles(loops.remove(along), ALONG);
+        let (inner_tile, inner) = self.tiles(inner, ACROSS);
+        let kind = match kind {
+            ForKind::Parallel { grain } if loops.is_empty() => {
+                ForKind::Parallel { grain: (grain / ALONG).max(1) }
+            }
+            kind => kind,
+        };
+        loops.extend([outer_tile, inner_tile, outer]);
+        for (at, (ix, lo, hi)) in loops.iter().enumerate() {
+            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
+            self.open(*ix, lo, hi, if at == 0 { kind.clone() } else { ForKind::Serial });
+        }
+        self.vector(arr, inner, cells);
+        loops.iter().for_each(|_| self.close());
+    }
+}
