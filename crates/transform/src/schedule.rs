@@ -3,6 +3,7 @@
 //! Before:  definitions over index variables
 //! After:   one [`Kernel`] with loops, buffers and matrix products
 //!
+//! * [`address`](mod@address): addresses of extremes, in vectors.
 //! * [`factor`](mod@factor): sums of products of several factors become sums of products of two.
 //! * [`tidy`](mod@tidy): contractions apart, cheap definitions inlined, unread ones dropped.
 //! * [`peel`](mod@peel): reductions over all of what the kernel makes go row by row.
@@ -19,6 +20,8 @@
 //! Needs: positions inside their arrays, definitions after what they read.
 //! Refuses: nothing; what cannot be fused is computed whole.
 
+mod address;
+mod before;
 mod choice;
 mod contract;
 mod cross;

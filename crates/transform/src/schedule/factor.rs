@@ -14,10 +14,9 @@
 //! Needs: constant bounds from zero on, floats.
 //! Refuses: what would not take half the work, or intermediate results much larger than the rest.
 
+use super::before::Before;
 use super::contract::only_clause;
-use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Slot};
-use crate::points::{Source, Subst};
-use ein_base::{Span, Symbol};
+use crate::points::{Body, Clause, Ix, Kind, Node, Points, Reduction, Subst};
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::BinaryOp;
 use rustc_hash::FxHashMap;
@@ -43,11 +42,10 @@ pub(crate) fn run(points: &mut Points) {
     for mut def in std::mem::take(&mut points.defs) {
         let shape = points.arrs[def.arr].shape.clone();
         if let Some(clause) = only_clause(points, &def.body, &shape) {
-            let (same, axes) = (FxHashMap::default(), FxHashMap::default());
-            let of = (def.arr, def.span);
-            let mut pass = Pass { points, of, new: Vec::new(), same, axes };
+            let before = Before::new(&def);
+            let mut pass = Pass { points, defs: before };
             let value = pass.value(clause);
-            defs.append(&mut pass.new);
+            defs.extend(pass.defs.made());
             if let Body::Clauses(clauses, _) = &mut def.body {
                 clauses.iter_mut().for_each(|clause| clause.value = value);
             }
@@ -66,14 +64,7 @@ struct Factor {
 
 struct Pass<'a> {
     points: &'a mut Points,
-    /// Whose value it is.
-    of: (Arr, Span),
-    /// The definitions that have to stand before it.
-    new: Vec<Def>,
-    /// What these define, by extents and value.
-    same: FxHashMap<(Vec<i64>, Node), Arr>,
-    /// The indices of their axes, by number and extent.
-    axes: FxHashMap<(usize, i64), Ix>,
+    defs: Before,
 }
 
 impl Pass<'_> {
@@ -162,7 +153,8 @@ impl Pass<'_> {
             let binder = left.remove(at);
             let sum = self.sum(&with, vec![binder], ty);
             let ixs: Vec<Ix> = indices(&with).into_iter().filter(|other| *other != ix).collect();
-            let stored = self.stored(Factor { node: sum, ixs });
+            let node = self.defs.stored(self.points, sum, &ixs);
+            let stored = Factor { node, ixs };
             factors = without;
             factors.push(stored);
             factors = self.absorbed(factors);
@@ -179,7 +171,7 @@ impl Pass<'_> {
             return None;
         }
         let sizes = factors.iter().map(|factor| self.cells(&factor.ixs));
-        let shape = &self.points.arrs[self.of.0].shape;
+        let shape = &self.points.arrs[self.defs.of].shape;
         let result: f64 = shape.iter().map(|extent| *extent as f64).product();
         let largest = sizes.fold(result, f64::max);
         let mut sets: Vec<Vec<Ix>> = merged(factors.iter().map(|it| it.ixs.clone()).collect());
@@ -244,10 +236,11 @@ impl Pass<'_> {
         let mut found = Vec::new();
         for (group, ixs) in groups.into_iter().zip(sets) {
             let Some(node) = self.product(&group) else { continue };
-            found.push(match self.points.nodes[node].kind {
-                Kind::Load(..) => Factor { node, ixs },
-                _ => self.stored(Factor { node, ixs }),
-            });
+            let node = match self.points.nodes[node].kind {
+                Kind::Load(..) => node,
+                _ => self.defs.stored(self.points, node, &ixs),
+            };
+            found.push(Factor { node, ixs });
         }
         found
     }
@@ -270,44 +263,6 @@ impl Pass<'_> {
             return body;
         }
         self.points.reduce(Reduction { op: ReduceOp::Sum, binders, guard: None, body }, ty)
-    }
-
-    /// An array of the values of a factor.
-    fn stored(&mut self, factor: Factor) -> Factor {
-        let Factor { node, ixs } = factor;
-        let shape: Vec<i64> = ixs.iter().map(|ix| self.extent(*ix)).collect();
-        let here: Vec<Node> = ixs.iter().map(|ix| self.points.index(*ix)).collect();
-        // The names of the axes follow from their extents, so that equal arrays are seen.
-        let slots: Vec<Slot> =
-            shape.iter().enumerate().map(|(at, extent)| self.slot(at, *extent)).collect();
-        let places: Vec<Node> = slots.iter().map(|slot| self.points.index(slot.ix)).collect();
-        let pairs = ixs.iter().copied().zip(places);
-        let value = Subst::new(pairs).apply(self.points, node);
-        let arr = match self.same.get(&(shape.clone(), value)) {
-            Some(arr) => *arr,
-            None => {
-                let (of, span) = self.of;
-                let (name, ty) = (self.points.arrs[of].name, self.points.nodes[node].ty);
-                let source = Source::Defined(usize::MAX);
-                let info = ArrInfo { name, ty, shape: shape.clone(), source };
-                let arr = self.points.arrs.push(info);
-                let clause = Clause { slots, guard: None, value, otherwise: None };
-                let body = Body::Clauses(vec![clause], None);
-                self.new.push(Def { arr, span, body, adjoint: false });
-                self.same.insert((shape, value), arr);
-                arr
-            }
-        };
-        Factor { node: self.points.load(arr, &here), ixs }
-    }
-
-    /// The index of an axis of a new array.
-    fn slot(&mut self, axis: usize, extent: i64) -> Slot {
-        let range = (0, i128::from(extent - 1));
-        let name = Symbol::intern("i");
-        let fresh = || self.points.fresh(name, range);
-        let ix = *self.axes.entry((axis, extent)).or_insert_with(fresh);
-        Slot { ix, lo: self.points.int(0), hi: self.points.int(extent) }
     }
 }
 

@@ -92,7 +92,12 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
     }
     match &def.body {
         Body::Clauses(_, Some(_)) => {
-            let axes = if wanted.contains(&def.arr) { Vec::new() } else { still_axes(points, def) };
+            let mut axes = still_axes(points, def);
+            // What is stored whole is written along memory, step by step where these run along it.
+            if wanted.contains(&def.arr) && axes.last().is_some_and(|axis| axis + 1 == shape.len())
+            {
+                axes.clear();
+            }
             Member { def: at, axes, kind: MemberKind::Recurrence }
         }
         _ => Member { def: at, axes: Vec::new(), kind: MemberKind::Other },

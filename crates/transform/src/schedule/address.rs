@@ -1,0 +1,99 @@
+//! Addresses of extremes, in vectors.
+//!
+//! Before:  `a[i] = argmax(j) x[i, j]`, which compares one value after another with the best so far
+//! After:   `m[i] = max(j) x[i, j]`, `a[i] = min(j) if x[i, j] == m[i] { j } else { inf }`
+//!
+//! The first NaN is the extreme: it equals nothing, and is asked for by itself.
+//!
+//! Needs: constant bounds from zero on, so many that positions are exact as `f32`.
+//! Refuses: several indices, conditions, values that are costly to compute twice.
+
+use super::before::Before;
+use super::contract::only_clause;
+use crate::points::{Body, Clause, Ix, Kind, Node, Points, Reduction, Subst};
+use ein_ir::tensor::ReduceOp;
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
+use rustc_hash::FxHashMap;
+
+/// The extents for which it is done.
+const EXTENTS: std::ops::RangeInclusive<i64> = 16..=1 << 24;
+
+/// The most that computing a value may cost.
+const CHEAP: f64 = 4.0;
+
+/// Replaces addresses of extremes.
+pub(crate) fn run(points: &mut Points) {
+    if points.exact {
+        return;
+    }
+    let mut defs = Vec::with_capacity(points.defs.len());
+    for mut def in std::mem::take(&mut points.defs) {
+        let shape = points.arrs[def.arr].shape.clone();
+        if let Some(clause) = only_clause(points, &def.body, &shape) {
+            let mut before = Before::new(&def);
+            let value = value(points, &mut before, clause);
+            defs.extend(before.made());
+            if let Body::Clauses(clauses, _) = &mut def.body {
+                clauses.iter_mut().for_each(|clause| clause.value = value);
+            }
+        }
+        defs.push(def);
+    }
+    points.defs = defs;
+}
+
+fn value(points: &mut Points, before: &mut Before, clause: &Clause) -> Node {
+    let slots: Vec<Ix> = clause.slots.iter().map(|slot| slot.ix).collect();
+    let mut instead = FxHashMap::default();
+    for node in points.below(&[clause.value]) {
+        let Kind::Reduce(reduction) = points.nodes[node].kind.clone() else { continue };
+        let free = points.nodes[node].free.clone();
+        let ixs: Vec<Ix> = slots.iter().copied().filter(|ix| free.contains(ix)).collect();
+        if ixs.len() == free.len()
+            && let Some(extent) = extent(points, &reduction)
+        {
+            let extreme = extreme(points, &reduction);
+            let extreme = before.stored(points, extreme, &ixs);
+            instead.insert(node, address(points, &reduction, extreme, extent));
+        }
+    }
+    if instead.is_empty() {
+        return clause.value;
+    }
+    Subst::nodes(instead).apply(points, clause.value)
+}
+
+/// Over how many values the address of an extreme is asked for, if it can be replaced.
+fn extent(points: &Points, reduction: &Reduction) -> Option<i64> {
+    let body = &points.nodes[reduction.body];
+    let addresses = matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin);
+    let [(_, lo, hi)] = *reduction.binders.as_slice() else { return None };
+    let simple = reduction.guard.is_none() && !body.reduces && !body.traps && body.cost <= CHEAP;
+    let wide = matches!(body.ty, ScalarType::F32 | ScalarType::F64);
+    let extent = points.as_int(hi).filter(|_| points.as_int(lo) == Some(0))?;
+    (addresses && simple && wide && EXTENTS.contains(&extent)).then_some(extent)
+}
+
+/// The extreme of which the address is asked for.
+fn extreme(points: &mut Points, reduction: &Reduction) -> Node {
+    let greatest = reduction.op == ReduceOp::Argmax;
+    let op = if greatest { ReduceOp::Max } else { ReduceOp::Min };
+    let ty = points.nodes[reduction.body].ty;
+    points.reduce(Reduction { op, ..reduction.clone() }, ty)
+}
+
+/// The first address of an extreme.
+fn address(points: &mut Points, reduction: &Reduction, extreme: Node, extent: i64) -> Node {
+    let (ix, body) = (reduction.binders[0].0, reduction.body);
+    let equal = points.binary(BinaryOp::Eq, body, extreme, None);
+    let nan = points.unary(UnaryOp::IsNan, body, None);
+    let found = points.binary(BinaryOp::Or, equal, nan, None);
+    let here = points.index(ix);
+    let here = points.cast(here, ScalarType::F32);
+    let nowhere = points.constant(Scalar::F32(f32::INFINITY));
+    let place = points.select(found, here, nowhere);
+    let first = Reduction { op: ReduceOp::Min, body: place, ..reduction.clone() };
+    let first = points.reduce(first, ScalarType::F32);
+    let first = points.cast(first, ScalarType::I32);
+    points.position(first, extent, false, None)
+}

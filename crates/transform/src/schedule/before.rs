@@ -1,0 +1,64 @@
+//! Definitions that are made for another one and stand before it.
+
+use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Node, Points, Slot, Source, Subst};
+use ein_base::{Span, Symbol};
+use rustc_hash::FxHashMap;
+
+/// Definitions that have to stand before another one.
+pub(crate) struct Before {
+    /// What the other one defines.
+    pub(crate) of: Arr,
+    span: Span,
+    made: Vec<Def>,
+    /// What they define, by extents and value.
+    same: FxHashMap<(Vec<i64>, Node), Arr>,
+    /// The indices of their axes, by number and extent.
+    axes: FxHashMap<(usize, i64), Ix>,
+}
+
+impl Before {
+    pub(crate) fn new(def: &Def) -> Before {
+        Before {
+            of: def.arr,
+            span: def.span,
+            made: Vec::new(),
+            same: FxHashMap::default(),
+            axes: FxHashMap::default(),
+        }
+    }
+
+    /// The definitions, in order.
+    pub(crate) fn made(self) -> Vec<Def> {
+        self.made
+    }
+
+    /// Stores a value for all values of the indices that it mentions, which begin at zero: what
+    /// reads it for these.
+    pub(crate) fn stored(&mut self, points: &mut Points, node: Node, ixs: &[Ix]) -> Node {
+        let shape: Vec<i64> = ixs.iter().map(|ix| (points.ixs[*ix].range.1 + 1) as i64).collect();
+        let here: Vec<Node> = ixs.iter().map(|ix| points.index(*ix)).collect();
+        // The indices follow from the extents, so that equal arrays are seen.
+        let axes = shape.iter().enumerate();
+        let slots: Vec<Slot> = axes.map(|(at, extent)| self.slot(points, at, *extent)).collect();
+        let places: Vec<Node> = slots.iter().map(|slot| points.index(slot.ix)).collect();
+        let value = Subst::new(ixs.iter().copied().zip(places)).apply(points, node);
+        let known = self.same.get(&(shape.clone(), value)).copied();
+        let arr = known.unwrap_or_else(|| {
+            let (name, ty) = (points.arrs[self.of].name, points.nodes[node].ty);
+            let source = Source::Defined(usize::MAX);
+            let arr = points.arrs.push(ArrInfo { name, ty, shape: shape.clone(), source });
+            let clause = Clause { slots, guard: None, value, otherwise: None };
+            let body = Body::Clauses(vec![clause], None);
+            self.made.push(Def { arr, span: self.span, body, adjoint: false });
+            self.same.insert((shape, value), arr);
+            arr
+        });
+        points.load(arr, &here)
+    }
+
+    fn slot(&mut self, points: &mut Points, axis: usize, extent: i64) -> Slot {
+        let fresh = || points.fresh(Symbol::intern("i"), (0, i128::from(extent - 1)));
+        let ix = *self.axes.entry((axis, extent)).or_insert_with(fresh);
+        Slot { ix, lo: points.int(0), hi: points.int(extent) }
+    }
+}
