@@ -501,7 +501,8 @@ impl Cx<'_> {
             .iter()
             .enumerate()
             .map(|(position, item)| {
-                self.open_value(*item, wants.map(|wants| &wants[position]), None)
+                let want = wants.map(|wants| &wants[position]).filter(|want| **want != Type::Error);
+                self.open_value(*item, want, None)
             })
             .collect();
         let ty = Type::Tuple(items.iter().map(|item| item.ty.clone()).collect());
