@@ -371,6 +371,7 @@ impl Cx<'_> {
         want: Option<&Type>,
         span: Span,
     ) -> Expr {
+        let written = self.is_written(cond);
         let cond = self.expr(cond, None);
         if let Type::Array(array) = &cond.ty
             && array.elem == Type::BOOL
@@ -378,7 +379,7 @@ impl Cx<'_> {
             return self.select(cond, then, otherwise, want, span);
         }
         let cond = self.expect_bool(cond, "a condition");
-        if let Some(known) = self.known_condition(&cond) {
+        if let Some(known) = self.known_condition(&cond).filter(|_| !written) {
             // Rank tests are decided here; the branch that cannot run is not checked.
             return match (known, otherwise) {
                 (true, _) => self.scoped_branch(then, &cond, true, want),
@@ -471,6 +472,17 @@ impl Cx<'_> {
             cx.f.facts = facts;
             cx.expr(id, want)
         })
+    }
+
+    /// Whether a condition is made of literals and constants only. Nothing is specialised by it, so
+    /// both its branches are checked.
+    fn is_written(&self, id: ExprId) -> bool {
+        match &self.hir.exprs[id].kind {
+            H::Bool(_) | H::Int(..) | H::Float(..) | H::Const(_) => true,
+            H::Unary(_, a) => self.is_written(*a),
+            H::Binary(_, a, b) => self.is_written(*a) && self.is_written(*b),
+            _ => false,
+        }
     }
 
     /// The value of a condition that sizes and types decide.

@@ -26,6 +26,8 @@ pub(super) struct Match {
     /// Coordinates that the call's bracket gives to a pack.
     pub groups: FxHashMap<LocalId, Vec<Name>>,
     pub types: FxHashMap<LocalId, Type>,
+    /// The coordinate of the first axis whose extent is just this size, with its argument.
+    size_coords: FxHashMap<LocalId, (Coord, Symbol, Span)>,
     placeholders: FxHashMap<LocalId, Atom>,
     equations: Vec<Equation>,
 }
@@ -302,6 +304,9 @@ impl Cx<'_> {
                         }
                     }
                 }
+            }
+            if let (None, Some(e)) = (name, extent) {
+                self.bind_size_coord(m, e, axis.coord, arg, param)?;
             }
             if let Some(e) = extent {
                 let pattern = self.pattern_size(m, e);
