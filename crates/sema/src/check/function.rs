@@ -56,7 +56,7 @@ impl<'a> Cx<'a> {
         if self.diagnostics[before.0..].iter().all(of_every_type) {
             return true;
         }
-        self.diagnostics.truncate(before.0);
+        self.take_back_all(before.0);
         self.out.funcs.truncate(before.1);
         self.instances.items.truncate(before.2);
         let Instances { table, counts, .. } = &mut self.instances;
@@ -170,12 +170,16 @@ impl<'a> Cx<'a> {
 
     /// Checks a body in a frame of its own, twice if it called itself before its type was known.
     pub(super) fn fill_instance(&mut self, at: usize, check: impl Fn(&mut Self) -> Expr) {
+        self.lasting(|cx| cx.fill(at, check));
+    }
+
+    fn fill(&mut self, at: usize, check: impl Fn(&mut Self) -> Expr) {
         let reported = self.diagnostics.len();
         let body = self.in_frame(at, &check);
         let again = self.instances.items[at].called_itself;
         if again && !body.ty.has_error() {
             let ret = self.map_sizes(body.ty.clone(), &mut |cx, _| cx.unknown_size(true));
-            self.diagnostics.truncate(reported);
+            self.take_back(reported);
             self.instances.items[at].ret = Some(ret);
             self.in_frame(at, &check);
         } else if again && self.diagnostics.len() == reported {

@@ -120,7 +120,13 @@ impl Cx<'_> {
     }
 
     /// The element type of an argument against that of its parameter.
-    fn match_elem(&mut self, m: &mut Match, elem: &hir::Type, arg: &Expr, param: Symbol) -> bool {
+    pub(super) fn match_elem(
+        &mut self,
+        m: &mut Match,
+        elem: &hir::Type,
+        arg: &Expr,
+        param: Symbol,
+    ) -> bool {
         if let TypeKind::Param(local) = &elem.kind {
             let have = arg.ty.elem().clone();
             match m.types.get(local) {

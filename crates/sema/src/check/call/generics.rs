@@ -7,7 +7,7 @@ use super::super::arms::complete;
 use super::super::matching::Match;
 use super::super::{Cx, error};
 use crate::hir::{self, Function, LocalId, TypeKind};
-use ein_base::{Code, Span};
+use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Expr, Type};
 use rustc_hash::FxHashMap;
 
@@ -91,13 +91,25 @@ impl Cx<'_> {
             self.report_at(d);
             return None;
         }
+        let mut fit = true;
         for (param, arg) in function.params.iter().zip(&mut args) {
-            if let Some(ty) = param.ty.as_deref().filter(|_| arg.ty.has_error()) {
+            let Some(ty) = param.ty.as_deref() else { continue };
+            if arg.ty.has_error() {
                 let ty = self.lower_quietly(ty, m);
                 let value = std::mem::replace(arg, Expr::error(arg.span));
                 *arg = complete(value, &ty);
+                continue;
+            }
+            let cell = match &ty.kind {
+                TypeKind::Array { elem, .. } => elem,
+                _ => ty,
+            };
+            if let TypeKind::Data(..) = cell.kind {
+                // Matching took any value while the type arguments were open.
+                let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
+                fit &= self.match_elem(m, cell, arg, name);
             }
         }
-        Some(args)
+        fit.then_some(args)
     }
 }
