@@ -141,4 +141,13 @@ pub trait Sources {
     /// The text of a file of the embedded library, by its path from the library's root
     /// (`math/basic.ein`).
     fn library(&self, path: &str) -> Option<Arc<str>>;
+    /// The names of the files and folders in a directory, so that a misspelt module can be told
+    /// from a missing one. Whoever cannot say leaves it out.
+    fn names_in(&self, _dir: &Path) -> Vec<String> {
+        Vec::new()
+    }
+    /// The same for a directory of the embedded library: empty, or ending in `/`.
+    fn library_names_in(&self, _dir: &str) -> Vec<String> {
+        Vec::new()
+    }
 }

@@ -249,3 +249,20 @@ fn test_runs_blocks_and_examples() {
     assert_eq!(place.run(&["test", "wrong.ein"]).0, 1);
     assert_eq!(place.run(&["test", "gone.ein"]).0, 1);
 }
+
+#[test]
+fn outputs_are_json_whatever_a_tuple_holds() {
+    let place = Place::new("parts");
+    let program = "let t = (1, (), |x| x + 1);\nlet f = |x| x + 1;\nlet u = [((), 2)];\n";
+    place.file("parts.ein", program);
+    let (code, out, err) = place.run(&["run", "parts.ein", "--outputs", "json"]);
+    let one = r#"{"dtype": "i32", "shape": [], "data": 1}"#;
+    let two = r#"{"dtype": "i32", "shape": [], "data": 2}"#;
+    let unit = r#"{"dtype": "()", "shape": [], "data": null}"#;
+    let function = r#"{"dtype": "function"}"#;
+    let t = format!(r#"{{"dtype": "tuple", "items": [{one}, {unit}, {function}]}}"#);
+    let item = format!(r#"{{"dtype": "tuple", "items": [{unit}, {two}]}}"#);
+    let u = format!(r#"{{"dtype": "tuple", "shape": [1], "data": [{item}]}}"#);
+    let line = format!("{{\"outputs\": {{\"t\": {t}, \"u\": {u}}}}}\n");
+    assert_eq!((code, out, err.as_str()), (0, line, ""));
+}

@@ -6,14 +6,29 @@ use ein_runtime::Tensor;
 use ein_scalar::Scalar;
 use std::fmt::Write;
 
-/// A value with its element type and shape; `None` for what is not data (functions).
+/// A value with its element type and shape; `None` for what is not data (functions, the unit).
 pub fn value(value: &Value, ty: &Type, program: &Program) -> Option<String> {
-    let mut out = String::new();
-    write_value(&mut out, value, ty, program)?;
-    Some(out)
+    match value {
+        Value::Unit
+        | Value::Closure(_)
+        | Value::Range(..)
+        | Value::Pending(_)
+        | Value::History(_) => None,
+        Value::Scalar(_)
+        | Value::Str(_)
+        | Value::Tensor(_)
+        | Value::Objects(_)
+        | Value::Jagged(_)
+        | Value::Tuple(_)
+        | Value::Data(_) => {
+            let mut out = String::new();
+            write_value(&mut out, value, ty, program);
+            Some(out)
+        }
+    }
 }
 
-fn write_value(out: &mut String, value: &Value, ty: &Type, program: &Program) -> Option<()> {
+fn write_value(out: &mut String, value: &Value, ty: &Type, program: &Program) {
     match value {
         Value::Scalar(scalar) => {
             let _ =
@@ -47,7 +62,7 @@ fn write_value(out: &mut String, value: &Value, ty: &Type, program: &Program) ->
             let mut items = objects.items.iter();
             nest(out, &objects.shape, &mut |out| {
                 if let Some(item) = items.next() {
-                    let _ = write_plain(out, item, elem, program);
+                    write_plain(out, item, elem, program);
                 }
             });
             out.push('}');
@@ -76,7 +91,7 @@ fn write_value(out: &mut String, value: &Value, ty: &Type, program: &Program) ->
             write_list(out, items.iter(), |out, item| {
                 let ty = types.get(position).unwrap_or(&Type::Error);
                 position += 1;
-                write_value(out, item, ty, program)
+                write_value(out, item, ty, program);
             });
             out.push('}');
         }
@@ -94,21 +109,20 @@ fn write_value(out: &mut String, value: &Value, ty: &Type, program: &Program) ->
                 }
                 write_text(out, name.as_str());
                 out.push_str(": ");
-                write_value(out, field, &Type::Error, program)?;
+                write_value(out, field, &Type::Error, program);
             }
             out.push_str("}}");
         }
-        Value::Unit
-        | Value::Closure(_)
-        | Value::Range(..)
-        | Value::Pending(_)
-        | Value::History(_) => return None,
+        // Not data, but the parts around it are, and a list keeps its positions.
+        Value::Unit => out.push_str("{\"dtype\": \"()\", \"shape\": [], \"data\": null}"),
+        Value::Closure(_) => out.push_str("{\"dtype\": \"function\"}"),
+        Value::Range(..) => out.push_str("{\"dtype\": \"range\"}"),
+        Value::Pending(_) | Value::History(_) => out.push_str("null"),
     }
-    Some(())
 }
 
 /// A value inside a list: numbers and texts bare, everything else with its kind.
-fn write_plain(out: &mut String, value: &Value, ty: &Type, program: &Program) -> Option<()> {
+fn write_plain(out: &mut String, value: &Value, ty: &Type, program: &Program) {
     match value {
         Value::Scalar(scalar) => write_scalar(out, *scalar),
         Value::Str(text) => write_text(out, text),
@@ -116,9 +130,8 @@ fn write_plain(out: &mut String, value: &Value, ty: &Type, program: &Program) ->
         Value::Jagged(rows) => {
             write_list(out, rows.iter(), |out, row| write_plain(out, row, ty, program));
         }
-        other => return write_value(out, other, ty, program),
+        other => write_value(out, other, ty, program),
     }
-    Some(())
 }
 
 fn kind_name(first: Option<&Value>, elem: &Type, program: &Program) -> String {
@@ -134,14 +147,14 @@ fn kind_name(first: Option<&Value>, elem: &Type, program: &Program) -> String {
 fn write_list<'a>(
     out: &mut String,
     items: impl Iterator<Item = &'a Value>,
-    mut write: impl FnMut(&mut String, &'a Value) -> Option<()>,
+    mut write: impl FnMut(&mut String, &'a Value),
 ) {
     out.push('[');
     for (position, item) in items.enumerate() {
         if position > 0 {
             out.push_str(", ");
         }
-        let _ = write(out, item);
+        write(out, item);
     }
     out.push(']');
 }

@@ -57,6 +57,31 @@ impl Sources for FileSources {
     fn library(&self, path: &str) -> Option<Arc<str>> {
         library::text(path).map(Arc::from)
     }
+
+    fn names_in(&self, dir: &Path) -> Vec<String> {
+        let here = normalize(dir);
+        let texts = self.overlay.keys().filter_map(|path| path.strip_prefix(&here).ok());
+        let mut names: Vec<String> = texts
+            .filter_map(|path| path.components().next())
+            .map(|part| part.as_os_str().to_string_lossy().into_owned())
+            .collect();
+        if self.disk {
+            let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+            let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+            names.extend(entries.map(|entry| entry.file_name().to_string_lossy().into_owned()));
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    fn library_names_in(&self, dir: &str) -> Vec<String> {
+        let below = library::files().iter().filter_map(|(path, _)| path.strip_prefix(dir));
+        let mut names: Vec<String> =
+            below.filter_map(|path| path.split('/').next()).map(str::to_string).collect();
+        names.dedup();
+        names
+    }
 }
 
 /// Reads and decodes a file.

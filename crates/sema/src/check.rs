@@ -68,6 +68,7 @@ mod show;
 mod stmt;
 mod symbolic;
 mod template;
+mod tries;
 mod types;
 
 pub use facts::{BindingFact, Broadcast, ReadFact, Report, Verdict};
@@ -100,6 +101,8 @@ struct Cx<'a> {
     hir: &'a hir::Program,
     out: Program,
     diagnostics: Vec<Diagnostic>,
+    /// Which of them stay when a try is taken back.
+    lasting: tries::Lasting,
     /// Index variables of all definitions and reductions.
     indices: IndexVec<IndexId, IndexInfo>,
     /// Their symbolic values.
@@ -260,6 +263,7 @@ impl<'a> Cx<'a> {
             hir,
             out: Program::default(),
             diagnostics: Vec::new(),
+            lasting: tries::Lasting::default(),
             indices: IndexVec::new(),
             index_atoms: FxHashMap::default(),
             var_deps: FxHashMap::default(),

@@ -64,6 +64,10 @@ pub(super) fn power(x: f64, y: Exponent, positive: fn(f64, Exponent) -> f64) -> 
     if x.is_nan() || y.value.is_nan() {
         return f64::NAN;
     }
+    if y.value == 2.0 && y.is_integer {
+        // Rounded once, as the product is that engines make of it.
+        return x * x;
+    }
     let magnitude = x.abs();
     let sign = if y.is_odd && x.is_sign_negative() { -1.0 } else { 1.0 };
     let grows = y.value > 0.0;

@@ -3,6 +3,7 @@
 mod args;
 mod coords;
 mod functions;
+mod generics;
 
 use super::instance::{Instance, SizeKey};
 use super::matching::{Cell, Match};
@@ -223,7 +224,11 @@ impl Cx<'_> {
         if !self.bracket(&mut m, function, coords, span) {
             return Expr::error(span);
         }
+        self.infer_from_parts(&mut m, function, &args);
         let Some(cells) = self.match_args(&mut m, function, &args) else {
+            return Expr::error(span);
+        };
+        let Some(args) = self.infer_from_functions(&mut m, function, args, span) else {
             return Expr::error(span);
         };
         if self.solve_sizes(&mut m, function, span).is_none() {

@@ -226,7 +226,12 @@ impl Cx<'_> {
     }
 
     /// What a value of the declared type says about type parameters.
-    fn infer_args(&mut self, ty: &hir::Type, have: &Type, found: &mut FxHashMap<LocalId, Type>) {
+    pub(super) fn infer_args(
+        &mut self,
+        ty: &hir::Type,
+        have: &Type,
+        found: &mut FxHashMap<LocalId, Type>,
+    ) {
         match (&ty.kind, have) {
             (TypeKind::Param(local), _) => {
                 let joined = match found.get(local) {

@@ -22,6 +22,10 @@ impl Cx<'_> {
             Some(ConstState::Done(value)) => return Expr { span, ..value.clone() },
             None => {}
         }
+        self.lasting(|cx| cx.evaluate(def, span))
+    }
+
+    fn evaluate(&mut self, def: DefId, span: Span) -> Expr {
         let hir = self.hir;
         let DefKind::Const(constant) = &hir.defs[def].kind else { return Expr::error(span) };
         self.consts.insert(def, ConstState::Running);

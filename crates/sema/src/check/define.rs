@@ -107,7 +107,7 @@ impl Cx<'_> {
                 self.f.pending.pop();
             }
         }
-        self.diagnostics.truncate(reported);
+        self.take_back(reported);
         self.f.facts.truncate(facts);
         // What the try bound is part of no program.
         for tried in self.out.vars.ids().skip(tried) {
@@ -256,7 +256,7 @@ impl Cx<'_> {
     fn quiet_size(&mut self, id: ExprId, inclusive: bool) -> Option<size::Expr> {
         let reported = self.diagnostics.len();
         let value = self.scoped(|cx| cx.expr(id, Some(&Type::I32)));
-        self.diagnostics.truncate(reported);
+        self.take_back(reported);
         let size = self.to_size(&value)?;
         let size = if inclusive { size.offset(1) } else { size };
         self.largest(&size)

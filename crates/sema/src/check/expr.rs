@@ -371,6 +371,7 @@ impl Cx<'_> {
         want: Option<&Type>,
         span: Span,
     ) -> Expr {
+        let written = self.is_written(cond);
         let cond = self.expr(cond, None);
         if let Type::Array(array) = &cond.ty
             && array.elem == Type::BOOL
@@ -378,7 +379,7 @@ impl Cx<'_> {
             return self.select(cond, then, otherwise, want, span);
         }
         let cond = self.expect_bool(cond, "a condition");
-        if let Some(known) = self.known_condition(&cond) {
+        if let Some(known) = self.known_condition(&cond).filter(|_| !written) {
             // Rank tests are decided here; the branch that cannot run is not checked.
             return match (known, otherwise) {
                 (true, _) => self.scoped_branch(then, &cond, true, want),
@@ -473,6 +474,17 @@ impl Cx<'_> {
         })
     }
 
+    /// Whether a condition is made of literals and constants only. Nothing is specialised by it, so
+    /// both its branches are checked.
+    fn is_written(&self, id: ExprId) -> bool {
+        match &self.hir.exprs[id].kind {
+            H::Bool(_) | H::Int(..) | H::Float(..) | H::Const(_) => true,
+            H::Unary(_, a) => self.is_written(*a),
+            H::Binary(_, a, b) => self.is_written(*a) && self.is_written(*b),
+            _ => false,
+        }
+    }
+
     /// The value of a condition that sizes and types decide.
     pub(super) fn known_condition(&self, cond: &Expr) -> Option<bool> {
         match &*cond.kind {
@@ -501,7 +513,8 @@ impl Cx<'_> {
             .iter()
             .enumerate()
             .map(|(position, item)| {
-                self.open_value(*item, wants.map(|wants| &wants[position]), None)
+                let want = wants.map(|wants| &wants[position]).filter(|want| **want != Type::Error);
+                self.open_value(*item, want, None)
             })
             .collect();
         let ty = Type::Tuple(items.iter().map(|item| item.ty.clone()).collect());

@@ -56,7 +56,7 @@ impl<'a> Cx<'a> {
         if self.diagnostics[before.0..].iter().all(of_every_type) {
             return true;
         }
-        self.diagnostics.truncate(before.0);
+        self.take_back_all(before.0);
         self.out.funcs.truncate(before.1);
         self.instances.items.truncate(before.2);
         let Instances { table, counts, .. } = &mut self.instances;
@@ -170,12 +170,16 @@ impl<'a> Cx<'a> {
 
     /// Checks a body in a frame of its own, twice if it called itself before its type was known.
     pub(super) fn fill_instance(&mut self, at: usize, check: impl Fn(&mut Self) -> Expr) {
+        self.lasting(|cx| cx.fill(at, check));
+    }
+
+    fn fill(&mut self, at: usize, check: impl Fn(&mut Self) -> Expr) {
         let reported = self.diagnostics.len();
         let body = self.in_frame(at, &check);
         let again = self.instances.items[at].called_itself;
         if again && !body.ty.has_error() {
             let ret = self.map_sizes(body.ty.clone(), &mut |cx, _| cx.unknown_size(true));
-            self.diagnostics.truncate(reported);
+            self.take_back(reported);
             self.instances.items[at].ret = Some(ret);
             self.in_frame(at, &check);
         } else if again && self.diagnostics.len() == reported {
@@ -238,7 +242,9 @@ impl<'a> Cx<'a> {
         let mut keys = Vec::new();
         let mut vars = Vec::new();
         for (generic, ty) in function.generics.iter().zip(types) {
-            self.f.type_params.insert(*generic, ty.clone());
+            // Extents inside of it are the caller's: here they are known at run time only.
+            let ty = self.map_sizes(ty.clone(), &mut |cx, _| cx.unknown_size(true));
+            self.f.type_params.insert(*generic, ty);
         }
         for local in &function.sizes {
             let name = self.hir.locals[*local].name;
@@ -288,7 +294,10 @@ impl<'a> Cx<'a> {
     /// of its own.
     pub(super) fn enter_parameter(&mut self, param: &Param, given: Option<&Type>) -> VarId {
         let ty = match (&param.ty, given) {
-            (Some(ty), _) => self.lower_type(ty),
+            (Some(ty), _) => {
+                self.renew_type_params();
+                self.lower_type(ty)
+            }
             (None, Some(given)) => {
                 self.map_sizes(given.clone(), &mut |cx, _| cx.unknown_size(true))
             }
@@ -321,6 +330,14 @@ impl<'a> Cx<'a> {
         var
     }
 
+    /// Gives type arguments extents of their own: two parameters of one type may differ in them.
+    fn renew_type_params(&mut self) {
+        for (generic, ty) in self.f.type_params.clone() {
+            let ty = self.map_sizes(ty, &mut |cx, _| cx.unknown_size(true));
+            self.f.type_params.insert(generic, ty);
+        }
+    }
+
     /// The value of a body, held to the declared result.
     fn function_result(&mut self, function: &Function, name: Symbol) -> Expr {
         let what = format!("the result of `{name}`");
@@ -335,8 +352,12 @@ impl<'a> Cx<'a> {
                 let dims = self.expand_packs(dims);
                 self.meet_result(value, elem, &dims, &what)
             }
-            TypeKind::Some(_, body) => {
-                let want = self.lower_type(body);
+            // The extents are those of the value: hidden, or of a type that only a call knows.
+            TypeKind::Some(..) | TypeKind::Param(_) => {
+                let want = match &ret.kind {
+                    TypeKind::Some(_, body) => self.lower_type(body),
+                    _ => self.lower_type(ret),
+                };
                 let value = self.open_value(function.body, Some(&want), None);
                 if value.ty.has_error() || self.same_kind(&value.ty, &want) {
                     return value;

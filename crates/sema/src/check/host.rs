@@ -84,7 +84,7 @@ impl Cx<'_> {
         if items.is_empty() {
             return self.empty_array(want, span);
         }
-        let row = want.map(|want| self.wanted_row(want));
+        let row = want.map(|want| self.wanted_row(want)).filter(|row| *row != Type::Error);
         let items = self.items(items, row.as_ref());
         if items.iter().any(|item| item.ty == Type::Error) {
             return Expr::error(span);
@@ -278,6 +278,12 @@ impl Cx<'_> {
 
     /// Rows of unequal lengths, where the context asks for that.
     fn jagged_array(&mut self, items: Vec<Expr>, elem: &Type, depth: u32, span: Span) -> Expr {
+        // Where a type parameter is asked for, the rows say what it is.
+        let elem = match items.first().map(|item| &item.ty) {
+            Some(Type::Array(array)) if elem.has_error() => &array.elem.clone(),
+            Some(Type::Jagged(found, _)) if elem.has_error() => &found.clone(),
+            _ => elem,
+        };
         let ty = Type::Jagged(Box::new(elem.clone()), depth);
         let mut rows = Vec::new();
         for item in items {

@@ -20,6 +20,13 @@ enum Part {
 impl Cx<'_> {
     pub(super) fn index(&mut self, base: ExprId, slots: &[Slot], span: Span) -> Expr {
         let base = self.expr(base, None);
+        for slot in slots {
+            if let Slot::Pack(local, at) = slot
+                && !self.pack_is_bound(*local, *at)
+            {
+                return Expr::error(span);
+            }
+        }
         if !base.ty.is_array() && self.reads_nothing(slots) {
             // A definition over packs without axes is a scalar.
             return base;
@@ -232,7 +239,7 @@ impl Cx<'_> {
                 Part::Gather(indices) => value = self.gather(value, axis, indices, span),
             }
         }
-        if points.is_empty() {
+        if points.is_empty() || value.ty.has_error() {
             return value;
         }
         let front: Vec<usize> = points.iter().map(|(axis, _)| *axis).collect();

@@ -1,5 +1,6 @@
 //! A call against a signature: coordinates, packs, sizes and types are found by matching.
 
+mod packs;
 mod result;
 mod sizes;
 
@@ -22,7 +23,11 @@ pub(super) struct Match {
     /// Coordinate parameters of the function.
     pub params: Vec<Symbol>,
     pub packs: FxHashMap<LocalId, Vec<Axis>>,
+    /// Coordinates that the call's bracket gives to a pack.
+    pub groups: FxHashMap<LocalId, Vec<Name>>,
     pub types: FxHashMap<LocalId, Type>,
+    /// The coordinate of the first axis whose extent is just this size, with its argument.
+    size_coords: FxHashMap<LocalId, (Coord, Symbol, Span)>,
     placeholders: FxHashMap<LocalId, Atom>,
     equations: Vec<Equation>,
 }
@@ -71,6 +76,9 @@ impl Cx<'_> {
                 self.bind_axes(m, dims, arg, &cell, param)?;
                 Some(cell)
             }
+            TypeKind::Param(local) if m.types.get(local).is_some_and(Type::is_array) => {
+                self.match_known(m, *local, arg, param)
+            }
             TypeKind::Scalar(_) | TypeKind::Str | TypeKind::Data(..) | TypeKind::Param(_) => {
                 if !self.match_elem(m, ty, arg, param) {
                     return None;
@@ -86,8 +94,39 @@ impl Cx<'_> {
         }
     }
 
+    /// `x: T` where another argument says that `T` is an array: its axes are the cell.
+    fn match_known(
+        &mut self,
+        m: &mut Match,
+        local: LocalId,
+        arg: &Expr,
+        param: Symbol,
+    ) -> Option<Cell> {
+        let known = m.types.get(&local)?.clone();
+        let rank = arg.ty.rank();
+        let Some(frame) = rank.checked_sub(known.rank()) else {
+            let d = self.mismatch(arg, &known, &format!("parameter `{param}`"));
+            self.report_at(d);
+            return None;
+        };
+        let cell = self.without_axes(&arg.ty, frame);
+        let Some(joined) = self.join_types(&known, &cell) else {
+            let d = self.mismatch(arg, &known, &format!("parameter `{param}`"));
+            self.report_at(d);
+            return None;
+        };
+        m.types.insert(local, joined);
+        Some(Cell { frame: (0..frame).collect(), cell: (frame..rank).collect() })
+    }
+
     /// The element type of an argument against that of its parameter.
-    fn match_elem(&mut self, m: &mut Match, elem: &hir::Type, arg: &Expr, param: Symbol) -> bool {
+    pub(super) fn match_elem(
+        &mut self,
+        m: &mut Match,
+        elem: &hir::Type,
+        arg: &Expr,
+        param: Symbol,
+    ) -> bool {
         if let TypeKind::Param(local) = &elem.kind {
             let have = arg.ty.elem().clone();
             match m.types.get(local) {
@@ -228,146 +267,6 @@ impl Cx<'_> {
         Some(Cell { frame: free, cell: result })
     }
 
-    fn align_packs(
-        &mut self,
-        m: &mut Match,
-        dims: &[Dim],
-        packs: &[LocalId],
-        arg: &Expr,
-        param: Symbol,
-    ) -> Option<Cell> {
-        let rank = arg.ty.rank();
-        let fixed = dims.len() - packs.len();
-        let known: usize = packs.iter().filter_map(|p| m.packs.get(p).map(Vec::len)).sum();
-        let open: Vec<LocalId> =
-            packs.iter().copied().filter(|pack| !m.packs.contains_key(pack)).collect();
-        let function = m.function.map_or("the function".to_string(), |name| format!("`{name}`"));
-        if rank < fixed + known || (open.is_empty() && rank != fixed + known) {
-            let d = error(
-                Code::E0405,
-                arg.span,
-                format!(
-                    "parameter `{param}` of {function} takes {} axes, but the argument has {rank}",
-                    fixed + known
-                ),
-            )
-            .here(format!("this is `{}`", self.show(&arg.ty)))
-            .help("packs of one name stand for the same axes in every argument");
-            self.report_at(d);
-            return None;
-        }
-        let rest = rank - fixed - known;
-        let mut lengths: FxHashMap<LocalId, usize> = FxHashMap::default();
-        match open.as_slice() {
-            [] => {}
-            [one] => {
-                lengths.insert(*one, rest);
-            }
-            [first, ..] => {
-                let Some(before) = self.length_by_name(m, dims, *first, arg) else {
-                    let d = error(
-                        Code::E0315,
-                        arg.span,
-                        format!("{function} can split the axes of this argument in more than one way"),
-                    )
-                    .here(format!("this is `{}`", self.show(&arg.ty)))
-                    .note(format!("candidates are {}", self.show_coords(arg.ty.axes())))
-                    .help("name the coordinate in the call's bracket, and give the argument that coordinate");
-                    self.report_at(d);
-                    return None;
-                };
-                lengths.insert(*first, before);
-                let mut left = rest.saturating_sub(before);
-                for pack in &open[1..open.len() - 1] {
-                    lengths.insert(*pack, 0);
-                }
-                if let Some(last) = open.last() {
-                    lengths.insert(*last, std::mem::take(&mut left));
-                }
-            }
-        }
-        let mut at = 0;
-        for dim in dims {
-            match &dim.kind {
-                DimKind::Pack(local) => {
-                    let count = match lengths.get(local) {
-                        Some(count) => *count,
-                        None => m.packs.get(local).map_or(0, Vec::len),
-                    };
-                    let axes = arg.ty.axes().get(at..at + count)?.to_vec();
-                    self.bind_pack(m, *local, axes, arg, at)?;
-                    at += count;
-                }
-                _ => at += 1,
-            }
-        }
-        Some(Cell { frame: Vec::new(), cell: (0..rank).collect() })
-    }
-
-    /// How many axes stand before the named coordinate that follows a pack.
-    fn length_by_name(&self, m: &Match, dims: &[Dim], pack: LocalId, arg: &Expr) -> Option<usize> {
-        let start =
-            dims.iter().position(|dim| matches!(dim.kind, DimKind::Pack(p) if p == pack))?;
-        let next =
-            dims[start + 1..].iter().position(|dim| matches!(dim.kind, DimKind::Coord { .. }))?;
-        let DimKind::Coord { name, .. } = &dims[start + 1 + next].kind else { return None };
-        let wanted = self.wanted(m, name.sym)?;
-        let at = arg.ty.axes().iter().position(|axis| {
-            axis.coord.is_some_and(|coord| coord.name == wanted || coord.root() == wanted)
-        })?;
-        at.checked_sub(start + next)
-    }
-
-    /// The axes of a pack: the same in every argument.
-    fn bind_pack(
-        &mut self,
-        m: &mut Match,
-        pack: LocalId,
-        axes: Vec<Axis>,
-        arg: &Expr,
-        at: usize,
-    ) -> Option<()> {
-        let Some(known) = m.packs.get(&pack).cloned() else {
-            m.packs.insert(pack, axes);
-            return Some(());
-        };
-        for (position, (known, axis)) in known.iter().zip(&axes).enumerate() {
-            if let (Some(a), Some(b)) = (known.coord, axis.coord)
-                && a.contract
-                && b.contract
-                && a.root() != b.root()
-            {
-                let d = error(
-                    Code::E0307,
-                    arg.span,
-                    format!(
-                        "`..{}` is `{}` in one argument and `{}` in another",
-                        self.local_name(pack),
-                        a.name,
-                        b.name
-                    ),
-                )
-                .here(format!("has `{}`", b.name))
-                .help("pass arguments with the same coordinates");
-                self.report_at(d);
-                return None;
-            }
-            m.equations.push(Equation {
-                pattern: known.size.clone(),
-                actual: axis.size.clone(),
-                argument: self.show_name(arg),
-                axis: at + position,
-                span: arg.span,
-            });
-            if known.coord.is_none()
-                && let Some(bound) = m.packs.get_mut(&pack)
-            {
-                bound[position].coord = axis.coord;
-            }
-        }
-        Some(())
-    }
-
     /// Binds the coordinates and sizes of the cell.
     fn bind_axes(
         &mut self,
@@ -411,6 +310,9 @@ impl Cx<'_> {
                         }
                     }
                 }
+            }
+            if let (None, Some(e)) = (name, extent) {
+                self.bind_size_coord(m, e, axis.coord, arg, param)?;
             }
             if let Some(e) = extent {
                 let pattern = self.pattern_size(m, e);

@@ -42,6 +42,23 @@ impl Cx<'_> {
         members
     }
 
+    /// Whether a pack may be read here: inside of a definition only what its left side, or a
+    /// reduction, binds.
+    pub(super) fn pack_is_bound(&mut self, local: LocalId, span: Span) -> bool {
+        if self.f.packs.contains_key(&local) || !matches!(self.f.opens.last(), Some(None)) {
+            return true;
+        }
+        let name = self.local_name(local);
+        let message = format!("pack `..{name}` is free here: nothing on the left binds it");
+        let d = error(Code::E0313, span, message)
+            .here("not bound by the definition or by a reduction")
+            .help(format!(
+                "add it on the left: `let …[…, ..{name}] = …`, or reduce over it: `sum[..{name}](…)`"
+            ));
+        self.report_at(d);
+        false
+    }
+
     fn new_members(&mut self, local: LocalId, name: Name, count: usize) -> Vec<IndexId> {
         let axes = self.signature_pack(local, name).cloned();
         (0..count)

@@ -4,7 +4,7 @@ use super::bounds::Prover;
 use super::ledger::Ledger;
 use super::paths::Path;
 use super::{Cx, FnState};
-use crate::hir::{DefId, DefKind, ModuleId};
+use crate::hir::{DefKind, ModuleId};
 use ein_base::Idx;
 use ein_ir::size::Facts;
 use ein_ir::tensor::{Stmt, Type};
@@ -115,24 +115,18 @@ impl Cx<'_> {
     /// Functions of the program's own modules that no call has reached, and constants.
     fn uncalled_functions(&mut self) {
         let hir = self.hir;
-        for (def, item) in hir.defs.iter_enumerated() {
-            if hir.modules[item.module].library {
-                continue;
+        let own = |module: ModuleId| !hir.modules[module].library;
+        // Constants first: a function is tried for several types, and what it reads is not.
+        for (def, item) in hir.defs.iter_enumerated().filter(|(_, item)| own(item.module)) {
+            if let DefKind::Const(_) = item.kind {
+                self.const_value(def, item.name.span);
             }
-            self.uncalled(def, &item.kind);
         }
-    }
-
-    fn uncalled(&mut self, def: DefId, kind: &DefKind) {
-        match kind {
-            DefKind::Fn(_) => {
+        for (def, item) in hir.defs.iter_enumerated().filter(|(_, item)| own(item.module)) {
+            if let DefKind::Fn(_) = item.kind {
                 self.check_result_sizes(def);
                 self.check_uncalled(def);
             }
-            DefKind::Const(_) => {
-                self.const_value(def, self.hir.defs[def].name.span);
-            }
-            DefKind::Struct(_) | DefKind::Enum(_) | DefKind::Error => {}
         }
     }
 

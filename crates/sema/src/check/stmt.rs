@@ -60,7 +60,10 @@ impl Cx<'_> {
                 };
                 self.annotated(value, ty, &what)
             }
-            (_, None) => self.open_value(value, None, None),
+            (_, None) => {
+                let want = self.wanted_by_pattern(pat);
+                self.open_value(value, want.as_ref(), None)
+            }
         };
         match local {
             Some(local) => {
@@ -494,6 +497,33 @@ impl Cx<'_> {
             self.report_at(d);
         }
         self.emit(Stmt { kind: StmtKind::Destructure(pattern, value), span });
+    }
+
+    /// What the annotations inside a pattern say about literals in the value; `Type::Error` for
+    /// parts of which they say nothing.
+    fn wanted_by_pattern(&mut self, pat: &hir::Pat) -> Option<Type> {
+        match &pat.kind {
+            hir::PatKind::Bind(_, Some(ty)) => self.wanted_by(ty),
+            hir::PatKind::Tuple(items) => {
+                let wants: Vec<_> = items.iter().map(|item| self.wanted_by_pattern(item)).collect();
+                if wants.iter().all(Option::is_none) {
+                    return None;
+                }
+                Some(Type::Tuple(
+                    wants.into_iter().map(|want| want.unwrap_or(Type::Error)).collect(),
+                ))
+            }
+            hir::PatKind::Bind(_, None)
+            | hir::PatKind::Wild
+            | hir::PatKind::Literal(_)
+            | hir::PatKind::Range { .. }
+            | hir::PatKind::Const(_)
+            | hir::PatKind::Array { .. }
+            | hir::PatKind::Data { .. }
+            | hir::PatKind::Or(_)
+            | hir::PatKind::At(..)
+            | hir::PatKind::Error => None,
+        }
     }
 
     fn irrefutable(&self, pattern: &Pattern) -> bool {

@@ -433,7 +433,8 @@ impl Cx<'_> {
             .help(format!("pass a function whose result is `{want}`"));
             return self.fail(d);
         }
-        let ty = Type::signature(params, ret);
+        // A type parameter may still be open in what is wanted: then the function says it.
+        let ty = Type::signature(params, if ret.has_error() { have } else { ret });
         Expr::new(ExprKind::Specialise { value, func: instance.func }, ty, span)
     }
 

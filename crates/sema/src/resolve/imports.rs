@@ -381,7 +381,9 @@ impl Resolver<'_> {
             let file = &self.files.file(self.program.modules[owner].file).name;
             diagnostic = diagnostic.note(format!("looked in `{file}`"));
         }
-        let known = self.member_names(owner, from);
+        let mut known = self.member_names(owner, from);
+        let files = self.modules[owner].place.modules(self.sources);
+        known.extend(files.into_iter().filter(|file| !known.contains(file)).collect::<Vec<_>>());
         let otherwise = match known.as_slice() {
             [] => format!("declare it in `{path}`: `pub fn {name}(…) {{ … }}`"),
             some => format!("`{path}` has {}", super::listed(&some[..some.len().min(LISTED)])),
@@ -413,7 +415,8 @@ impl Resolver<'_> {
                 && module != owner
             {
                 let items = self.modules[module].table.by_stmt.iter();
-                names.extend(items.map(|(_, item)| self.items[*item].name.sym));
+                let items = items.map(|(_, item)| &self.items[*item]);
+                names.extend(items.filter(|item| item.public).map(|item| item.name.sym));
             }
         }
         names

@@ -359,6 +359,13 @@ impl<'r, 'a> Lower<'r, 'a> {
                 return Some(Anchor::Enum(item));
             }
         }
+        let name = *path.first()?;
+        for i in (0..self.globs.len()).rev() {
+            let Some(anchor) = self.r.import(self.globs[i]).module else { continue };
+            if let Some(found) = self.r.module_in_glob(anchor, name, self.module) {
+                return Some(found);
+            }
+        }
         None
     }
 

@@ -3,7 +3,7 @@
 use super::tables::Table;
 use super::{Item, ItemKind, Resolver, Target, Work};
 use crate::hir::{self, ModuleId};
-use ein_base::{Code, Diagnostic, FileId, Name, SourceError, Span, Symbol};
+use ein_base::{Code, Diagnostic, FileId, Name, SourceError, Sources, Span, Symbol};
 use ein_syntax::ast::{self, Ast, StmtId};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -89,6 +89,18 @@ impl Place {
             Place::Library(dir) => Place::Library(format!("{dir}{name}/")),
             Place::None => Place::None,
         }
+    }
+
+    /// The submodules that files and folders there are. Nothing else about a folder is asked: a
+    /// name from here is only compared with a misspelt one.
+    pub(super) fn modules(&self, sources: &dyn Sources) -> Vec<Symbol> {
+        let names = match self {
+            Place::Dir(dir) => sources.names_in(dir),
+            Place::Library(dir) => sources.library_names_in(dir),
+            Place::None => Vec::new(),
+        };
+        let modules = names.iter().map(|name| name.strip_suffix(".ein").unwrap_or(name));
+        modules.filter(|name| *name != "mod" && !name.contains('.')).map(Symbol::intern).collect()
     }
 
     /// The two files that the submodule `name` may be.

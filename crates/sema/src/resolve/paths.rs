@@ -1,6 +1,6 @@
 //! Paths: from segments to modules, items and variants.
 
-use super::imports::Member;
+use super::imports::{ImportState, Member};
 use super::tables::Sub;
 use super::{Anchor, Item, ItemId, ItemKind, Resolver, Target};
 use crate::hir::ModuleId;
@@ -189,6 +189,9 @@ impl Resolver<'_> {
         if let Some(module) = self.submodule(owner, name, from) {
             return Some(Anchor::Module(module));
         }
+        if let Some(found) = self.module_through_globs(owner, name, from) {
+            return Some(found);
+        }
         if let Some(member) = self.member(owner, name.sym, from) {
             match member.target {
                 Target::Item(item) if matches!(self.items[item].kind, ItemKind::Enum(_)) => {
@@ -246,6 +249,53 @@ impl Resolver<'_> {
         let module = self.load_submodule(owner, name)?;
         self.enter_module(owner, name, module);
         Some(module)
+    }
+
+    /// A public module that the `*` imports of a module bring.
+    fn module_through_globs(
+        &mut self,
+        owner: ModuleId,
+        name: Name,
+        from: ModuleId,
+    ) -> Option<Anchor> {
+        for id in self.modules[owner].table.globs.clone() {
+            // A cycle of globs ends where it meets itself.
+            let visible = self.imports[id].public || self.sees(from, owner);
+            if !visible || matches!(self.imports[id].state, ImportState::Busy) {
+                continue;
+            }
+            let Some(anchor) = self.import(id).module else { continue };
+            let state = std::mem::replace(&mut self.imports[id].state, ImportState::Busy);
+            let found = self.module_in_glob(anchor, name, owner);
+            self.imports[id].state = state;
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// The module of a name that one `*` brings.
+    pub(super) fn module_in_glob(
+        &mut self,
+        anchor: Anchor,
+        name: Name,
+        from: ModuleId,
+    ) -> Option<Anchor> {
+        let Anchor::Module(module) = anchor else { return None };
+        let sees = self.sees(from, module);
+        let table = &self.modules[module].table;
+        if table.mods.get(&name.sym).is_some_and(|sub| sub.public || sees) {
+            return self.declared_module(module, name.sym).map(Anchor::Module);
+        }
+        if let Some(&import) = table.imports.get(&name.sym)
+            && (self.imports[import].public || sees)
+            && let Some(found) = self.imported_module(import)
+        {
+            self.imports[import].used = true;
+            return Some(found);
+        }
+        self.module_through_globs(module, name, from)
     }
 
     fn enter_module(&mut self, owner: ModuleId, name: Name, module: ModuleId) {
@@ -334,6 +384,7 @@ impl Resolver<'_> {
     fn module_names(&self, owner: ModuleId) -> Vec<Symbol> {
         let table = &self.modules[owner].table;
         let imports = table.import_list.iter().map(|import| self.imports[*import].name.sym);
-        table.mod_names.iter().map(|name| name.sym).chain(imports).collect()
+        let files = self.modules[owner].place.modules(self.sources);
+        table.mod_names.iter().map(|name| name.sym).chain(imports).chain(files).collect()
     }
 }

@@ -22,6 +22,13 @@ impl<'p> Flatten<'p> {
             ExprKind::Size(size) => {
                 let node = self.size(size, e.span)?;
                 let ty = element_type(&e.ty, e.span)?;
+                // A cast would wrap; the evaluator says that it does not fit.
+                let value = self.points.as_int(node).map(i128::from);
+                if let (Some(value), Some((least, most))) = (value, ty.int_range())
+                    && !(least..=most).contains(&value)
+                {
+                    return Err(declined("a size that does not fit its type", e.span));
+                }
                 Ok(Val::Scalar(self.points.cast(node, ty)))
             }
             ExprKind::Unary(op, a) => {

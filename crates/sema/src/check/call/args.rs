@@ -5,6 +5,7 @@ use super::super::{Cx, IndexId, error};
 use crate::hir::{self, Arg, ExprId, Function, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Expr, Type};
+use rustc_hash::FxHashMap;
 
 impl Cx<'_> {
     /// Which argument goes to which parameter; `None` stands for the default.
@@ -112,7 +113,7 @@ impl Cx<'_> {
         want: Option<&Type>,
     ) -> Vec<Expr> {
         let mut exprs: Vec<Option<Expr>> = vec![None; values.len()];
-        let mut known: Vec<(hir::LocalId, Type)> = Vec::new();
+        let mut known: FxHashMap<hir::LocalId, Type> = FxHashMap::default();
         let mut order: Vec<usize> = (0..values.len()).collect();
         let open = |cx: &Self, at: usize| {
             generic_of(&function.params[at]).is_some()
@@ -123,8 +124,7 @@ impl Cx<'_> {
             let param = &function.params[at];
             let generic = generic_of(param);
             let hint = generic.and_then(|generic| {
-                let other = known.iter().find(|(local, _)| *local == generic);
-                other.map(|(_, ty)| ty.clone()).or_else(|| {
+                known.get(&generic).map(|ty| ty.elem().clone()).or_else(|| {
                     let same = function.ret.as_ref().and_then(generic_in) == Some(generic);
                     want.filter(|_| same).map(|want| want.elem().clone())
                 })
@@ -135,10 +135,14 @@ impl Cx<'_> {
                 Some(id) => self.closed_argument(id, want.as_ref(), mapped),
                 None => self.default_argument(param),
             };
-            if let Some(generic) = generic
-                && !expr.ty.has_error()
-            {
-                known.push((generic, expr.ty.elem().clone()));
+            match (generic, &param.ty) {
+                (Some(generic), _) if !expr.ty.has_error() => {
+                    known.entry(generic).or_insert_with(|| expr.ty.elem().clone());
+                }
+                (None, Some(ty)) if !function.generics.is_empty() => {
+                    self.infer_from_part(ty, &expr.ty, &mut known);
+                }
+                _ => {}
             }
             exprs[at] = Some(expr);
         }
@@ -172,9 +176,12 @@ impl Cx<'_> {
         self.close_over(used, body)
     }
 
-    /// What the type of a parameter says about literals and closures.
     fn wanted_of(&mut self, param: &hir::Param) -> Option<Type> {
-        let ty = param.ty.as_ref()?;
+        self.wanted_by(param.ty.as_ref()?)
+    }
+
+    /// What the type of a parameter or of a part of a pattern says about literals and closures.
+    pub(in crate::check) fn wanted_by(&mut self, ty: &hir::Type) -> Option<Type> {
         match &ty.kind {
             TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
             TypeKind::Array { elem, .. } => match &elem.kind {

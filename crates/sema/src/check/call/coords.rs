@@ -3,7 +3,7 @@
 use super::super::matching::Match;
 use super::super::{Binding, Cx, Declared, IndexId, error};
 use crate::hir::{self, CoordArg, Function};
-use ein_base::{Code, Span, Symbol};
+use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Bounds, Expr};
 
 impl Cx<'_> {
@@ -131,8 +131,22 @@ impl Cx<'_> {
                     m.coords.insert(param.name.sym, bound);
                     m.bracket.insert(param.name.sym, coord.name.span);
                 }
-                (CoordArg::Group(..) | CoordArg::Pack(..), Some(_)) => {}
-                (CoordArg::Coord(_), Some(_)) => {}
+                (CoordArg::Group(group, _), Some(pack)) => {
+                    m.groups.insert(pack, group.iter().map(|coord| coord.name).collect());
+                }
+                (CoordArg::Coord(coord), Some(pack)) => {
+                    m.groups.insert(pack, vec![coord.name]);
+                }
+                (CoordArg::Pack(own, at), Some(pack)) => {
+                    let axes = self.f.signature_packs.get(own).into_iter().flatten();
+                    let names = axes.map(|axis| axis.coord.map(|coord| coord.name));
+                    let names: Option<Vec<_>> =
+                        names.map(|sym| sym.map(|sym| Name { sym, span: *at })).collect();
+                    if let Some(names) = names.filter(|_| self.f.signature_packs.contains_key(own))
+                    {
+                        m.groups.insert(pack, names);
+                    }
+                }
                 (CoordArg::Group(_, at) | CoordArg::Pack(_, at), None) => {
                     let d = error(
                         Code::E0302,

@@ -190,10 +190,12 @@ impl Cx<'_> {
         }
         for index in self.position_deps(value) {
             let info = &self.indices[index];
-            let known = match info.ground {
-                Some(ground) => Some(ground.coord.root()),
-                None if info.declared == Declared::Name => Some(info.name),
-                None => None,
+            let known = match (info.ground, info.declared) {
+                (Some(ground), _) => Some(ground.coord.root()),
+                (None, Declared::Over(over)) => Some(over),
+                // Also with a range of its own, the name of another axis means that axis.
+                (None, Declared::Name | Declared::Range) => Some(info.name),
+                (None, Declared::Any) => None,
             };
             let Some(known) = known else { continue };
             let here = known == coord.root() || known == coord.name;

@@ -81,7 +81,11 @@ impl Cx<'_> {
                 let args = args.iter().map(|arg| self.result_type(m, arg)).collect();
                 self.data_type(*def, args, ty.span)
             }
-            TypeKind::Param(local) => m.types.get(local).cloned().unwrap_or(Type::Error),
+            TypeKind::Param(local) => {
+                // A type argument says the rank of an array; its extents are found at run time.
+                let ty = m.types.get(local).cloned().unwrap_or(Type::Error);
+                self.map_sizes(ty, &mut |cx, _| cx.unknown_size(true))
+            }
             TypeKind::Scalar(_)
             | TypeKind::Str
             | TypeKind::AnyRank(_)

@@ -4,9 +4,9 @@ use super::super::symbolic::SizeRelation;
 use super::super::{Cx, error};
 use super::{Equation, Match};
 use crate::hir::{self, ExprId, ExprKind as H, Function, LocalId};
-use ein_base::{Code, Name, Span};
+use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
-use ein_ir::tensor::AtomDef;
+use ein_ir::tensor::{AtomDef, Coord, Expr};
 
 impl Cx<'_> {
     /// An extent of the signature with placeholders for the sizes that are not known yet.
@@ -40,6 +40,44 @@ impl Cx<'_> {
             }
             _ => self.size_value(id),
         }
+    }
+
+    /// Axes without names that share a size name over several arguments share a coordinate as well.
+    pub(super) fn bind_size_coord(
+        &mut self,
+        m: &mut Match,
+        extent: ExprId,
+        have: Option<Coord>,
+        arg: &Expr,
+        param: Symbol,
+    ) -> Option<()> {
+        let H::Size(local) = self.hir.exprs[extent].kind else { return Some(()) };
+        let Some(have) = have.filter(|coord| coord.contract) else { return Some(()) };
+        let Some((known, first, span)) = m.size_coords.get(&local).copied() else {
+            m.size_coords.insert(local, (have, param, arg.span));
+            return Some(());
+        };
+        if first == param || known.name == have.name || known.root() == have.root() {
+            return Some(());
+        }
+        let function = super::super::ranges::quote(m.function);
+        let (a, b, size) = (known.name, have.name, self.local_name(local));
+        let d = error(
+            Code::E0307,
+            arg.span,
+            format!(
+                "size `?{size}` of {function} joins two different coordinates: `{a}` and `{b}`"
+            ),
+        )
+        .here(format!("the axis for `{param}` is `{b}`"))
+        .label(span, format!("the axis for `{first}` is `{a}`"))
+        .note("their extents may be equal, but they are not the same thing")
+        .help(format!(
+            "pass arrays that share `{a}`, or rename the coordinate where it is declared"
+        ));
+        let d = self.with_declaration(d, arg);
+        self.report_at(d);
+        None
     }
 
     /// Gives sizes their explicit values: `f[n = 3](…)`.

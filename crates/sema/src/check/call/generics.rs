@@ -1,0 +1,115 @@
+//! The type arguments of a call: what stands inside of the types of its arguments.
+//!
+//! A parameter `x: T` takes a cell of the argument, so matching finds `T` with the frame. Everything
+//! else that mentions `T` (`Option<T>`, `(T, U)`, `(T) -> U`) is taken apart here.
+
+use super::super::arms::complete;
+use super::super::matching::Match;
+use super::super::{Cx, error};
+use crate::hir::{self, Function, LocalId, TypeKind};
+use ein_base::{Code, Span, Symbol};
+use ein_ir::tensor::{Expr, Type};
+use rustc_hash::FxHashMap;
+
+impl Cx<'_> {
+    /// What structured arguments say, before the others are matched.
+    pub(super) fn infer_from_parts(&mut self, m: &mut Match, function: &Function, args: &[Expr]) {
+        if function.generics.is_empty() {
+            return;
+        }
+        for (param, arg) in function.params.iter().zip(args) {
+            if let Some(ty) = &param.ty {
+                self.infer_from_part(ty, &arg.ty, &mut m.types);
+            }
+        }
+    }
+
+    /// What one argument says about type parameters, if it is taken apart.
+    pub(super) fn infer_from_part(
+        &mut self,
+        ty: &hir::Type,
+        have: &Type,
+        found: &mut FxHashMap<LocalId, Type>,
+    ) {
+        match &ty.kind {
+            TypeKind::Tuple(_)
+            | TypeKind::Function(..)
+            | TypeKind::Jagged(..)
+            | TypeKind::AnyRank(_) => self.infer_args(ty, have, found),
+            TypeKind::Data(..) => self.infer_args(ty, have.elem(), found),
+            TypeKind::Array { elem, .. } => self.infer_from_part(elem, have.elem(), found),
+            TypeKind::Scalar(_)
+            | TypeKind::Str
+            | TypeKind::Param(_)
+            | TypeKind::Some(..)
+            | TypeKind::Error => {}
+        }
+        found.retain(|_, ty| !ty.has_error());
+    }
+
+    /// What functions give, once matching has found what they take; and all arguments with the
+    /// types that are known now. `None` if a type is left that nothing says.
+    pub(super) fn infer_from_functions(
+        &mut self,
+        m: &mut Match,
+        function: &Function,
+        mut args: Vec<Expr>,
+        span: Span,
+    ) -> Option<Vec<Expr>> {
+        if function.generics.is_empty() {
+            return Some(args);
+        }
+        for (param, arg) in function.params.iter().zip(&mut args) {
+            let Some(ty) = param.ty.as_deref() else { continue };
+            let TypeKind::Function(_, ret) = &ty.kind else { continue };
+            let Type::Signature(wanted) = self.lower_quietly(ty, m) else { continue };
+            if wanted.params.iter().any(Type::has_error) {
+                continue;
+            }
+            if let Type::Template(..) = arg.ty {
+                let value = std::mem::replace(arg, Expr::error(arg.span));
+                *arg = self.specialise_value(value, wanted.params.clone(), wanted.ret.clone());
+            }
+            match &arg.ty {
+                Type::Signature(have) => {
+                    let have = have.ret.clone();
+                    self.infer_args(ret, &have, &mut m.types);
+                }
+                Type::Error => return None,
+                _ => {}
+            }
+        }
+        let unknown = function.generics.iter().find(|generic| !m.types.contains_key(generic));
+        if let Some(generic) = unknown {
+            let name = m.function.map_or("the function".into(), |name| format!("`{name}`"));
+            let generic = self.hir.locals[*generic].name;
+            let message = format!("the type `{generic}` of {name} cannot be inferred here");
+            let d = error(Code::E0516, span, message)
+                .here(format!("which type is `{generic}`?"))
+                .label(generic.span, "declared here")
+                .help("pass an argument whose type says it, bound with an annotation if need be");
+            self.report_at(d);
+            return None;
+        }
+        let mut fit = true;
+        for (param, arg) in function.params.iter().zip(&mut args) {
+            let Some(ty) = param.ty.as_deref() else { continue };
+            if arg.ty.has_error() {
+                let ty = self.lower_quietly(ty, m);
+                let value = std::mem::replace(arg, Expr::error(arg.span));
+                *arg = complete(value, &ty);
+                continue;
+            }
+            let cell = match &ty.kind {
+                TypeKind::Array { elem, .. } => elem,
+                _ => ty,
+            };
+            if let TypeKind::Data(..) = cell.kind {
+                // Matching took any value while the type arguments were open.
+                let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
+                fit &= self.match_elem(m, cell, arg, name);
+            }
+        }
+        fit.then_some(args)
+    }
+}

@@ -1,0 +1,45 @@
+//! Errors of what is tried and taken back, and of what is checked once only.
+//!
+//! A recurrence or a recursive function is looked at once to find its type and then again, and what
+//! was reported the first time is taken back. A constant or an instance of a function that was met
+//! on the way is not looked at again, so its errors stay.
+
+use super::Cx;
+use std::ops::Range;
+
+/// Which diagnostics stay when a try is taken back: ranges of their numbers, apart and in order.
+#[derive(Default)]
+pub(super) struct Lasting(Vec<Range<usize>>);
+
+impl Cx<'_> {
+    /// Runs a check whose result is remembered, so that it will not run again.
+    pub(super) fn lasting<R>(&mut self, check: impl FnOnce(&mut Self) -> R) -> R {
+        let start = self.diagnostics.len();
+        let result = check(self);
+        let end = self.diagnostics.len();
+        self.lasting.0.retain(|range| range.start < start);
+        if start < end {
+            self.lasting.0.push(start..end);
+        }
+        result
+    }
+
+    /// Takes back what was reported since a number, but for what lasts.
+    pub(super) fn take_back(&mut self, since: usize) {
+        let tried = self.diagnostics.split_off(since);
+        let first = self.lasting.0.partition_point(|range| range.start < since);
+        let ranges = self.lasting.0.split_off(first);
+        let stays = |at: usize| ranges.iter().any(|range| range.contains(&at));
+        let stay = tried.into_iter().enumerate().filter(|(at, _)| stays(since + at));
+        self.diagnostics.extend(stay.map(|(_, diagnostic)| diagnostic));
+        if since < self.diagnostics.len() {
+            self.lasting.0.push(since..self.diagnostics.len());
+        }
+    }
+
+    /// Takes back everything that was reported since a number, where all of it runs again.
+    pub(super) fn take_back_all(&mut self, since: usize) {
+        self.diagnostics.truncate(since);
+        self.lasting.0.retain(|range| range.start < since);
+    }
+}
