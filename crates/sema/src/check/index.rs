@@ -18,8 +18,7 @@ enum Part {
 }
 
 impl Cx<'_> {
-    pub(super) fn index(&mut self, base: ExprId, slots: &[Slot], span: Span) -> Expr {
-        let base = self.expr(base, None);
+    pub(super) fn index(&mut self, base: Expr, slots: &[Slot], span: Span) -> Expr {
         if !base.ty.is_array() && self.reads_nothing(slots) {
             // A definition over packs without axes is a scalar.
             return base;

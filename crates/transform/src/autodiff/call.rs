@@ -41,12 +41,9 @@ impl Pass<'_> {
                     all.push(tangent.unwrap_or_else(|| self.zeros_like(self.primal(arg, t))));
                 }
                 if let Some(rule) = self.program.funcs[*func].rule {
-                    let kind = ExprKind::Call {
-                        func: rule,
-                        sizes: sizes.clone(),
-                        closure: None,
-                        args: all,
-                    };
+                    // It knows the extents of its parameters, and no sizes by name.
+                    let kind =
+                        ExprKind::Call { func: rule, sizes: Vec::new(), closure: None, args: all };
                     return Some(Expr::new(kind, e.ty.clone(), span));
                 }
                 for global in &globals {
