@@ -32,7 +32,7 @@ impl Cx<'_> {
             H::Fn(def) => self.call_with(*def, coords, args, want, span),
             H::Builtin(builtin) => self.builtin_call(*builtin, coords, args, want, span),
             H::Variant(def, index) => self.make_variant(*def, *index, args, want, span),
-            H::Array(items) if !items.is_empty() && self.are_functions(items) => {
+            H::Array(items) if self.are_functions(items) => {
                 self.call_functions(items, coords, args, want, span)
             }
             _ => {
@@ -40,12 +40,6 @@ impl Cx<'_> {
                 self.call_value(value, args, want, span)
             }
         }
-    }
-
-    fn are_functions(&self, items: &[ExprId]) -> bool {
-        items.iter().all(|item| {
-            matches!(self.hir.exprs[*item].kind, H::Fn(_) | H::Builtin(_) | H::Closure { .. })
-        })
     }
 
     /// Results of several functions as one array.
