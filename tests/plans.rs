@@ -780,6 +780,10 @@ fn the_end_of_a_recurrence_may_be_a_slice() {
          let h[t in 1..100] = 0.5 * h[t - 1] + 1.0;
          let back[99] = 1.0;
          let back[t in 0..99] = 0.5 * back[t + 1] + 1.0;
+         let x: [f64; ?] = input();
+         let sums[0] = x[0];
+         let sums[t in 1..len(x)] = sums[t - 1] + x[t];
+         let total = sums[-1];
          let unread = h;
          let last = h[97..100];
          let end = drop[#0](h, 98);
@@ -796,8 +800,9 @@ fn the_end_of_a_recurrence_may_be_a_slice() {
     let text = report(&["last", "end", "first"]);
     assert!(text.contains("h: ring of 3"), "{text}");
     assert!(text.contains("back: ring of 4"), "{text}");
-    let text = report(&["end"]);
+    let text = report(&["end", "total"]);
     assert!(text.contains("h: ring of 2"), "{text}");
+    assert!(text.contains("sums: ring of 2"), "{text}");
     let text = report(&["unread"]);
     assert!(text.contains("h: full"), "{text}");
 }

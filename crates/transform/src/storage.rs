@@ -407,8 +407,14 @@ impl Planner<'_> {
             } else {
                 self.size(&binder.hi).map(|hi| hi.sub(index))
             };
-            let distance = distance.and_then(|distance| self.largest(&distance));
-            match distance.and_then(|distance| distance.as_constant()) {
+            let constant = |distance: size::Expr| self.largest(&distance)?.as_constant();
+            // With a base clause the extent is at least 1, however few steps there are.
+            let extent = tensor.shape.get(axis).and_then(|extent| extent.as_ref());
+            let from_extent = || match backward {
+                false => extent.and_then(|extent| constant(extent.sub(index))),
+                true => None,
+            };
+            match distance.and_then(constant).or_else(from_extent) {
                 Some(distance) => furthest = Some(furthest.map_or(distance, |f| f.max(distance))),
                 None => {
                     let loops = index.atoms().iter().any(|atom| self.ranges.contains_key(atom));
