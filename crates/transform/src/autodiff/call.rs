@@ -53,8 +53,15 @@ impl Pass<'_> {
                 let tangent = self.tangent_function(*func, globals);
                 let closure = closure.as_ref().map(|closure| {
                     let primal = self.primal(closure, t);
-                    let moving = moving_closure.unwrap_or_else(|| self.zeros_like(primal.clone()));
-                    self.merge_closures(primal, moving)
+                    match moving_closure {
+                        // The tangent of a value with a signature holds both already.
+                        Some(moving) if matches!(closure.ty, Type::Signature(_)) => moving,
+                        Some(moving) => self.merge_closures(primal, moving),
+                        None => {
+                            let still = self.zeros_like(primal.clone());
+                            self.merge_closures(primal, still)
+                        }
+                    }
                 });
                 let kind =
                     ExprKind::Call { func: tangent, sizes: sizes.clone(), closure, args: all };
