@@ -126,7 +126,7 @@ impl Cx<'_> {
         args.iter().zip(params).map(|(arg, ty)| self.expr(arg.value, Some(ty))).collect()
     }
 
-    fn call_signature(
+    pub(super) fn call_signature(
         &mut self,
         callee: Expr,
         frame: Vec<usize>,
