@@ -267,3 +267,18 @@ fn the_storage_of_a_history_is_reported() {
     let text = report(100_000);
     assert!(text.contains("h: full: derivatives read its history back\n"), "{text}");
 }
+
+#[test]
+fn a_rule_that_calls_its_own_function_has_adjoints() {
+    let text = plan(
+        "fn grow(a: f64) -> f64 { 2.0 ** a }
+         @fn grow(a) { 0.6931471805599453 * grow(a) * @a }
+         let w[i in 0..30, j in 0..30] = ((i + j) % 7) as f64;
+         let y[i] = grow(sum[j](w[i, j]));
+         let loss = sum[i](y[i]);
+         let g = @loss / @w;",
+        &["g"],
+    );
+    assert!(!text.contains("by columns"), "{text}");
+    assert!(!text.contains("recursive"), "{text}");
+}

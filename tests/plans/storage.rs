@@ -1,6 +1,7 @@
 //! Storage: what recurrences, recursion and scratch keep.
 
 use crate::{lines, plan};
+use ein_driver::{DumpOptions, FileSources, Input, Options, Session};
 
 #[test]
 fn work_before_and_after_a_call_needs_one_buffer_for_all_depths() {
@@ -221,4 +222,52 @@ fn the_rim_of_a_ring_is_cleared_once_for_each_place() {
     // Two places, so two steps have something to clear.
     assert!(plan.contains(": bool = lt ") && plan.contains(", 3\n"), "{plan}");
     assert_eq!(lines(&plan, "if ").len(), 1, "{plan}");
+}
+
+#[test]
+fn the_end_of_a_recurrence_may_be_a_slice() {
+    let steps = "let h[0] = 1.0;
+         let h[t in 1..100] = 0.5 * h[t - 1] + 1.0;
+         let back[99] = 1.0;
+         let back[t in 0..99] = 0.5 * back[t + 1] + 1.0;
+         let x: [f64; ?] = input();
+         let sums[0] = x[0];
+         let sums[t in 1..len(x)] = sums[t - 1] + x[t];
+         let total = sums[-1];
+         let unread = h;
+         let last = h[97..100];
+         let end = drop[#0](h, 98);
+         let first = back[0..4];";
+    let input = Input::Text { name: "program.ein".into(), text: steps.into() };
+    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let mut report = |observe: &[&str]| {
+        let observe = Some(observe.iter().map(|name| (*name).to_owned()).collect());
+        let options = DumpOptions { observe, ad_memory: None };
+        let (text, report) = session.dump_storage(&input, &options).expect("no internal error");
+        assert!(!report.has_errors(), "{:?}", report.diagnostics);
+        text
+    };
+    let text = report(&["last", "end", "first"]);
+    assert!(text.contains("h: ring of 3"), "{text}");
+    assert!(text.contains("back: ring of 4"), "{text}");
+    let text = report(&["end", "total"]);
+    assert!(text.contains("h: ring of 2"), "{text}");
+    assert!(text.contains("sums: ring of 2"), "{text}");
+    let text = report(&["unread"]);
+    assert!(text.contains("h: full"), "{text}");
+}
+
+#[test]
+fn positions_around_a_grid_of_any_size_are_loops() {
+    let text = plan(
+        "fn wave(x: [f64; ?n], steps: i32) -> [f64; ?n] {
+             let v[0, i] = x[i];
+             let v[t in 1..steps, i in 0..?n] = 0.5 * (v[t - 1, (i + 1) % ?n] + v[t - 1, i]);
+             v[steps - 1]
+         }
+         let s[i in 0..64] = i as f64;
+         let y = wave(s, 1000);",
+        &["y"],
+    );
+    assert!(!text.contains("host"), "{text}");
 }

@@ -17,6 +17,7 @@
 //! weight; beyond either the answer is `Unknown`.
 
 mod build;
+mod compute;
 mod corner;
 mod display;
 mod divide;
@@ -34,6 +35,7 @@ mod search;
 mod system;
 mod text;
 
+pub use compute::Operation;
 pub use corner::{Corner, always_violated};
 pub use expr::Expr;
 pub use facts::{Budget, Facts, Truth, Witness};

@@ -64,6 +64,7 @@ mod recursion;
 mod reduce;
 mod regions;
 mod report;
+mod rule;
 mod show;
 mod stmt;
 mod symbolic;

@@ -34,6 +34,7 @@ mod call;
 mod columns;
 mod decision;
 mod host;
+mod known;
 mod lazy;
 mod loops;
 mod modes;
@@ -61,6 +62,7 @@ pub fn run(program: &mut Program) -> Outcome {
     if !asks(program) {
         return Outcome { diagnostics: Vec::new(), decisions: Vec::new() };
     }
+    known::specialise(program);
     let mut pass = Pass {
         program,
         diagnostics: Vec::new(),

@@ -29,9 +29,9 @@ use crate::points::{
 use array::{Array, ArrayKind};
 use descent::Descent;
 use ein_base::{Span, Symbol};
-use ein_ir::size::{self, Atom};
+use ein_ir::size::{self, Atom, Operation};
 use ein_ir::tensor::{AtomDef, Expr, FuncId, Program, Stmt, StmtKind, Type, VarId};
-use ein_scalar::{Scalar, ScalarType};
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use extent::{Extent, fixed_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -377,28 +377,54 @@ impl<'p> Flatten<'p> {
         if let Some(value) = size.as_constant() {
             return Ok(self.points.int(value));
         }
-        let mut values = FxHashMap::default();
-        let mut open = None;
+        let mut nodes: Vec<(Atom, Node)> = Vec::new();
+        let mut known = FxHashMap::default();
         for atom in size.atoms() {
             let node = self.atom(atom, span)?;
             if self.points.nodes[node].free.is_empty() {
-                values.insert(atom, self.constant_int(node, span)?);
+                known.insert(atom, self.constant_int(node, span)?);
             } else {
-                open = Some((atom, node));
+                nodes.push((atom, node));
             }
         }
-        let Some((atom, node)) = open else {
-            let value = size.eval(&|atom| values.get(&atom).copied());
+        if nodes.is_empty() {
+            let value = size.eval(&|atom| known.get(&atom).copied());
             let value = value.ok_or_else(|| declined("a size without a value", span))?;
             return Ok(self.points.int(value));
-        };
-        let Some((factor, rest)) = size.affine_in(atom) else {
-            return Err(declined("a bound that is not linear", span));
-        };
-        let rest = self.size(&rest, span)?;
-        let factor = self.points.int(factor);
-        let product = self.points.binary(ein_scalar::BinaryOp::Mul, factor, node, None);
-        Ok(self.points.binary(ein_scalar::BinaryOp::Add, product, rest, None))
+        }
+        let fixed = |atom: Atom| known.get(&atom).map(|value| size::Expr::constant(*value));
+        let size = size.substitute(&fixed);
+        for (atom, node) in nodes.iter().rev() {
+            if let Some((factor, rest)) = size.affine_in(*atom) {
+                let rest = self.size(&rest, span)?;
+                let factor = self.points.int(factor);
+                let product = self.points.binary(BinaryOp::Mul, factor, *node, None);
+                return Ok(self.points.binary(BinaryOp::Add, product, rest, None));
+            }
+        }
+        let points = &mut self.points;
+        let node = size.compute(&mut |operation| {
+            let (op, a, b) = match operation {
+                Operation::Constant(value) => return Some(points.int(value)),
+                Operation::Atom(atom) => {
+                    return nodes.iter().find(|(it, _)| *it == atom).map(|(_, node)| *node);
+                }
+                Operation::Add(a, b) => (BinaryOp::Add, a, b),
+                Operation::Mul(a, b) => (BinaryOp::Mul, a, b),
+                Operation::Min(a, b) => (BinaryOp::Min, a, b),
+                Operation::Max(a, b) => (BinaryOp::Max, a, b),
+                Operation::Div(a, b) => (BinaryOp::Div, a, b),
+                Operation::Rem(a, b) => (BinaryOp::Rem, a, b),
+                Operation::DivFloor(a, b) => {
+                    let least = |node: Node| points.nodes[node].range.map(|(lo, _)| lo);
+                    // Where nothing is negative both roundings are the same.
+                    let same = least(a).is_some_and(|a| a >= 0) && least(b).is_some_and(|b| b > 0);
+                    same.then_some((BinaryOp::Div, a, b))?
+                }
+            };
+            Some(points.binary(op, a, b, None))
+        });
+        node.ok_or_else(|| declined("a bound that is too complicated", span))
     }
 
     pub(crate) fn atom(&mut self, atom: Atom, span: Span) -> Flat<Node> {

@@ -21,7 +21,7 @@ use ein_ir::tensor::walk::{any, each_child, each_in_stmt};
 use ein_ir::tensor::{
     AtomDef, Binder, ClauseSlot, Expr, ExprKind, Program, StmtKind, Tensor, VarId,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How a binding is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,13 @@ impl Kind {
 
 /// The storage of every named binding of the top level, in source order.
 pub fn plan(program: &Program, histories: &[History]) -> Vec<Storage> {
-    let mut planner =
-        Planner { program, histories, sizes: FxHashMap::default(), ranges: FxHashMap::default() };
+    let mut planner = Planner {
+        program,
+        histories,
+        sizes: FxHashMap::default(),
+        ranges: FxHashMap::default(),
+        live: live(program),
+    };
     planner.index_variables();
     let mut result = Vec::new();
     for stmt in &program.top {
@@ -87,6 +92,45 @@ pub fn plan(program: &Program, histories: &[History]) -> Vec<Storage> {
         result.push(Storage { name, kind, why });
     }
     result
+}
+
+/// The bindings of the top level that outputs, effects and functions look at.
+fn live(program: &Program) -> FxHashSet<VarId> {
+    fn reads(e: &Expr, live: &mut FxHashSet<VarId>) {
+        if let ExprKind::Var(var) = &*e.kind {
+            live.insert(*var);
+        }
+        each_child(e, &mut |child| reads(child, live));
+    }
+    let mut live: FxHashSet<VarId> = program.outputs.iter().copied().collect();
+    for func in program.funcs.iter() {
+        reads(&func.body, &mut live);
+    }
+    for stmt in program.top.iter().rev() {
+        // A call may print or stop the program.
+        let acts = |e: &Expr| {
+            any(e, &mut |e| {
+                matches!(
+                    &*e.kind,
+                    ExprKind::Host(..) | ExprKind::Call { .. } | ExprKind::CallValue { .. }
+                )
+            })
+        };
+        match &stmt.kind {
+            StmtKind::Let(var, value) => {
+                if acts(value) {
+                    live.insert(*var);
+                }
+                if live.contains(var) {
+                    reads(value, &mut live);
+                }
+            }
+            StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => {
+                each_in_stmt(stmt, &mut |e| reads(e, &mut live));
+            }
+        }
+    }
+    live
 }
 
 /// A read of a recurrence from outside it.
@@ -107,6 +151,8 @@ struct Planner<'p> {
     sizes: FxHashMap<VarId, size::Expr>,
     /// The domains of index variables.
     ranges: FxHashMap<Atom, (size::Expr, size::Expr)>,
+    /// The bindings that an output, an effect or a function looks at.
+    live: FxHashSet<VarId>,
 }
 
 impl Planner<'_> {
@@ -233,12 +279,14 @@ impl Planner<'_> {
         };
         let mut observations = Vec::new();
         for stmt in &self.program.top {
+            // Not its own definition, and not what is computed for nobody.
+            if let StmtKind::Let(bound, _) = &stmt.kind
+                && (*bound == var || !self.live.contains(bound))
+            {
+                continue;
+            }
             each_in_stmt(stmt, &mut |e| {
-                // Not its own definition.
-                let own = matches!(&stmt.kind, StmtKind::Let(bound, _) if *bound == var);
-                if !own {
-                    self.observe(e, var, tensor, axis.axis, axis.backward, &mut observations);
-                }
+                self.observe(e, var, tensor, axis.axis, axis.backward, &mut observations);
             });
         }
         for func in self.program.funcs.iter() {
@@ -281,12 +329,32 @@ impl Planner<'_> {
             ExprKind::Var(read) if *read == var => found.push(Observation::Whole),
             ExprKind::Index { base, indices } if is_var(base, var) => {
                 found.push(match indices.get(axis) {
-                    Some(index) => self.distance(&index.value, tensor, axis, backward),
+                    Some(index) => match self.size(&index.value) {
+                        Some(index) => self.distance(&index, tensor, axis, backward),
+                        None => Observation::Unknown,
+                    },
                     None => Observation::Whole,
                 });
                 for index in indices {
                     self.observe(&index.value, var, tensor, axis, backward, found);
                 }
+            }
+            ExprKind::Slice { base, axis: along, lo, hi }
+                if is_var(base, var) && *along == axis =>
+            {
+                // The position that is furthest from the end of the recurrence.
+                let first = match (backward, lo, hi) {
+                    (false, Some(lo), _) => self.size(lo),
+                    (true, _, Some(hi)) => self.size(hi).map(|hi| hi.offset(-1)),
+                    (false, None, _) | (true, _, None) => {
+                        found.push(Observation::Whole);
+                        return;
+                    }
+                };
+                found.push(match first {
+                    Some(first) => self.distance(&first, tensor, axis, backward),
+                    None => Observation::Unknown,
+                });
             }
             _ => {
                 let mut children = Vec::new();
@@ -323,8 +391,13 @@ impl Planner<'_> {
     }
 
     /// How far from the end of the recurrence a read can be.
-    fn distance(&self, index: &Expr, tensor: &Tensor, axis: usize, backward: bool) -> Observation {
-        let Some(index) = self.size(index) else { return Observation::Unknown };
+    fn distance(
+        &self,
+        index: &size::Expr,
+        tensor: &Tensor,
+        axis: usize,
+        backward: bool,
+    ) -> Observation {
         // The end is where the recurrent clauses stop.
         let mut furthest: Option<i64> = None;
         for clause in &tensor.clauses {
@@ -332,10 +405,16 @@ impl Planner<'_> {
             let distance = if backward {
                 self.size(&binder.lo).map(|lo| index.sub(&lo).offset(1))
             } else {
-                self.size(&binder.hi).map(|hi| hi.sub(&index))
+                self.size(&binder.hi).map(|hi| hi.sub(index))
             };
-            let distance = distance.and_then(|distance| self.largest(&distance));
-            match distance.and_then(|distance| distance.as_constant()) {
+            let constant = |distance: size::Expr| self.largest(&distance)?.as_constant();
+            // With a base clause the extent is at least 1, however few steps there are.
+            let extent = tensor.shape.get(axis).and_then(|extent| extent.as_ref());
+            let from_extent = || match backward {
+                false => extent.and_then(|extent| constant(extent.sub(index))),
+                true => None,
+            };
+            match distance.and_then(constant).or_else(from_extent) {
                 Some(distance) => furthest = Some(furthest.map_or(distance, |f| f.max(distance))),
                 None => {
                     let loops = index.atoms().iter().any(|atom| self.ranges.contains_key(atom));

@@ -64,6 +64,16 @@ impl Cx<'_> {
                 self.leave_coords(mapped.len());
                 self.join(coords, a, b, span)
             }
+            Builtin::Append if args.len() == 2 => {
+                let (a, b) = self.two_pieces(args[0].value, args[1].value, &[]);
+                self.apply_builtin(builtin, vec![a, b], span)
+            }
+            Builtin::Reduce | Builtin::Scan if args.len() == 3 => {
+                let op = self.expr(args[0].value, None);
+                // The start value is one more element.
+                let (zero, array) = self.two_pieces(args[1].value, args[2].value, &[]);
+                self.apply_builtin(builtin, vec![op, zero, array], span)
+            }
             _ => {
                 let want = match builtin {
                     Builtin::Unary(_) => want,

@@ -33,7 +33,7 @@ impl Cx<'_> {
             H::Fn(def) => self.call_with(*def, coords, args, want, span),
             H::Builtin(builtin) => self.builtin_call(*builtin, coords, args, want, span),
             H::Variant(def, index) => self.make_variant(*def, *index, args, want, span),
-            H::Array(items) if !items.is_empty() && self.are_functions(items) => {
+            H::Array(items) if self.are_functions(items) => {
                 self.call_functions(items, coords, args, want, span)
             }
             _ => {
@@ -41,12 +41,6 @@ impl Cx<'_> {
                 self.call_value(value, args, want, span)
             }
         }
-    }
-
-    fn are_functions(&self, items: &[ExprId]) -> bool {
-        items.iter().all(|item| {
-            matches!(self.hir.exprs[*item].kind, H::Fn(_) | H::Builtin(_) | H::Closure { .. })
-        })
     }
 
     /// Results of several functions as one array.
@@ -133,7 +127,7 @@ impl Cx<'_> {
         args.iter().zip(params).map(|(arg, ty)| self.expr(arg.value, Some(ty))).collect()
     }
 
-    fn call_signature(
+    pub(super) fn call_signature(
         &mut self,
         callee: Expr,
         frame: Vec<usize>,

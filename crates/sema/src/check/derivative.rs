@@ -1,12 +1,10 @@
-//! Derivative requests and tangent rules: what may be asked for, and the shape of the answer.
+//! Derivative requests: what may be asked for, and the shape of the answer.
 
-use super::instance::{Key, Source};
 use super::{Cx, error};
-use crate::hir::{Arg, DefId, ExprId, ExprKind as H};
-use ein_base::{Code, Name, Span, Symbol};
-use ein_ir::tensor::walk::any;
-use ein_ir::tensor::{Axis, Coord, Derivative, Expr, ExprKind, FuncId, ReduceOp, Type, VarId};
-use ein_scalar::{BinaryOp, UnaryOp};
+use crate::hir::{Arg, ExprId, ExprKind as H};
+use ein_base::{Code, Span, Symbol};
+use ein_ir::tensor::{Axis, Coord, Derivative, Expr, ExprKind, Type};
+use ein_scalar::BinaryOp;
 
 impl Cx<'_> {
     /// Whether an expression is `@x`.
@@ -124,11 +122,8 @@ impl Cx<'_> {
 
     /// `@x`: inside a rule the tangent of a parameter, elsewhere ones in the shape of `x`.
     pub(super) fn tangent(&mut self, inner: ExprId, span: Span) -> Expr {
-        if let Some(rule) = &self.f.rule
-            && let H::Local(local) = &self.hir.exprs[inner].kind
-            && let Some((_, tangent)) = rule.iter().find(|(param, _)| param == local)
-        {
-            return self.var_expr(*tangent, span);
+        if let Some(tangent) = self.flowing_tangent(inner, span) {
+            return tangent;
         }
         let value = self.operand(inner);
         if value.ty.has_error() {
@@ -199,166 +194,5 @@ impl Cx<'_> {
         let ty = if forward { target.ty.clone() } else { parameter.ty.clone() };
         let product = Derivative::Product { target, parameter, direction, forward };
         Expr::new(ExprKind::Derivative(product), ty, span)
-    }
-
-    // ---------------------------------------------------------------- rules
-
-    /// The rule of a function, as a function of its parameters and their tangents.
-    pub(super) fn rule_of(&mut self, def: DefId, params: &[Type]) -> Option<FuncId> {
-        let function = self.function(def)?;
-        let rule = function.rule.as_ref()?;
-        let name = self.hir.defs[def].name;
-        if rule.params.len() != function.params.len() {
-            let d = error(
-                Code::E0704,
-                rule.span,
-                format!(
-                    "the rule of `{name}` takes {} parameters, `{name}` takes {}",
-                    rule.params.len(),
-                    function.params.len()
-                ),
-            )
-            .here("another number of parameters")
-            .label(function.header, "declared here")
-            .help("a rule has the parameters of its function");
-            self.report_at(d);
-            return None;
-        }
-        let erase = super::function::erase;
-        let key = Key {
-            source: Source::Rule(def),
-            captures: Vec::new(),
-            params: params.iter().cloned().map(|ty| Some(erase(ty))).collect(),
-            packs: Vec::new(),
-            types: Vec::new(),
-        };
-        if let Some(at) = self.instances.table.get(&key) {
-            return Some(self.instances.items[*at].func);
-        }
-        let at = self.new_instance(key, name);
-        self.fill_instance(at, |cx| {
-            let mut vars = Vec::new();
-            for (param, ty) in rule.params.iter().zip(params) {
-                vars.push(cx.enter_parameter(param, Some(ty)));
-            }
-            let mut tangents = Vec::new();
-            for (param, ty) in rule.params.iter().zip(params) {
-                let open = cx.map_sizes(ty.clone(), &mut |cx, _| cx.unknown_size(true));
-                let var = cx.new_var(Symbol::intern("tangent"), param.span, open.clone());
-                cx.settle_type(var, open);
-                if let crate::hir::PatKind::Bind(local, _) = &param.pat.kind {
-                    tangents.push((*local, var));
-                }
-                vars.push(var);
-            }
-            cx.instances.items[at].params = vars;
-            cx.f.rule = Some(tangents);
-            cx.open_value(rule.body, None, None)
-        });
-        let func = self.instances.items[at].func;
-        self.check_linear(func, params.len(), name, rule.span);
-        Some(func)
-    }
-
-    /// A rule must be linear in the tangents.
-    fn check_linear(&mut self, func: FuncId, count: usize, name: Name, span: Span) {
-        let params = self.out.funcs[func].params.clone();
-        let tangents: Vec<VarId> = params[count..].to_vec();
-        let body = self.out.funcs[func].body.clone();
-        if body.ty.has_error() {
-            return;
-        }
-        let mut degrees = rustc_hash::FxHashMap::default();
-        for var in &tangents {
-            degrees.insert(*var, Degree::Linear);
-        }
-        let degree = degree(&body, &mut degrees);
-        if degree == Degree::Other {
-            let d = error(
-                Code::E0704,
-                span,
-                format!("the rule of `{name}` is not linear in the tangents"),
-            )
-            .here("a tangent is multiplied, divided by or transformed by another one")
-            .help("a rule is a sum of terms, each a factor times one tangent: `3.0 * x * x * @x`");
-            self.report_at(d);
-        }
-    }
-}
-
-/// How an expression depends on the tangents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Degree {
-    /// Not at all.
-    Constant,
-    /// Linearly.
-    Linear,
-    /// In another way.
-    Other,
-}
-
-fn both(a: Degree, b: Degree) -> Degree {
-    match (a, b) {
-        (Degree::Other, _) | (_, Degree::Other) => Degree::Other,
-        (Degree::Linear, _) | (_, Degree::Linear) => Degree::Linear,
-        (Degree::Constant, Degree::Constant) => Degree::Constant,
-    }
-}
-
-fn degree(e: &Expr, vars: &mut rustc_hash::FxHashMap<VarId, Degree>) -> Degree {
-    match &*e.kind {
-        ExprKind::Var(var) => vars.get(var).copied().unwrap_or(Degree::Constant),
-        ExprKind::Unary(UnaryOp::Neg, a) | ExprKind::Cast(a) => degree(a, vars),
-        ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
-            both(degree(a, vars), degree(b, vars))
-        }
-        ExprKind::Binary(BinaryOp::Mul, a, b) => match (degree(a, vars), degree(b, vars)) {
-            (Degree::Constant, other) | (other, Degree::Constant) => other,
-            _ => Degree::Other,
-        },
-        ExprKind::Binary(BinaryOp::Div, a, b) => match (degree(a, vars), degree(b, vars)) {
-            (other, Degree::Constant) => other,
-            _ => Degree::Other,
-        },
-        ExprKind::If { cond, then, otherwise } => match degree(cond, vars) {
-            Degree::Constant => both(degree(then, vars), degree(otherwise, vars)),
-            _ => Degree::Other,
-        },
-        ExprKind::Index { base, indices } => {
-            let fixed = indices.iter().all(|i| degree(&i.value, vars) == Degree::Constant);
-            if fixed { degree(base, vars) } else { Degree::Other }
-        }
-        ExprKind::Block { stmts, value } => {
-            for stmt in stmts {
-                if let ein_ir::tensor::StmtKind::Let(var, value) = &stmt.kind {
-                    let degree = degree(value, vars);
-                    vars.insert(*var, degree);
-                }
-            }
-            degree(value, vars)
-        }
-        ExprKind::Tensor(tensor) => tensor
-            .clauses
-            .iter()
-            .map(|clause| degree(&clause.value, vars))
-            .fold(Degree::Constant, both),
-        ExprKind::Reduce(reduce) if matches!(reduce.op, ReduceOp::Sum | ReduceOp::Mean) => {
-            degree(&reduce.value, vars)
-        }
-        ExprKind::Array(items) | ExprKind::Tuple(items) => {
-            items.iter().map(|item| degree(item, vars)).fold(Degree::Constant, both)
-        }
-        ExprKind::TupleGet(a, _)
-        | ExprKind::FieldGet(a, _)
-        | ExprKind::Slice { base: a, .. }
-        | ExprKind::Permute { base: a, .. } => degree(a, vars),
-        ExprKind::Join { left, right, .. } => both(degree(left, vars), degree(right, vars)),
-        _ => {
-            let moves = any(e, &mut |part| {
-                matches!(&*part.kind, ExprKind::Var(var)
-                    if vars.get(var).is_some_and(|degree| *degree != Degree::Constant))
-            });
-            if moves { Degree::Other } else { Degree::Constant }
-        }
     }
 }

@@ -44,9 +44,18 @@ impl Cx<'_> {
                 self.reduce(*op, *op_span, binders, *body, want, span)
             }
             H::Extent { of, coord } => self.extent(*of, *coord, span),
-            H::Index { base, slots } => self.index(*base, slots, span),
-            H::Field(base, name) => self.field(*base, *name, span),
-            H::TupleField(base, position, at) => self.tuple_field(*base, *position, *at, span),
+            H::Index { base, slots } => {
+                let base = self.expr(*base, None);
+                self.index(base, slots, span)
+            }
+            H::Field(base, name) => {
+                let base = self.expr(*base, None);
+                self.field(base, *name, span)
+            }
+            H::TupleField(base, position, at) => {
+                let base = self.expr(*base, None);
+                self.tuple_field(base, *position, *at, span)
+            }
             H::Array(items) => self.array(items, want, span),
             H::Tuple(items) if items.is_empty() => Expr::new(ExprKind::Unit, Type::Unit, span),
             H::Tuple(items) => self.tuple(items, want, span),
@@ -427,11 +436,7 @@ impl Cx<'_> {
         want: Option<&Type>,
     ) -> Option<Type> {
         match (class, other.ty.scalar()) {
-            (Some(super::literal::Class::Int), Some(ty)) if ty.is_int() => Some(Type::Scalar(ty)),
-            (Some(super::literal::Class::Float), Some(ty)) if ty.is_float() => {
-                Some(Type::Scalar(ty))
-            }
-            (Some(_), Some(_)) => None,
+            (Some(class), Some(_)) => self.literal_like(class, &other.ty),
             _ => want.cloned(),
         }
     }
@@ -521,8 +526,7 @@ impl Cx<'_> {
         Expr::new(ExprKind::Tuple(items), ty, span)
     }
 
-    fn tuple_field(&mut self, base: ExprId, position: u32, at: Span, span: Span) -> Expr {
-        let base = self.expr(base, None);
+    pub(super) fn tuple_field(&mut self, base: Expr, position: u32, at: Span, span: Span) -> Expr {
         let position = position as usize;
         match &base.ty {
             Type::Tuple(items) => match items.get(position) {
@@ -558,8 +562,7 @@ impl Cx<'_> {
         }
     }
 
-    fn field(&mut self, base: ExprId, name: ein_base::Name, span: Span) -> Expr {
-        let base = self.expr(base, None);
+    pub(super) fn field(&mut self, base: Expr, name: ein_base::Name, span: Span) -> Expr {
         match (&base.ty, name.sym.as_str()) {
             (ty, _) if ty.has_error() => Expr::error(span),
             (Type::Array(_), "shape") => self.shape_of(base, span),

@@ -3,8 +3,8 @@
 //! `scan(op, zero, a)` is `s[0] = op(zero, a[0]); s[t in 1..n] = op(s[t - 1], a[t])`, and
 //! `reduce(op, zero, a)` its last row, or `zero` if there is none.
 
-use super::{Cx, Declared};
-use ein_base::{Name, Span, Symbol};
+use super::{Cx, Declared, error};
+use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{
     Axis, Binder, Bounds, Clause, ClauseSlot, Expr, ExprKind, Recurrence, RecurrenceAxis, Tensor,
@@ -24,9 +24,21 @@ impl Cx<'_> {
         if !array.ty.is_array() {
             return self.needs_array(name, &array, span);
         }
-        let Type::Template(template, _) = op.ty else {
-            return self.needs_array(name, &op, span);
-        };
+        match &op.ty {
+            Type::Template(..) => {}
+            Type::Signature(of) if of.params.len() == 2 => {}
+            Type::Signature(of) => {
+                let d = error(
+                    Code::E0508,
+                    op.span,
+                    format!("`{name}` needs a function of 2 arguments, not of {}", of.params.len()),
+                )
+                .here(format!("this is `{}`", self.show(&op.ty)))
+                .help("the first argument is what there is so far, the second the next element");
+                return self.fail(d);
+            }
+            _ => return self.needs_array(name, &op, span),
+        }
         let array = self.settle_expr(array);
         let array = self.atomise(array);
         let zero = self.atomise(zero);
@@ -46,7 +58,15 @@ impl Cx<'_> {
             let at = Expr::size(before.clone(), span);
             let state = cx.read(earlier, vec![at.clone()], Bounds::Proved, span);
             let item = cx.read(array.clone(), vec![at], Bounds::Proved, span);
-            cx.apply_template(template, op, vec![state, item], span)
+            match op.ty.clone() {
+                Type::Template(template, _) => {
+                    cx.apply_template(template, op, vec![state, item], span)
+                }
+                Type::Signature(of) => {
+                    cx.call_signature(op, Vec::new(), &of, vec![state, item], span)
+                }
+                _ => Expr::error(span),
+            }
         });
         self.f.loops -= 1;
         if step.ty.has_error() {

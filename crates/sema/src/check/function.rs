@@ -114,8 +114,9 @@ impl<'a> Cx<'a> {
                 .iter()
                 .map(|param| self.out.vars[*param].ty.clone())
                 .collect();
-            let rule = self.rule_of(def, &params);
             let func = self.instances.items[at].func;
+            let result = self.out.funcs[func].ret.clone();
+            let rule = self.rule_of(def, &params, &result);
             self.out.funcs[func].rule = rule;
         }
         Some(at)

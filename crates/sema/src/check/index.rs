@@ -18,8 +18,7 @@ enum Part {
 }
 
 impl Cx<'_> {
-    pub(super) fn index(&mut self, base: ExprId, slots: &[Slot], span: Span) -> Expr {
-        let base = self.expr(base, None);
+    pub(super) fn index(&mut self, base: Expr, slots: &[Slot], span: Span) -> Expr {
         for slot in slots {
             if let Slot::Pack(local, at) = slot
                 && !self.pack_is_bound(*local, *at)

@@ -89,6 +89,16 @@ impl Cx<'_> {
         }
     }
 
+    /// The type that literals take beside a value of a type: its own, if it is of their class.
+    pub(super) fn literal_like(&self, class: Class, other: &Type) -> Option<Type> {
+        let ty = other.scalar()?;
+        let fits = match class {
+            Class::Int => ty.is_int(),
+            Class::Float => ty.is_float(),
+        };
+        fits.then_some(Type::Scalar(ty))
+    }
+
     pub(super) fn int_literal(
         &mut self,
         value: u64,

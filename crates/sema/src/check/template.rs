@@ -104,11 +104,50 @@ impl Cx<'_> {
                 }
             }
         }
+        if let Some(takes) = self.parameter_count(inner)
+            && takes != cells.len()
+        {
+            let name = self.template_name(inner);
+            let d = error(
+                Code::E0508,
+                span,
+                format!(
+                    "{name} takes {takes} arguments, but `rerank` gives {} cell ranks",
+                    cells.len()
+                ),
+            )
+            .here(format!("{} cell ranks", cells.len()))
+            .help("give one rank for each parameter of the function");
+            return self.fail(d);
+        }
         let (captures, span) = match *value.kind {
             ExprKind::Closure { captures, .. } => (captures, value.span),
             _ => (Vec::new(), value.span),
         };
         self.template_value(Template::Rerank(inner, cells), captures, span)
+    }
+
+    /// How many arguments a function value takes; a built-in may take several numbers of them.
+    fn parameter_count(&self, id: u32) -> Option<usize> {
+        match self.templates.get(id as usize)? {
+            Template::Fn(def) => Some(self.function(*def)?.params.len()),
+            Template::Closure(closure) => match &self.hir.exprs[*closure].kind {
+                H::Closure { params, .. } => Some(params.len()),
+                _ => None,
+            },
+            Template::Rerank(_, ranks) => Some(ranks.len()),
+            Template::Builtin(_) => None,
+        }
+    }
+
+    /// What a function value is called in messages.
+    fn template_name(&self, id: u32) -> String {
+        match self.templates.get(id as usize) {
+            Some(Template::Fn(def)) => format!("`{}`", self.hir.defs[*def].name),
+            Some(Template::Rerank(inner, _)) => self.template_name(*inner),
+            Some(Template::Closure(_)) => "this closure".into(),
+            Some(Template::Builtin(_)) | None => "the function".into(),
+        }
     }
 
     /// A call of a template.
@@ -133,13 +172,44 @@ impl Cx<'_> {
                 self.call_closure(closure, callee, args, span)
             }
             Template::Rerank(inner, ranks) => {
-                let args: Vec<Expr> = args.iter().map(|arg| self.expr(arg.value, None)).collect();
+                let args = self.reranked_args(inner, args);
                 self.call_reranked(inner, callee, &ranks, args, span)
             }
         }
     }
 
-    fn closure_args(&mut self, closure: ExprId, args: &[Arg], span: Span) -> Option<Vec<Expr>> {
+    /// The arguments of a function with other cell ranks: literals take what its parameters ask for.
+    fn reranked_args(&mut self, inner: u32, args: &[Arg]) -> Vec<Expr> {
+        match self.templates.get(inner as usize).cloned() {
+            Some(Template::Fn(def)) => {
+                if let Some(function) = self.function(def)
+                    && function.params.len() == args.len()
+                {
+                    let values: Vec<Option<ExprId>> =
+                        args.iter().map(|arg| Some(arg.value)).collect();
+                    return self.arguments(function, &values, &[], None);
+                }
+            }
+            Some(Template::Closure(closure)) => {
+                let hir = self.hir;
+                if let H::Closure { params, .. } = &hir.exprs[closure].kind
+                    && params.len() == args.len()
+                {
+                    return self.typed_args(params, args);
+                }
+            }
+            Some(Template::Rerank(inner, _)) => return self.reranked_args(inner, args),
+            Some(Template::Builtin(_)) | None => {}
+        }
+        args.iter().map(|arg| self.expr(arg.value, None)).collect()
+    }
+
+    pub(super) fn closure_args(
+        &mut self,
+        closure: ExprId,
+        args: &[Arg],
+        span: Span,
+    ) -> Option<Vec<Expr>> {
         let hir = self.hir;
         let H::Closure { params, .. } = &hir.exprs[closure].kind else { return None };
         if args.len() != params.len() {
@@ -154,15 +224,18 @@ impl Cx<'_> {
             self.report_at(d);
             return None;
         }
-        Some(
-            args.iter()
-                .zip(params)
-                .map(|(arg, param)| {
-                    let want = param.ty.as_ref().map(|ty| self.lower_type(ty));
-                    self.expr(arg.value, want.as_ref())
-                })
-                .collect(),
-        )
+        Some(self.typed_args(params, args))
+    }
+
+    /// Arguments of a closure: literals take the types of its parameters.
+    fn typed_args(&mut self, params: &[Param], args: &[Arg]) -> Vec<Expr> {
+        args.iter()
+            .zip(params)
+            .map(|(arg, param)| {
+                let want = param.ty.as_ref().map(|ty| self.lower_type(ty));
+                self.expr(arg.value, want.as_ref())
+            })
+            .collect()
     }
 
     /// Applies a template to checked arguments.

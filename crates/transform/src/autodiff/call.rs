@@ -41,12 +41,9 @@ impl Pass<'_> {
                     all.push(tangent.unwrap_or_else(|| self.zeros_like(self.primal(arg, t))));
                 }
                 if let Some(rule) = self.program.funcs[*func].rule {
-                    let kind = ExprKind::Call {
-                        func: rule,
-                        sizes: sizes.clone(),
-                        closure: None,
-                        args: all,
-                    };
+                    // It knows the extents of its parameters, and no sizes by name.
+                    let kind =
+                        ExprKind::Call { func: rule, sizes: Vec::new(), closure: None, args: all };
                     return Some(Expr::new(kind, e.ty.clone(), span));
                 }
                 for global in &globals {
@@ -56,8 +53,15 @@ impl Pass<'_> {
                 let tangent = self.tangent_function(*func, globals);
                 let closure = closure.as_ref().map(|closure| {
                     let primal = self.primal(closure, t);
-                    let moving = moving_closure.unwrap_or_else(|| self.zeros_like(primal.clone()));
-                    self.merge_closures(primal, moving)
+                    match moving_closure {
+                        // The tangent of a value with a signature holds both already.
+                        Some(moving) if matches!(closure.ty, Type::Signature(_)) => moving,
+                        Some(moving) => self.merge_closures(primal, moving),
+                        None => {
+                            let still = self.zeros_like(primal.clone());
+                            self.merge_closures(primal, still)
+                        }
+                    }
                 });
                 let kind =
                     ExprKind::Call { func: tangent, sizes: sizes.clone(), closure, args: all };

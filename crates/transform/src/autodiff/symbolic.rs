@@ -155,7 +155,8 @@ impl Pass<'_> {
 
     /// Puts a value in the place of a variable, in sizes as well.
     fn put(&mut self, e: &mut Expr, var: VarId, value: &Expr) {
-        if value.ty == Type::I32
+        // The sizes of functions that were called are `i64`.
+        if value.ty.scalar().is_some_and(|ty| ty.is_int())
             && let Some(size) = self.size_of(value)
         {
             let mut with = FxHashMap::default();

@@ -28,7 +28,8 @@ impl Verifier<'_> {
             Type::Data(data, args) => {
                 let known = data.index() < self.program.data.len();
                 self.check(known, || format!("there is no struct or enum {data}"));
-                args.iter().for_each(|arg| self.ty(arg));
+                // An argument that no value decides is left open: `None` is an option of anything.
+                args.iter().filter(|arg| **arg != Type::Error).for_each(|arg| self.ty(arg));
             }
             Type::Template(_, captures) => {
                 captures.iter().for_each(|capture| self.ty(capture));
@@ -61,7 +62,12 @@ pub(super) fn agree(a: &Type, b: &Type) -> bool {
         }
         (Type::Jagged(a, m), Type::Jagged(b, n)) => m == n && agree(a, b),
         (Type::Tuple(a), Type::Tuple(b)) => all(a, b),
-        (Type::Data(a, x), Type::Data(b, y)) => a == b && all(x, y),
+        (Type::Data(a, x), Type::Data(b, y)) => {
+            let open = |a: &Type, b: &Type| *a == Type::Error || *b == Type::Error;
+            a == b
+                && x.len() == y.len()
+                && x.iter().zip(y.iter()).all(|(a, b)| open(a, b) || agree(a, b))
+        }
         (Type::Template(..) | Type::Signature(_), Type::Template(..) | Type::Signature(_)) => true,
         (a, b) => a == b,
     }

@@ -105,7 +105,7 @@ impl Cx<'_> {
 
     /// All arguments. Those of a generic type that are made of literals come last: they take the
     /// type of the others, or of the result that is asked for.
-    pub(super) fn arguments(
+    pub(in crate::check) fn arguments(
         &mut self,
         function: &Function,
         values: &[Option<ExprId>],
@@ -128,6 +128,13 @@ impl Cx<'_> {
                     let same = function.ret.as_ref().and_then(generic_in) == Some(generic);
                     want.filter(|_| same).map(|want| want.elem().clone())
                 })
+            });
+            // Nothing says what it is: `2.0` in `pow(x, 2.0)` is like the floats beside it.
+            let hint = hint.or_else(|| {
+                let class = values[at]
+                    .and_then(|id| self.literal_class(id))
+                    .filter(|_| generic.is_some())?;
+                known.iter().find_map(|(_, ty)| self.literal_like(class, ty))
             });
             let want = hint.or_else(|| self.wanted_of(param));
             let expr = match values[at] {

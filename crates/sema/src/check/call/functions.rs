@@ -8,12 +8,23 @@
 
 use super::super::symbolic::SizeRelation;
 use super::super::{Cx, error};
-use crate::hir::{Arg, CoordArg, DefId, DimKind, ExprId, ExprKind as H, Function, Param, TypeKind};
+use crate::hir::{Arg, CoordArg, DimKind, ExprId, ExprKind as H, Param, TypeKind};
 use ein_base::{Code, Span};
 use ein_ir::size;
 use ein_ir::tensor::{Bounds, Expr, Type};
 
-impl<'a> Cx<'a> {
+/// The functions of an array, which may be nested, and how they are called.
+#[derive(Clone, Copy)]
+struct Frame<'c> {
+    coords: &'c [CoordArg],
+    args: &'c [Arg],
+    want: Option<&'c Type>,
+    span: Span,
+    /// Whether all functions say the ranks of their cells.
+    ranked: bool,
+}
+
+impl Cx<'_> {
     /// Calls each function of an array on its part of the arguments.
     pub(super) fn call_functions(
         &mut self,
@@ -23,66 +34,134 @@ impl<'a> Cx<'a> {
         want: Option<&Type>,
         span: Span,
     ) -> Expr {
-        let Some(functions) = self.ranked_functions(items) else {
-            let results =
-                items.iter().map(|item| self.call(*item, coords, args, want, span)).collect();
-            return self.stack(results, span);
-        };
-        let ranks = |at: usize| -> Vec<Option<usize>> {
-            let function: &Function = functions[at].1;
-            function.params.iter().map(cell_rank).collect()
-        };
-        if let Some(other) = (1..functions.len()).find(|at| ranks(*at) != ranks(0)) {
-            let [a, b] = [0, other].map(|at| self.hir.defs[functions[at].0].name);
+        let mut functions = Vec::new();
+        self.each_function(items, &mut functions);
+        let ranks: Option<Vec<Vec<usize>>> =
+            functions.iter().map(|item| self.cell_ranks(*item)).collect();
+        if let Some(ranks) = &ranks
+            && let Some(other) = (1..ranks.len()).find(|at| ranks[*at] != ranks[0])
+        {
+            let [a, b] = [0, other].map(|at| self.function_name(functions[at]));
             let d = error(
                 Code::E0409,
                 span,
                 format!(
-                    "the functions of one array, `{a}` and `{b}`, take arguments of different ranks"
+                    "the functions of one array, {a} and {b}, take arguments of different ranks"
                 ),
             )
             .here("the function's frame is that of all of them")
             .help("call the functions one by one");
             return self.fail(d);
         }
-        let count = functions.len();
-        let results = functions
-            .into_iter()
-            .enumerate()
-            .map(|(at, (def, function))| {
-                let name = self.hir.defs[def].name;
+        let frame = Frame { coords, args, want, span, ranked: ranks.is_some() };
+        self.call_frame(items, frame, &mut Vec::new())
+    }
+
+    /// Whether these are functions, or arrays of them.
+    pub(super) fn are_functions(&self, items: &[ExprId]) -> bool {
+        !items.is_empty()
+            && items.iter().all(|item| match &self.hir.exprs[*item].kind {
+                H::Fn(_) | H::Builtin(_) | H::Closure { .. } => true,
+                H::Array(items) => self.are_functions(items),
+                _ => false,
+            })
+    }
+
+    fn each_function(&self, items: &[ExprId], found: &mut Vec<ExprId>) {
+        for item in items {
+            match &self.hir.exprs[*item].kind {
+                H::Array(items) => self.each_function(items, found),
+                _ => found.push(*item),
+            }
+        }
+    }
+
+    /// The calls of the functions of one axis; `path` says the places on the axes before it, and
+    /// their extents.
+    fn call_frame(
+        &mut self,
+        items: &[ExprId],
+        frame: Frame<'_>,
+        path: &mut Vec<(usize, usize)>,
+    ) -> Expr {
+        let mut results = Vec::new();
+        for (at, item) in items.iter().enumerate() {
+            path.push((at, items.len()));
+            results.push(self.call_item(*item, frame, path));
+            path.pop();
+        }
+        self.stack(results, frame.span)
+    }
+
+    fn call_item(
+        &mut self,
+        item: ExprId,
+        frame: Frame<'_>,
+        path: &mut Vec<(usize, usize)>,
+    ) -> Expr {
+        let hir = self.hir;
+        let Frame { coords, args, want, span, ranked } = frame;
+        match &hir.exprs[item].kind {
+            H::Array(items) => self.call_frame(items, frame, path),
+            H::Fn(def) if ranked => {
+                let Some(function) = self.function(*def) else { return Expr::error(span) };
+                let name = hir.defs[*def].name;
                 let Some(values) = self.assign_args(function, name, args, span) else {
                     return Expr::error(span);
                 };
                 let mapped = self.enter_coords(coords);
                 let exprs = self.arguments(function, &values, &mapped, want);
                 self.leave_coords(mapped.len());
-                let parts = function
-                    .params
-                    .iter()
-                    .zip(exprs)
-                    .map(|(param, arg)| self.part_for(arg, param, at, count))
-                    .collect();
-                let result = self.apply(def, function, coords, parts, span);
+                let parts = self.parts_for(exprs, &function.params, path);
+                let result = self.apply(*def, function, coords, parts, span);
                 self.at_point(result, coords, span)
-            })
-            .collect();
-        self.stack(results, span)
+            }
+            H::Closure { params, .. } if ranked && coords.is_empty() => {
+                let callee = self.expr(item, None);
+                let Type::Template(template, _) = callee.ty else { return Expr::error(span) };
+                let Some(exprs) = self.closure_args(item, args, span) else {
+                    return Expr::error(span);
+                };
+                let parts = self.parts_for(exprs, params, path);
+                self.apply_template(template, callee, parts, span)
+            }
+            _ => self.call(item, coords, args, want, span),
+        }
     }
 
-    /// The functions of an array if all of them say the ranks of their cells.
-    fn ranked_functions(&self, items: &[ExprId]) -> Option<Vec<(DefId, &'a Function)>> {
-        items
-            .iter()
-            .map(|item| {
-                let H::Fn(def) = self.hir.exprs[*item].kind else { return None };
-                let function = self.function(def)?;
-                function.params.iter().all(|it| cell_rank(it).is_some()).then_some((def, function))
+    /// The ranks of the cells of a function, if it says them.
+    fn cell_ranks(&self, item: ExprId) -> Option<Vec<usize>> {
+        let params: &[Param] = match &self.hir.exprs[item].kind {
+            H::Fn(def) => &self.function(*def)?.params,
+            H::Closure { params, .. } => params,
+            _ => return None,
+        };
+        params.iter().map(cell_rank).collect()
+    }
+
+    fn function_name(&self, item: ExprId) -> String {
+        match &self.hir.exprs[item].kind {
+            H::Fn(def) => format!("`{}`", self.hir.defs[*def].name),
+            _ => "a closure".into(),
+        }
+    }
+
+    /// What the function at a place of the array gets of the arguments.
+    fn parts_for(
+        &mut self,
+        args: Vec<Expr>,
+        params: &[Param],
+        path: &[(usize, usize)],
+    ) -> Vec<Expr> {
+        args.into_iter()
+            .zip(params)
+            .map(|(arg, param)| {
+                path.iter().fold(arg, |arg, (at, count)| self.part_for(arg, param, *at, *count))
             })
             .collect()
     }
 
-    /// What the function at a place of the array gets of an argument.
+    /// What the function at a place along one axis gets of an argument.
     fn part_for(&mut self, arg: Expr, param: &Param, at: usize, count: usize) -> Expr {
         let (span, rank) = (arg.span, cell_rank(param).unwrap_or(0));
         if arg.ty.has_error() || arg.ty.rank() <= rank {
@@ -119,14 +198,13 @@ impl<'a> Cx<'a> {
 /// The rank of the cells that a parameter takes, if its type says one.
 fn cell_rank(param: &Param) -> Option<usize> {
     match &param.ty.as_deref()?.kind {
-        TypeKind::Scalar(_) | TypeKind::Str => Some(0),
+        // What a type parameter stands for is a number.
+        TypeKind::Scalar(_) | TypeKind::Str | TypeKind::Data(..) | TypeKind::Param(_) => Some(0),
         TypeKind::Array { dims, .. } => {
             let packs = dims.iter().any(|dim| matches!(dim.kind, DimKind::Pack(_)));
             (!packs).then_some(dims.len())
         }
         TypeKind::Tuple(_)
-        | TypeKind::Data(..)
-        | TypeKind::Param(_)
         | TypeKind::AnyRank(_)
         | TypeKind::Jagged(..)
         | TypeKind::Function(..)

@@ -3,10 +3,11 @@
 
 use super::{Done, Reverse, Seed, unsupported};
 use crate::autodiff::let_stmt;
+use crate::autodiff::pattern::bound_by;
 use crate::autodiff::rename::Renaming;
 use ein_base::Span;
-use ein_ir::tensor::walk::each_child;
-use ein_ir::tensor::{Expr, ExprKind, FuncId, HostOp, Stmt, VarId};
+use ein_ir::tensor::walk::{any, each_child};
+use ein_ir::tensor::{Expr, ExprKind, FuncId, HostOp, Item, Stmt, StmtKind, VarId};
 use rustc_hash::FxHashSet;
 
 /// Calls inside calls, at most.
@@ -60,7 +61,7 @@ impl Reverse<'_, '_> {
         Ok(call)
     }
 
-    /// Whether a function calls itself, perhaps through others.
+    /// Whether pulling back through a function comes back to it, perhaps through others.
     fn is_recursive(&mut self, func: FuncId) -> bool {
         if let Some(known) = self.recursive.get(&func) {
             return *known;
@@ -71,8 +72,15 @@ impl Reverse<'_, '_> {
         while let Some(next) = open.pop() {
             let callee = &self.pass.program.funcs[next];
             let mut called = Vec::new();
-            calls(&callee.body, &mut called);
-            called.extend(callee.rule);
+            match callee.rule.map(|rule| &self.pass.program.funcs[rule]) {
+                // Only what the tangents go through is pulled back: `@fn exp(x) { exp(x) * @x }`
+                // does not come back to itself.
+                Some(rule) => {
+                    let still = rule.params.len() / 2;
+                    moving_calls(&rule.body, &rule.params[still..], &mut called);
+                }
+                None => calls(&callee.body, &mut called),
+            }
             found |= called.contains(&func);
             open.extend(called.into_iter().filter(|it| seen.insert(*it)));
         }
@@ -273,4 +281,79 @@ fn calls(e: &Expr, found: &mut Vec<FuncId>) {
         _ => {}
     }
     each_child(e, &mut |child| calls(child, found));
+}
+
+/// The functions whose arguments depend on these variables.
+fn moving_calls(body: &Expr, tangents: &[VarId], found: &mut Vec<FuncId>) {
+    let mut moving: FxHashSet<VarId> = tangents.iter().copied().collect();
+    let reads = |e: &Expr, moving: &FxHashSet<VarId>| {
+        any(e, &mut |e| matches!(&*e.kind, ExprKind::Var(var) if moving.contains(var)))
+    };
+    // Bindings and definitions that read themselves may stand in any order of the walk.
+    loop {
+        let known = moving.len();
+        any(body, &mut |e| {
+            match &*e.kind {
+                ExprKind::Block { stmts, .. } => {
+                    for stmt in stmts {
+                        match &stmt.kind {
+                            StmtKind::Let(var, value) if reads(value, &moving) => {
+                                moving.insert(*var);
+                            }
+                            StmtKind::Destructure(pattern, value) if reads(value, &moving) => {
+                                let mut bound = Vec::new();
+                                bound_by(pattern, &mut bound);
+                                moving.extend(bound);
+                            }
+                            StmtKind::Let(..)
+                            | StmtKind::Destructure(..)
+                            | StmtKind::Expr(_)
+                            | StmtKind::Require(_) => {}
+                        }
+                    }
+                }
+                ExprKind::Tensor(tensor) => {
+                    if let Some(own) = tensor.self_var
+                        && reads(e, &moving)
+                    {
+                        moving.insert(own);
+                    }
+                    let items = tensor.clauses.iter().flat_map(|clause| &clause.items);
+                    moving_items(items, &reads, &mut moving);
+                }
+                ExprKind::Reduce(reduce) => {
+                    moving_items(reduce.items.iter(), &reads, &mut moving);
+                }
+                _ => {}
+            }
+            false
+        });
+        if moving.len() == known {
+            break;
+        }
+    }
+    any(body, &mut |e| {
+        if let ExprKind::Call { func, .. }
+        | ExprKind::Specialise { func, .. }
+        | ExprKind::Closure { func: Some(func), .. } = &*e.kind
+            && reads(e, &moving)
+        {
+            found.push(*func);
+        }
+        false
+    });
+}
+
+fn moving_items<'e>(
+    items: impl Iterator<Item = &'e Item>,
+    reads: &dyn Fn(&Expr, &FxHashSet<VarId>) -> bool,
+    moving: &mut FxHashSet<VarId>,
+) {
+    for item in items {
+        if let Item::Let(var, value) = item
+            && reads(value, moving)
+        {
+            moving.insert(*var);
+        }
+    }
 }

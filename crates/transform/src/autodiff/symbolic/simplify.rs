@@ -1,10 +1,11 @@
 //! Folds constants, decided conditions and equal terms, so that a derivative reads as it would be
 //! written by hand.
 
+use super::super::rename::Renaming;
 use super::super::reverse::constant;
-use super::text::Text;
-use ein_ir::tensor::walk::each_child_mut;
-use ein_ir::tensor::{Expr, ExprKind, StmtKind, Type};
+use super::text::{Text, made_up};
+use ein_ir::tensor::walk::{any, each_child_mut};
+use ein_ir::tensor::{Expr, ExprKind, FuncId, StmtKind, Type, VarId};
 use ein_scalar::{BinaryOp, Scalar};
 
 impl Text<'_, '_> {
@@ -18,6 +19,10 @@ impl Text<'_, '_> {
         if let Some(decided) = decided(e) {
             *e = decided;
             return;
+        }
+        if let Some(body) = self.written_out(e) {
+            *e = body;
+            return self.simplify(e);
         }
         let ExprKind::Binary(op, a, b) = &*e.kind else { return };
         let (ty, span) = (e.ty.clone(), e.span);
@@ -71,6 +76,41 @@ impl Text<'_, '_> {
             self.pass.put(&mut value, *var, bound);
         }
         Some(value)
+    }
+
+    /// The body of a function that the compiler made: the source has no name for it.
+    fn written_out(&mut self, e: &Expr) -> Option<Expr> {
+        let ExprKind::Call { func, sizes, closure: None, args } = &*e.kind else { return None };
+        let callee = &self.pass.program.funcs[*func];
+        let numbers = sizes.is_empty()
+            && args.iter().all(|arg| arg.ty.scalar().is_some() && !arg.ty.is_array());
+        if !made_up(callee.name.as_str()) || !numbers || self.calls(*func, *func, &mut Vec::new()) {
+            return None;
+        }
+        let (params, body) = (callee.params.clone(), callee.body.clone());
+        let mut names = Renaming::default();
+        let params: Vec<VarId> =
+            params.iter().map(|param| self.pass.fresh(*param, &mut names)).collect();
+        let mut body = self.pass.freshened(&body, &mut names);
+        for (param, arg) in params.into_iter().zip(args) {
+            self.pass.put(&mut body, param, arg);
+        }
+        Some(body)
+    }
+
+    /// Whether a function calls another one, perhaps through others.
+    fn calls(&self, from: FuncId, to: FuncId, seen: &mut Vec<FuncId>) -> bool {
+        any(&self.pass.program.funcs[from].body, &mut |e| {
+            let ExprKind::Call { func, .. } = &*e.kind else { return false };
+            if *func == to {
+                return true;
+            }
+            let new = !seen.contains(func);
+            if new {
+                seen.push(*func);
+            }
+            new && self.calls(*func, to, seen)
+        })
     }
 
     /// A factor and what it stands before.

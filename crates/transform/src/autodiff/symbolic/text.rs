@@ -2,12 +2,12 @@
 
 use super::super::Pass;
 use ein_ir::tensor::print::infix;
-use ein_ir::tensor::walk::each_child;
+use ein_ir::tensor::walk::{any, each_child};
 use ein_ir::tensor::{
     AtomDef, Binder, ClauseSlot, Expr, ExprKind, IndexArg, Item, Scatter, Stmt, StmtKind, Type,
     VarId,
 };
-use ein_scalar::{BinaryOp, Scalar, UnaryOp};
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 
@@ -21,6 +21,8 @@ pub(super) struct Text<'a, 'p> {
     family: Vec<Binder>,
     /// The definitions that have them.
     members: FxHashSet<VarId>,
+    /// What the literals of a definition end in.
+    suffix: Option<ScalarType>,
     out: String,
 }
 
@@ -32,6 +34,7 @@ impl<'a, 'p> Text<'a, 'p> {
             taken: FxHashSet::default(),
             family: Vec::new(),
             members: FxHashSet::default(),
+            suffix: None,
             out: String::new(),
         }
     }
@@ -81,7 +84,8 @@ impl Text<'_, '_> {
         }
         let plain = name.as_str().trim_start_matches('$').trim_end_matches('\'').to_string();
         // Index variables that the compiler made up get letters of their own.
-        let name = if plain == "i" || plain == "p" {
+        let numbered = plain.chars().all(|c| c.is_ascii_digit());
+        let name = if plain == "i" || plain == "p" || numbered {
             let letters = ["i", "j", "k", "l", "m", "n"];
             let free = letters.iter().find(|letter| self.is_free(letter));
             free.map_or_else(|| self.numbered("i"), |letter| (*letter).to_string())
@@ -150,7 +154,7 @@ impl Text<'_, '_> {
                     }
                     let before = self.names.clone();
                     self.left(name, &clause.slots);
-                    self.expr(&clause.value, 0);
+                    self.bound(&clause.value);
                     self.items(&clause.items);
                     self.out.push(';');
                     self.names = before;
@@ -159,10 +163,22 @@ impl Text<'_, '_> {
             ExprKind::Scatter(scatter) => self.scatter(name, scatter, e),
             _ => {
                 self.left(name, &[]);
-                self.expr(e, 0);
+                self.bound(e);
                 self.out.push(';');
             }
         }
+    }
+
+    /// What a name is bound to: where nothing else says which floats its literals are, they do.
+    fn bound(&mut self, e: &Expr) {
+        let says = any(e, &mut |part| {
+            matches!(&*part.kind, ExprKind::Var(_))
+                && part.ty.scalar().is_some_and(|ty| ty.is_float())
+        });
+        let outer = self.suffix;
+        self.suffix = e.ty.scalar().filter(|ty| !says && ty.is_float() && *ty != ScalarType::F32);
+        self.expr(e, 0);
+        self.suffix = outer;
     }
 
     /// `let d_x[i in 0..3] = `
@@ -271,7 +287,8 @@ impl Text<'_, '_> {
                     let _ = write!(self.out, "{truth}");
                 }
                 value if value.ty().is_float() => {
-                    let _ = write!(self.out, "{:?}", value.as_f64());
+                    let suffix = self.suffix.map_or("", |ty| ty.name());
+                    let _ = write!(self.out, "{:?}{suffix}", value.as_f64());
                 }
                 value => {
                     let _ = write!(self.out, "{}", value.as_i64().unwrap_or(0));
@@ -281,13 +298,17 @@ impl Text<'_, '_> {
             ExprKind::Size(size) => {
                 let plain = self.pass.size_expr(size, e.span);
                 if let ExprKind::Size(size) = &*plain.kind {
-                    let atoms = &self.pass.program.atoms;
-                    let text = size.display(&|atom| match atoms[atom].def {
-                        AtomDef::Var(_)
-                        | AtomDef::Extent(..)
-                        | AtomDef::Length(_)
-                        | AtomDef::Unknown => atoms[atom].name.to_string(),
-                    });
+                    let mut names = FxHashMap::default();
+                    for atom in size.atoms() {
+                        let name = match self.pass.program.atoms[atom].def {
+                            AtomDef::Var(var) => self.name_of(var),
+                            AtomDef::Extent(..) | AtomDef::Length(_) | AtomDef::Unknown => {
+                                self.pass.program.atoms[atom].name.to_string()
+                            }
+                        };
+                        names.insert(atom, name);
+                    }
+                    let text = size.display(&|atom| names.get(&atom).cloned().unwrap_or_default());
                     let _ = write!(self.out, "{text}");
                 } else {
                     self.expr(&plain, strength);
@@ -411,7 +432,7 @@ impl Text<'_, '_> {
 }
 
 /// Whether the compiler made up a name.
-fn made_up(name: &str) -> bool {
+pub(super) fn made_up(name: &str) -> bool {
     name.starts_with('$') || name.ends_with('\'')
 }
 

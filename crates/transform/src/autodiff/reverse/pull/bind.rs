@@ -58,10 +58,11 @@ impl Reverse<'_, '_> {
         bound: &mut Vec<(VarId, Expr)>,
     ) {
         self.enter(var, value.clone(), bound);
-        if value.ty.is_fn() {
-            return;
-        }
         let value = self.prim(value);
+        if value.ty.is_fn() {
+            // Nothing flows back to it, but what is computed again may call it.
+            return self.keep(var, value);
+        }
         if !value.ty.is_array() && is_name(&value) {
             self.aliases.insert(var, value.clone());
         }
