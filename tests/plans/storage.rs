@@ -271,3 +271,28 @@ fn positions_around_a_grid_of_any_size_are_loops() {
     );
     assert!(!text.contains("host"), "{text}");
 }
+
+#[test]
+fn every_tenth_step_is_kept_beside_the_ring() {
+    let steps = |read: &str| {
+        format!(
+            "let h[0, i in 0..8] = 1.0f64;
+             let h[t in 1..1001, i] = 0.9 * h[t - 1, (i + 1) % 8] + 0.1;
+             {read}"
+        )
+    };
+    let buffers = |read: &str, observe: &[&str]| {
+        let plan = plan(&steps(read), observe);
+        let kept = lines(&plan, "scratch ").into_iter().chain(lines(&plan, "output "));
+        let cells = kept.filter_map(|line| line.rsplit_once('[')?.1.strip_suffix(']'));
+        cells.map(|cells| cells.parse::<usize>().unwrap_or(usize::MAX)).sum::<usize>()
+    };
+    // The ring, and what is observed.
+    assert_eq!(buffers("let s[k in 0..101, i] = h[10 * k, i];", &["s"]), 2 * 8 + 101 * 8);
+    let both = "let s[k in 0..50, i] = h[20 * k + 3, i] - h[20 * k + 13, i];";
+    assert!(buffers(both, &["s"]) <= 2 * 8 + 100 * 8 + 50 * 8);
+    let end = "let s[k in 0..101, i] = h[1000 - 10 * k, i]; let e[i] = h[999, i];";
+    assert!(buffers(end, &["s", "e"]) <= 3 * 8 + 2 * 101 * 8);
+    // Every step is a multiple of one.
+    assert!(buffers("let s[k in 0..90, i] = h[10 * k, i] + h[11 * k, i];", &["s"]) >= 1001 * 8);
+}

@@ -37,6 +37,7 @@ mod text;
 
 pub use compute::Operation;
 pub use corner::{Corner, always_violated};
+pub use divide::gcd;
 pub use expr::Expr;
 pub use facts::{Budget, Facts, Truth, Witness};
 pub use prove::{

@@ -12,7 +12,7 @@
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
 //! * [`nest`](mod@nest), [`cross`](mod@cross), [`choice`](mod@choice), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
-//!   [`recur`](mod@recur), [`wavefront`](mod@wavefront), [`in_place`](mod@in_place): the loops of
+//!   [`recur`](mod@recur), [`sample`](mod@sample), [`wavefront`](mod@wavefront), [`in_place`](mod@in_place): the loops of
 //!   one definition.
 //! * [`reuse`](mod@reuse): buffers that are not in use at the same time become one, and results
 //!   take the place of operands that end with them.
@@ -37,6 +37,7 @@ mod recur;
 mod reduce;
 mod reuse;
 mod rows;
+mod sample;
 mod sweep;
 mod tidy;
 mod turn;
@@ -130,6 +131,11 @@ pub fn lower(flat: Flattened, ad_memory: Option<u64>) -> Lowered {
     emit.kernel.name = name;
     emit.inputs();
     let bufs = emit.outputs(&wanted);
+    for item in &items {
+        if let Item::Definitions(defs) = item {
+            emit.find_samples(defs, &wanted);
+        }
+    }
     let mut histories = Vec::new();
     for item in &items {
         match item {

@@ -3,7 +3,8 @@
 //! * A number is a `scalar`; a piece or another name of an array is a `view`.
 //! * A recurrence of which only the last steps are read keeps a `ring` of
 //!   `max(lookback + 1, tail)` steps: `lookback` is its deepest self-read along the recurrence
-//!   axis, `tail` the deepest later read from the end.
+//!   axis, `tail` the deepest later read from the end. Steps that are read at multiples of a number
+//!   are kept beside the ring.
 //! * A cheap definition that is only read element by element is `fused` into its readers.
 //! * A recurrence whose history derivatives read back, and which is too large for them, is
 //!   `checkpointed`: some steps are kept, the others computed again.
@@ -12,15 +13,16 @@
 //!
 //! Needs: a checked program with its outputs chosen, and what the schedule says of its histories. Limit: one axis of a recurrence is a ring.
 
+mod observe;
+
+use self::observe::{Observation, common};
 use crate::flatten;
 use crate::schedule::{History, Keeps};
 use ein_base::Symbol;
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::symbolic::to_size;
 use ein_ir::tensor::walk::{any, each_child, each_in_stmt};
-use ein_ir::tensor::{
-    AtomDef, Binder, ClauseSlot, Expr, ExprKind, Program, StmtKind, Tensor, VarId,
-};
+use ein_ir::tensor::{AtomDef, Expr, ExprKind, Program, StmtKind, Tensor, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How a binding is stored.
@@ -131,16 +133,6 @@ fn live(program: &Program) -> FxHashSet<VarId> {
         }
     }
     live
-}
-
-/// A read of a recurrence from outside it.
-enum Observation {
-    /// So many steps before the end.
-    FromEnd(i64),
-    /// All of it.
-    Whole,
-    /// At a place that is not known relative to the end.
-    Unknown,
 }
 
 struct Planner<'p> {
@@ -293,9 +285,14 @@ impl Planner<'_> {
             self.observe(&func.body, var, tensor, axis.axis, axis.backward, &mut observations);
         }
         let mut tail = 0;
+        let mut kept: Option<(i64, size::Expr)> = None;
         for observation in observations {
             match observation {
                 Observation::FromEnd(distance) => tail = tail.max(distance),
+                Observation::Every(every, from) => match common(kept.take(), every, from) {
+                    Some(both) => kept = Some(both),
+                    None => return (Kind::Full, "all of it is observed".into()),
+                },
                 Observation::Whole => return (Kind::Full, "all of it is observed".into()),
                 Observation::Unknown => {
                     let why = "it is observed at an index that is not known relative to the end";
@@ -306,149 +303,15 @@ impl Planner<'_> {
         let steps = (i64::from(lookback) + 1).max(tail);
         match u32::try_from(steps) {
             Ok(steps) => {
-                let why =
+                let mut why =
                     format!("each step reads {lookback} back, and the last {tail} are observed");
+                if let Some((every, _)) = kept {
+                    why += &format!("; besides, one of {every} steps is kept, as it is observed");
+                }
                 (Kind::Ring(steps), why)
             }
             Err(_) => (Kind::Full, "all of it is observed".into()),
         }
-    }
-
-    /// Finds the reads of a recurrence in an expression.
-    fn observe(
-        &mut self,
-        e: &Expr,
-        var: VarId,
-        tensor: &Tensor,
-        axis: usize,
-        backward: bool,
-        found: &mut Vec<Observation>,
-    ) {
-        self.note_domains(e);
-        match &*e.kind {
-            ExprKind::Var(read) if *read == var => found.push(Observation::Whole),
-            ExprKind::Index { base, indices } if is_var(base, var) => {
-                found.push(match indices.get(axis) {
-                    Some(index) => match self.size(&index.value) {
-                        Some(index) => self.distance(&index, tensor, axis, backward),
-                        None => Observation::Unknown,
-                    },
-                    None => Observation::Whole,
-                });
-                for index in indices {
-                    self.observe(&index.value, var, tensor, axis, backward, found);
-                }
-            }
-            ExprKind::Slice { base, axis: along, lo, hi }
-                if is_var(base, var) && *along == axis =>
-            {
-                // The position that is furthest from the end of the recurrence.
-                let first = match (backward, lo, hi) {
-                    (false, Some(lo), _) => self.size(lo),
-                    (true, _, Some(hi)) => self.size(hi).map(|hi| hi.offset(-1)),
-                    (false, None, _) | (true, _, None) => {
-                        found.push(Observation::Whole);
-                        return;
-                    }
-                };
-                found.push(match first {
-                    Some(first) => self.distance(&first, tensor, axis, backward),
-                    None => Observation::Unknown,
-                });
-            }
-            _ => {
-                let mut children = Vec::new();
-                each_child(e, &mut |child| children.push(child));
-                for child in children {
-                    self.observe(child, var, tensor, axis, backward, found);
-                }
-            }
-        }
-    }
-
-    fn note_domains(&mut self, e: &Expr) {
-        let mut binders: Vec<&Binder> = Vec::new();
-        match &*e.kind {
-            ExprKind::Tensor(tensor) => {
-                for slot in tensor.clauses.iter().flat_map(|clause| &clause.slots) {
-                    if let ClauseSlot::Loop(binder) = slot {
-                        binders.push(binder);
-                    }
-                }
-            }
-            ExprKind::Reduce(reduce) => binders.extend(&reduce.binders),
-            ExprKind::Scatter(scatter) => binders.extend(&scatter.binders),
-            _ => {}
-        }
-        for binder in binders {
-            let atom = self.sizes.get(&binder.var).and_then(size::Expr::as_atom);
-            if let (Some(lo), Some(hi), Some(atom)) =
-                (self.size(&binder.lo), self.size(&binder.hi), atom)
-            {
-                self.ranges.insert(atom, (lo, hi));
-            }
-        }
-    }
-
-    /// How far from the end of the recurrence a read can be.
-    fn distance(
-        &self,
-        index: &size::Expr,
-        tensor: &Tensor,
-        axis: usize,
-        backward: bool,
-    ) -> Observation {
-        // The end is where the recurrent clauses stop.
-        let mut furthest: Option<i64> = None;
-        for clause in &tensor.clauses {
-            let Some(ClauseSlot::Loop(binder)) = clause.slots.get(axis) else { continue };
-            let distance = if backward {
-                self.size(&binder.lo).map(|lo| index.sub(&lo).offset(1))
-            } else {
-                self.size(&binder.hi).map(|hi| hi.sub(index))
-            };
-            let constant = |distance: size::Expr| self.largest(&distance)?.as_constant();
-            // With a base clause the extent is at least 1, however few steps there are.
-            let extent = tensor.shape.get(axis).and_then(|extent| extent.as_ref());
-            let from_extent = || match backward {
-                false => extent.and_then(|extent| constant(extent.sub(index))),
-                true => None,
-            };
-            match distance.and_then(constant).or_else(from_extent) {
-                Some(distance) => furthest = Some(furthest.map_or(distance, |f| f.max(distance))),
-                None => {
-                    let loops = index.atoms().iter().any(|atom| self.ranges.contains_key(atom));
-                    return if loops { Observation::Whole } else { Observation::Unknown };
-                }
-            }
-        }
-        match furthest {
-            // A read of everything looks like a distance as long as the recurrence itself.
-            Some(distance) if !self.covers_all(distance, tensor, axis) => {
-                Observation::FromEnd(distance)
-            }
-            Some(_) => Observation::Whole,
-            None => Observation::Unknown,
-        }
-    }
-
-    fn covers_all(&self, distance: i64, tensor: &Tensor, axis: usize) -> bool {
-        let extent = tensor.shape.get(axis).and_then(|size| size.as_ref()?.as_constant());
-        extent.is_some_and(|extent| distance >= extent && extent > 1)
-    }
-
-    /// The largest value over the domains of the index variables in it.
-    fn largest(&self, bound: &size::Expr) -> Option<size::Expr> {
-        let mut bound = bound.clone();
-        for _ in 0..16 {
-            let atom = bound.atoms().into_iter().find(|atom| self.ranges.contains_key(atom));
-            let Some(atom) = atom else { return Some(bound) };
-            let (coefficient, rest) = bound.affine_in(atom)?;
-            let (lo, hi) = &self.ranges[&atom];
-            let extreme = if coefficient > 0 { hi.offset(-1) } else { lo.clone() };
-            bound = rest.add(&extreme.scale(coefficient));
-        }
-        None
     }
 }
 

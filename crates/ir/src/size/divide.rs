@@ -189,7 +189,7 @@ fn exact(a: i64, c: i64) -> Option<i64> {
 }
 
 /// The greatest common divisor, never negative (and 1 where it does not fit).
-pub(super) fn gcd(a: i64, b: i64) -> i64 {
+pub fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
         (a, b) = (b, a % b);

@@ -6,6 +6,7 @@
 
 mod address;
 
+use super::sample::Sample;
 use crate::points::{Arr, Ix, Kind, Node, Points};
 use ein_ir::loops::{Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
 use ein_ir::tensor::VarId;
@@ -81,6 +82,8 @@ pub(crate) struct Emit {
     pub(crate) floors: FxHashMap<Arr, usize>,
     /// Buffers that are filled by one nest, each cell once.
     pub(crate) once: FxHashSet<Buf>,
+    /// What is copied of recurrences beside their rings.
+    pub(crate) samples: FxHashMap<Arr, Sample>,
     /// Of these recurrences only some steps are filled.
     pub(crate) filled: FxHashMap<Arr, (i64, i64)>,
     /// Whether the loops around are those of a sweep: what is read there and has no floor was
@@ -117,6 +120,7 @@ impl Emit {
             places: FxHashMap::default(),
             floors: FxHashMap::default(),
             once: FxHashSet::default(),
+            samples: FxHashMap::default(),
             filled: FxHashMap::default(),
             sweeping: false,
             in_parallel: false,

@@ -2,6 +2,7 @@
 
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::row_major;
+use super::sample::RowAxis;
 use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Step, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Operand, Stmt};
@@ -251,7 +252,8 @@ impl Emit {
         if let (Some((cell, var)), [clause]) = (carried, active) {
             let rest = self.independent(clause.value, cell, ix);
             let ahead = self.only_waits_for(at, clause, cell, axis);
-            if ahead && !rest.is_empty() && hi - lo >= 64 {
+            let whole = !self.samples.contains_key(&at.arr);
+            if whole && ahead && !rest.is_empty() && hi - lo >= 64 {
                 return self.in_two_passes(at, clause, axis, (lo, hi), (cell, var), &rest);
             }
         }
@@ -277,12 +279,39 @@ impl Emit {
             let value = self.value(clause.value);
             self.push(Stmt::Set(var, value));
         }
+        if depth == 0 {
+            let row = self.axes_of_step(at, active.first());
+            self.copy_sample(at.arr, axis, ix, &row);
+        }
         at.place[axis] = before;
         self.close();
         match here {
             1 => self.floors.remove(&at.arr),
             _ => self.floors.insert(at.arr, here - 1),
         };
+    }
+
+    /// The axes of a step: what loops around run over, and what is inside.
+    fn axes_of_step(&mut self, at: &At<'_>, clause: Option<&Clause>) -> Vec<RowAxis> {
+        let shape = self.points.arrs[at.arr].shape.clone();
+        let over = |emit: &mut Emit, extent: i64, bounds: (Node, Node)| {
+            let range = (0, i128::from(extent - 1).max(0));
+            let ix = emit.points.fresh(Symbol::intern("i"), range);
+            RowAxis::Over((ix, bounds.0, bounds.1))
+        };
+        let mut axes = Vec::new();
+        for (axis, extent) in shape.into_iter().enumerate() {
+            let whole = (self.points.int(0), self.points.int(extent));
+            let shared = at.shared.iter().find(|(shared, _)| *shared == axis);
+            axes.push(match (shared, clause) {
+                (Some((_, Some(tile))), _) => over(self, extent, *tile),
+                (Some((_, None)), Some(clause)) => {
+                    RowAxis::At(self.points.index(clause.slots[axis].ix))
+                }
+                _ => over(self, extent, whole),
+            });
+        }
+        axes
     }
 
     /// Whether all cells of the same array that a clause reads, but for one, were complete before

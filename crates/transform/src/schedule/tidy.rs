@@ -190,9 +190,15 @@ fn sums_around(points: &Points, nodes: &[Node], inner: Node) -> Vec<Ix> {
     found
 }
 
-fn rewrite(points: &mut Points, reader: usize, cell: &(Arr, (Vec<crate::points::Ix>, Node))) {
+/// Makes every read of an array in a definition what its cells are.
+fn rewrite(points: &mut Points, reader: usize, cell: &(Arr, (Vec<Ix>, Node))) {
     let mut subst = Subst::cells(FxHashMap::from_iter([cell.clone()]));
-    let mut body = points.defs[reader].body.clone();
+    substitute(points, reader, &mut subst);
+}
+
+/// Replaces something everywhere in a definition.
+pub(crate) fn substitute(points: &mut Points, def: usize, subst: &mut Subst) {
+    let mut body = points.defs[def].body.clone();
     let mut apply = |node: &mut Node| *node = subst.apply(points, *node);
     match &mut body {
         Body::Clauses(clauses, _) => {
@@ -219,7 +225,7 @@ fn rewrite(points: &mut Points, reader: usize, cell: &(Arr, (Vec<crate::points::
             body.phases.iter_mut().for_each(|phase| phase.each_node(&mut apply));
         }
     }
-    points.defs[reader].body = body;
+    points.defs[def].body = body;
 }
 
 /// Drops definitions that nobody reads and that cannot fail.
