@@ -24,8 +24,9 @@ const SPARE: i64 = 2;
 const SPARE_ROWS: i64 = 128;
 /// From how many multiplications for each thread on there are smaller blocks.
 const UNEVEN: f64 = 64e6;
-/// The least extent of a block, so that vectors and registers are filled.
-const BLOCK: i64 = 32;
+/// The least extent of a block. The library adds the terms of matrices with at most 64 rows and
+/// columns in another order, and results must not depend on how many threads there are.
+const BLOCK: i64 = 80;
 
 /// [`Interface::gemm_f32`](crate::kernel::Interface::gemm_f32).
 pub(crate) unsafe extern "C" fn gemm_f32(context: *const c_void, args: *const GemmArgs) {
@@ -85,7 +86,11 @@ unsafe fn product<T: Real>(context: *const c_void, args: &GemmArgs) {
 /// wide ones, unless there are many more of them.
 fn oriented(args: &GemmArgs) -> GemmArgs {
     let along_rows = args.c_rows.unsigned_abs() < args.c_cols.unsigned_abs();
-    let by_rows = if along_rows { args.m > args.n / 4 } else { args.m / 4 >= args.n };
+    let by_rows = match (args.m >= 2 * BLOCK, args.n >= 2 * BLOCK) {
+        (true, true) if along_rows => args.m > args.n / 4,
+        (true, true) => args.m / 4 >= args.n,
+        (rows, _) => rows,
+    };
     if !by_rows {
         return *args;
     }
@@ -218,6 +223,33 @@ mod tests {
         let rt = pool.interface();
         unsafe { (rt.gemm_f32)(rt.context, &args) };
         assert!(c == expected, "{m} {n} {k} layout {layout} accumulate {accumulate}");
+    }
+
+    /// A product of fractions, which are rounded.
+    fn fractions(pool: &Pool, [m, n, k]: [i64; 3]) -> Vec<f32> {
+        let value = |i: i64| ((i * 7919) % 1013) as f32 / 1013.0 - 0.4;
+        let a: Vec<f32> = (0..m * k).map(value).collect();
+        let b: Vec<f32> = (0..k * n).map(value).collect();
+        let mut c = vec![0.0; (m * n) as usize];
+        #[rustfmt::skip]
+        let args = GemmArgs {
+            m, n, k, a: a.as_ptr().cast(), a_rows: k, a_cols: 1, b: b.as_ptr().cast(), b_rows: n,
+            b_cols: 1, c: c.as_mut_ptr().cast(), c_rows: n, c_cols: 1, accumulate: 0, parallel: 1,
+        };
+        let rt = pool.interface();
+        unsafe { (rt.gemm_f32)(rt.context, &args) };
+        c
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_no_bit() {
+        let pools = [1, 2, 3, 5].map(Pool::new);
+        for size in [[64, 100, 700], [64, 200, 700], [500, 40, 700], [170, 170, 1100], [9, 900, 90]]
+        {
+            let [one, rest @ ..] = &pools;
+            let alone = fractions(one, size);
+            assert!(rest.iter().all(|pool| fractions(pool, size) == alone), "{size:?}");
+        }
     }
 
     #[test]
