@@ -1,0 +1,144 @@
+//! Reductions and accumulations.
+
+use super::super::array::{Array, ArrayKind};
+use super::super::{Flat, Flatten, Val, declined, element_type};
+use crate::points::{Body, Node, Reduction, Subst};
+use ein_base::Span;
+use ein_ir::tensor::{Expr, Reduce, ReduceOp, Scatter};
+use ein_scalar::{BinaryOp, ScalarType};
+use std::rc::Rc;
+
+/// A reduction of at most so many terms is written out.
+const FEW: i64 = 4;
+
+impl<'p> Flatten<'p> {
+    /// A reduction.
+    pub(crate) fn reduce(&mut self, reduce: &'p Reduce, e: &'p Expr) -> Flat<Node> {
+        for require in &reduce.requires {
+            self.require(require)?;
+        }
+        let ty = element_type(&e.ty, e.span)?;
+        let scope = self.enter();
+        let mut binders = Vec::new();
+        let mut empty = false;
+        for binder in &reduce.binders {
+            match self.open(binder)? {
+                Some(binder) => binders.push(binder),
+                None => empty = true,
+            }
+            if empty {
+                break;
+            }
+        }
+        if empty {
+            self.leave(&scope);
+            return self.empty_reduction(reduce.op, ty, e.span);
+        }
+        let guard = self.items(&reduce.items)?;
+        let body = self.scalar(&reduce.value)?;
+        let bounds = binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]);
+        let roots: Vec<Node> = bounds.chain([body]).chain(guard).collect();
+        self.discharge(scope.obliged, &roots, e.span)?;
+        self.leave(&scope);
+        let adds = matches!(reduce.op, ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Prod);
+        if self.points.exact && adds && self.points.nodes[body].ty.is_float() {
+            return Err(declined("a sum in a fixed order", e.span));
+        }
+        if self.points.nodes[body].ty == ScalarType::U64 {
+            return Err(declined("a reduction of `u64`", e.span));
+        }
+        let addressed = matches!(reduce.op, ReduceOp::Argmax | ReduceOp::Argmin);
+        if addressed && binders.len() > 1 {
+            return Err(declined("the address of an extreme over several indices", e.span));
+        }
+        let reduction = Reduction { op: reduce.op, binders, guard, body };
+        Ok(match self.written_out(&reduction) {
+            Some(node) => node,
+            None => self.points.reduce(reduction, ty),
+        })
+    }
+
+    /// A reduction of a few terms as these terms.
+    fn written_out(&mut self, reduction: &Reduction) -> Option<Node> {
+        let op = match reduction.op {
+            ReduceOp::Sum => BinaryOp::Add,
+            ReduceOp::Prod => BinaryOp::Mul,
+            ReduceOp::Max => BinaryOp::Max,
+            ReduceOp::Min => BinaryOp::Min,
+            _ => return None,
+        };
+        let [(ix, lo, hi)] = *reduction.binders.as_slice() else { return None };
+        let (lo, hi) = (self.points.as_int(lo)?, self.points.as_int(hi)?);
+        if reduction.guard.is_some() || hi - lo > FEW || self.points.exact {
+            return None;
+        }
+        let mut terms = (lo..hi).map(|at| {
+            let at = self.points.int(at);
+            Subst::one(ix, at).apply(&mut self.points, reduction.body)
+        });
+        let terms: Vec<Node> = terms.by_ref().collect();
+        let (first, rest) = terms.split_first()?;
+        let mut total = *first;
+        for term in rest {
+            total = self.points.binary(op, total, *term, self.when);
+        }
+        let ty = self.points.nodes[total].ty;
+        if op == BinaryOp::Add && ty.is_float() && self.points.may_be_negative_zero(total) {
+            // A sum begins with 0.0, so it is not -0.0.
+            let zero = self.points.constant(ein_scalar::Scalar::zero(ty));
+            total = self.points.binary(op, total, zero, None);
+        }
+        Some(total)
+    }
+
+    fn empty_reduction(&mut self, op: ReduceOp, ty: ScalarType, span: Span) -> Flat<Node> {
+        use ein_scalar::Scalar;
+        let value = match op {
+            ReduceOp::Sum | ReduceOp::Count => Scalar::zero(ty),
+            ReduceOp::Prod => Scalar::one(ty),
+            ReduceOp::Any => Scalar::Bool(false),
+            ReduceOp::All => Scalar::Bool(true),
+            ReduceOp::Max if ty.is_float() => Scalar::lowest(ty),
+            ReduceOp::Min if ty.is_float() => Scalar::highest(ty),
+            _ => return Err(declined("an extreme or mean of nothing", span)),
+        };
+        Ok(self.points.constant(value))
+    }
+
+    /// An accumulation.
+    pub(crate) fn scatter(&mut self, scatter: &'p Scatter, e: &'p Expr) -> Flat<Val> {
+        if !self.loops.is_empty() {
+            return Err(declined("an accumulation inside a loop", e.span));
+        }
+        let ty = element_type(&e.ty, e.span)?;
+        let mut shape = Vec::new();
+        for size in &scatter.shape {
+            shape.push(self.extent(size, e.span)?);
+        }
+        let extents = self.constants(&shape, e.span)?;
+        let scope = self.enter();
+        let mut binders = Vec::new();
+        for binder in &scatter.binders {
+            match self.open(binder)? {
+                Some(binder) => binders.push(binder),
+                None => {
+                    self.leave(&scope);
+                    let zero = self.points.constant(ein_scalar::Scalar::zero(ty));
+                    let kind = ArrayKind::Same(zero);
+                    return Ok(Val::Array(Rc::new(Array { ty, shape, kind })));
+                }
+            }
+        }
+        let guard = self.items(&scatter.items)?;
+        let at = self.positions(&scatter.indices, &shape)?;
+        let value = self.scalar(&scatter.value)?;
+        let bounds = binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]);
+        let roots = bounds.chain([value]).chain(guard).chain(at.iter().copied());
+        self.discharge(scope.obliged, &roots.collect::<Vec<_>>(), e.span)?;
+        self.leave(&scope);
+        let body = Body::Scatter(crate::points::Scatter { binders, guard, at, value });
+        let arr = self.define(None, ty, extents, e.span, body);
+        let kind = ArrayKind::Stored(arr, Vec::new());
+        Ok(Val::Array(Rc::new(Array { ty, shape, kind })))
+    }
+}
