@@ -1,0 +1,121 @@
+//! Programs that are large enough for what is done only to large ones: rows of losses, sums of
+//! products taken apart, tiles across memory, results over operands, samples of recurrences.
+
+use ein_driver::Engine;
+use ein_tests::engines::{Agreement, Setting, compare};
+
+/// Two matrices, two vectors and some addresses.
+const DATA: &str = "use std::math::{exp, ln, tanh};
+let x[i in 0..260, j in 0..130] = ((i * 7 + j * 13) % 23) as f32 * 0.1 - 1.0;
+let y[i in 0..260, j in 0..130] = ((i * 5 + j * 11) % 19) as f32 * 0.1 - 0.8;
+let v[j in 0..130] = ((j * 3) % 17) as f32 * 0.2 - 1.5;
+let long[i in 0..70000] = ((i * 31) % 4099) as f64 * 0.001 - 2.0;
+let place[i in 0..260] = (i * 37) % 130;
+";
+
+/// What is computed, and what is observed of it.
+const PROGRAMS: &[(&str, &[&str])] = &[
+    // A loss, term by term and by address.
+    (
+        "let top[i] = max[j](x[i, j]);
+         let e[i, j] = exp(x[i, j] - top[i]);
+         let total[i] = sum[j](e[i, j]);
+         let q[i, j] = ln(e[i, j] / total[i]);
+         let loss = -sum[i, j](y[i, j] * q[i, j]);
+         let picked = -mean[i](q[i, place[i]]);
+         let extreme = max[i, j](q[i, j]) - min[i, j](e[i, j]);",
+        &["loss", "picked", "extreme"],
+    ),
+    // What a reduction alone reads.
+    ("let t[i, j] = tanh(x[i, j]); let s = sum[i, j](t[i, j]);", &["s"]),
+    ("let t[i, j] = tanh(x[i, j]); let s[j] = prod[i in 0..9](t[i, j] + 1.5);", &["s"]),
+    // Products of three and four, deviations, weights.
+    (
+        "let a[i in 0..40, j in 0..30] = x[i, j];
+         let b[j in 0..30, k in 0..50] = y[j, k];
+         let c[l in 0..20, k in 0..50] = x[l, k];
+         let d[i, l] = sum[j, k](a[i, j] * b[j, k] * c[l, k] * 0.5);
+         let s = sum[i, j, k, l](a[i, j] * b[j, k] * c[l, k] * (a[k % 40, 0] + 1.0));",
+        &["d", "s"],
+    ),
+    (
+        "let m[j] = mean[i](x[i, j]);
+         let c[j, k] = sum[i]((x[i, j] - m[j]) * (x[i, k] - m[k]) * (y[i, 3] + 2.0)) / 259.0;
+         let sd[j] = mean[i]((x[i, j] - m[j]) ** 2.0);",
+        &["c", "sd"],
+    ),
+    // Two products in one definition, and results over operands.
+    (
+        "let z[i, j] = sum[k](x[i, k] * x[j, k]) + x[i, 0] + sum[k](y[i, k] * y[j, k]);
+         let w[i, j] = tanh(z[i, j]) * 0.5;
+         let u[i, j] = exp(w[i, j]) + w[i, j];
+         let r[i] = max[j](u[i, j]);",
+        &["u", "r"],
+    ),
+    // Across memory.
+    (
+        "let big[i in 0..300, j in 0..270] = ((i * 3 + j * 5) % 31) as f32;
+         let turned[j, i] = big[i, j];
+         let both[i in 0..270, j in 0..270] = big[i, j] + 0.5 * big[j, i];
+         let cube[i in 0..70, j in 0..80, k in 0..90] = big[k, i] * 2.0 + big[j, k];",
+        &["turned", "both", "cube"],
+    ),
+    // Addresses of extremes, along and across, ties and NaN.
+    (
+        "let tied[i, j] = (x[i, j] * 3.0) as i32 as f32;
+         let odd[i, j] = if (i * j) % 97 == 5 { (x[i, j] - x[i, j]) / (x[i, j] - x[i, j]) } else { x[i, j] };
+         let a[i] = argmax[j](tied[i, j]);
+         let b[j] = argmin[i](tied[i, j]);
+         let c[i] = argmax[j](odd[i, j]);
+         let d = argmin[i](long[i]);
+         let e[i] = x[i, argmax[j](y[i, j])];",
+        &["a", "b", "c", "d", "e"],
+    ),
+    // Vectors that share an intermediate, and neighbours that read the same.
+    (
+        "let t[i] = exp(long[i]);
+         let a[i] = t[i] + 1.0;
+         let b[i] = t[i] * long[i];
+         let big[i in 0..520, j in 0..512] = ((i + j) % 13) as f64;
+         let p[i, j] = 0.9 * big[i, j] + 1.0;
+         let q[i, j] = big[i, j] * big[i, j];",
+        &["a", "b", "p", "q"],
+    ),
+    // Scans along rows, and samples of recurrences.
+    (
+        "let c[i, 0] = x[i, 0];
+         let c[i, j in 1..130] = c[i, j - 1] + x[i, j];
+         let h[0, j] = v[j];
+         let h[t in 1..401, j] = 0.9 * h[t - 1, (j + 1) % 130] + 0.01;
+         let s[k in 0..21, j] = h[20 * k, j];
+         let w[k in 0..40] = h[10 * k + 5, 3] - h[10 * k, 4];
+         let b[400] = 1.0;
+         let b[t in 0..400] = 0.99 * b[t + 1] + 0.02;
+         let back[k in 0..41] = b[400 - 10 * k];",
+        &["c", "s", "w", "back"],
+    ),
+];
+
+fn agree(engine: Engine) {
+    for (program, observe) in PROGRAMS {
+        let text = format!("{DATA}{program}");
+        let observe: Vec<String> = observe.iter().map(|name| (*name).to_owned()).collect();
+        let setting = |threads: usize| Setting {
+            threads,
+            observe: Some(observe.clone()),
+            ..Setting::new(engine)
+        };
+        let agreement = compare(&text, &[setting(1), setting(2)]);
+        assert_eq!(agreement, Agreement::Same(true), "{program}");
+    }
+}
+
+#[test]
+fn large_programs_agree_on_jit() {
+    agree(Engine::Jit);
+}
+
+#[test]
+fn large_programs_agree_on_native() {
+    agree(Engine::Native);
+}
