@@ -281,7 +281,16 @@ fn save(directory: &Path, program: &Program, outputs: &[(VarId, Value)]) -> Opti
                     info.span,
                     format!("output `{}` cannot be saved: {error}", info.name),
                 )
-                .help("choose a directory that can be written"),
+                .help(match error.kind {
+                    FileErrorKind::UnsupportedType => {
+                        "leave it out: name the others with `--observe`"
+                    }
+                    FileErrorKind::Missing
+                    | FileErrorKind::Unreadable
+                    | FileErrorKind::Malformed
+                    | FileErrorKind::NoSuchArray
+                    | FileErrorKind::TooLarge => "choose a directory that can be written",
+                }),
             );
         }
     }
