@@ -266,3 +266,24 @@ fn outputs_are_json_whatever_a_tuple_holds() {
     let line = format!("{{\"outputs\": {{\"t\": {t}, \"u\": {u}}}}}\n");
     assert_eq!((code, out, err.as_str()), (0, line, ""));
 }
+
+#[test]
+fn names_given_with_the_command_must_be_known() {
+    let place = Place::new("unknown-names");
+    place.file("p.ein", "let rate: f32 = input();\nlet power = 2.0;\nlet x[i in 0..2] = rate;\n");
+    let fails = |arguments: &[&str], expected: &[&str]| {
+        let given = [&["run", "p.ein", "--input", "rate=1.5"], arguments].concat();
+        let (code, _, err) = place.run(&given);
+        assert_eq!(code, 2, "{err}");
+        for text in expected {
+            assert!(err.contains(text), "{err}");
+        }
+    };
+    fails(&["--input", "pwer=3.0"], &["E0901", "no input `pwer`", "did you mean `power`?"]);
+    fails(&["--input", "x=x.npy"], &["E0901", "no input `x`", "`let x: TYPE = input();`"]);
+    fails(&["--input", "zebra=1"], &["its inputs are rate", "declare it"]);
+    fails(&["--observe", "powr"], &["no output `powr`", "did you mean `power`?"]);
+    let good =
+        ["run", "p.ein", "--input", "rate=1.5", "--input", "power=3.0", "--observe", "power"];
+    assert_eq!(place.run(&good).0, 0);
+}

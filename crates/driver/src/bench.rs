@@ -1,9 +1,9 @@
 //! Timing a program: compiled once, run many times.
 
 use crate::engine::{Evaluated, Kernels};
-use crate::execute::{Outside, ad_memory, execute, memory, observe};
+use crate::execute::{Outside, ad_memory, execute, memory};
 use crate::run::{Engine, RunOptions};
-use crate::{CheckReport, InternalError, Session, guarded};
+use crate::{CheckReport, InternalError, Session, guarded, named};
 use ein_base::{Diagnostic, Symbol};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Session {
             if report.checked.has_errors() {
                 return Ok(report);
             }
-            if let Err(unknown) = observe(&mut compiled.program, options) {
+            if let Err(unknown) = named::settle(&mut compiled.program, options) {
                 report.failure = Some(*unknown);
                 return Ok(report);
             }

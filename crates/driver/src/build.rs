@@ -5,9 +5,9 @@
 
 mod lower;
 
-use crate::execute::{observe, root_file};
+use crate::execute::root_file;
 use crate::run::RunOptions;
-use crate::{CheckReport, Compiled, Input, InternalError, Session, guarded};
+use crate::{CheckReport, Compiled, Input, InternalError, Session, guarded, named};
 use ein_base::{Code, Diagnostic, Span};
 use ein_emit_c::ahead::Files;
 use ein_emit_c::{BuildError, Compiler, Unavailable};
@@ -67,7 +67,7 @@ impl Session {
                 return Ok(report);
             };
             let outputs = RunOptions { observe: options.observe.clone(), ..RunOptions::default() };
-            if let Err(unknown) = observe(&mut compiled.program, &outputs) {
+            if let Err(unknown) = named::settle(&mut compiled.program, &outputs) {
                 report.failure = Some(*unknown);
                 return Ok(report);
             }

@@ -4,7 +4,9 @@ use crate::engine::plan;
 use crate::engine::{Evaluated, Kernels};
 use crate::guard::STACK_BYTES;
 use crate::run::{InputValue, RunOptions};
-use crate::{CheckReport, Compiled, InternalError, Session, examples, guarded, json, library};
+use crate::{
+    CheckReport, Compiled, InternalError, Session, examples, guarded, json, library, named,
+};
 use ein_base::{Code, Diagnostic, Symbol, Work};
 use ein_interp::{Host, InputError, Outcome, Value};
 use ein_ir::tensor::{Program, Type, VarId};
@@ -67,7 +69,7 @@ impl Session {
             if report.checked.has_errors() {
                 return Ok(report);
             }
-            if let Err(unknown) = observe(&mut compiled.program, options) {
+            if let Err(unknown) = named::settle(&mut compiled.program, options) {
                 report.failure = Some(*unknown);
                 return Ok(report);
             }
@@ -233,35 +235,6 @@ fn storage(program: &Program, ad_memory: Option<u64>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Restricts the outputs to those asked for.
-pub(crate) fn observe(program: &mut Program, options: &RunOptions) -> Result<(), Box<Diagnostic>> {
-    let Some(names) = &options.observe else { return Ok(()) };
-    let mut kept = Vec::new();
-    for name in names {
-        let found =
-            program.outputs.iter().copied().find(|var| program.vars[*var].name.as_str() == name);
-        match found {
-            Some(var) => kept.push(var),
-            None => {
-                let span = ein_base::Span::new(root_file(program), 0, 0);
-                let known: Vec<_> =
-                    program.outputs.iter().map(|var| program.vars[*var].name.to_string()).collect();
-                let d = Diagnostic::new(
-                    Code::E0901,
-                    span,
-                    format!("the program has no output `{name}`"),
-                )
-                .note(format!("its outputs are {}", known.join(", ")))
-                .help("name a top-level binding");
-                return Err(Box::new(d));
-            }
-        }
-    }
-    kept.sort_by_key(|var| program.outputs.iter().position(|other| other == var));
-    program.outputs = kept;
-    Ok(())
-}
-
 pub(crate) fn root_file(program: &Program) -> ein_base::FileId {
     program
         .top
@@ -308,7 +281,16 @@ fn save(directory: &Path, program: &Program, outputs: &[(VarId, Value)]) -> Opti
                     info.span,
                     format!("output `{}` cannot be saved: {error}", info.name),
                 )
-                .help("choose a directory that can be written"),
+                .help(match error.kind {
+                    FileErrorKind::UnsupportedType => {
+                        "leave it out: name the others with `--observe`"
+                    }
+                    FileErrorKind::Missing
+                    | FileErrorKind::Unreadable
+                    | FileErrorKind::Malformed
+                    | FileErrorKind::NoSuchArray
+                    | FileErrorKind::TooLarge => "choose a directory that can be written",
+                }),
             );
         }
     }

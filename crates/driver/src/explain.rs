@@ -1,5 +1,6 @@
 //! Pages about diagnostics, as text for a terminal.
 
+use crate::named::distance;
 use ein_base::{Code, Stage};
 use std::fmt::Write as _;
 
@@ -90,21 +91,6 @@ fn nearest(typed: &str) -> Vec<Code> {
         Code::ALL.iter().map(|&code| (distance(&wanted, code.as_str()), code)).collect();
     ranked.sort();
     ranked.into_iter().take_while(|(far, _)| *far <= 2).take(3).map(|(_, code)| code).collect()
-}
-
-/// How many characters must be inserted, deleted or replaced to get from `a` to `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

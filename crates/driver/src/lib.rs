@@ -18,6 +18,7 @@ mod guard;
 pub mod interactive;
 pub mod json;
 pub mod library;
+mod named;
 mod order;
 pub mod render;
 mod run;

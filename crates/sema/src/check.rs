@@ -126,6 +126,8 @@ struct Cx<'a> {
     reads: Vec<facts::ReadFact>,
     /// Statements that give constants their values, before anything else runs.
     const_stmts: Vec<Stmt>,
+    /// The constants in the order in which they were met, so that a try can forget its own.
+    const_order: Vec<hir::DefId>,
     /// Whether the module being checked is the root.
     root_module: bool,
     /// Whether tests of the library are to be checked, too.
@@ -278,6 +280,7 @@ impl<'a> Cx<'a> {
             ledger: Vec::new(),
             reads: Vec::new(),
             const_stmts: Vec::new(),
+            const_order: Vec::new(),
             root_module: false,
             check_library: false,
             inputs,

@@ -37,7 +37,8 @@ pub enum Type {
     Error,
 }
 
-/// What a function value takes and gives.
+/// What a function value takes and gives. The tangent of such a value has the type of the value, as
+/// all tangents do, and takes the arguments followed by their tangents.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Signature {
     /// Its parameters.

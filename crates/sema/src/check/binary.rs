@@ -1,5 +1,6 @@
 //! Infix operators.
 
+use super::arms::complete;
 use super::literal::Class;
 use super::{Cx, error};
 use crate::hir::{BinaryOp as B, ExprId, ExprKind as H};
@@ -22,6 +23,7 @@ impl Cx<'_> {
             B::Div if self.is_request(a) || self.is_request(b) => self.derivative(a, b, span),
             B::Eq | B::Ne | B::Lt | B::Gt | B::Le | B::Ge => {
                 let (x, y) = self.operands(op, a, b, None);
+                let (x, y) = self.completed(x, y);
                 self.comparison(op, x, y, span)
             }
             B::Pow => self.power(a, b, want, span),
@@ -51,6 +53,24 @@ impl Cx<'_> {
             }
             (None, None) => (self.expr(a, want), self.expr(b, want)),
         }
+    }
+
+    /// Two values of one type, where each may say what the other leaves open.
+    fn completed(&mut self, x: Expr, y: Expr) -> (Expr, Expr) {
+        if !self.same_kind(&x.ty, &y.ty) {
+            return (x, y);
+        }
+        let x = if y.ty.has_error() { x } else { complete(x, &y.ty) };
+        let y = if x.ty.has_error() { y } else { complete(y, &x.ty) };
+        let is_open = |e: &Expr| e.ty.has_error() && matches!(&*e.kind, ExprKind::Make { .. });
+        if is_open(&x) && is_open(&y) {
+            let message = "the type of the values that are compared here cannot be inferred";
+            let d = error(Code::E0516, x.span.to(y.span), message)
+                .here("nothing says what these variants hold")
+                .help("bind one with its type first: `let none: Option<i32> = Option::None;`");
+            return (self.fail(d), y);
+        }
+        (x, y)
     }
 
     /// A literal beside an operand of known type.

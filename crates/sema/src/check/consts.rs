@@ -29,6 +29,7 @@ impl Cx<'_> {
         let hir = self.hir;
         let DefKind::Const(constant) = &hir.defs[def].kind else { return Expr::error(span) };
         self.consts.insert(def, ConstState::Running);
+        self.const_order.push(def);
         let frame = FnState { top: true, pending: vec![Vec::new()], ..FnState::default() };
         let outer = std::mem::replace(&mut self.f, frame);
         let name = hir.defs[def].name;

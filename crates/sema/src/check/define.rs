@@ -11,6 +11,11 @@ use ein_ir::tensor::{
 };
 use std::sync::Arc;
 
+mod element;
+
+/// The clauses of a definition, as far as they were checked.
+type Drafts = Vec<Option<Draft>>;
+
 /// A clause after checking, with the index variables of its slots.
 struct Draft {
     clause: Clause,
@@ -33,11 +38,45 @@ impl Cx<'_> {
             self.bind_local(local, Expr::error(span));
             return;
         }
-        let mut drafts: Vec<Option<Draft>> = clauses.iter().map(|_| None).collect();
+        let mut drafts: Drafts = clauses.iter().map(|_| None).collect();
         // What does not read the tensor itself tells its type.
-        let plain: Vec<usize> = self.by_literals(clauses, &recursive, false);
-        let mut elem: Option<Type> = None;
-        for at in plain {
+        let before = self.before_trial();
+        let elem = self.plain_clauses(clauses, &recursive, None, &mut drafts);
+        let mut self_var = None;
+        if recursive.contains(&true) {
+            self_var = Some(match elem {
+                Some(elem) if !self.only_literals(clauses, &recursive) => {
+                    self.recurrent_clauses(definition, &recursive, &elem, &mut drafts)
+                }
+                Some(elem) => self.by_trial(definition, &recursive, &elem, &before, &mut drafts),
+                None => {
+                    let elem = match self.literal_element(clauses, &recursive) {
+                        Some(elem) => elem,
+                        None => self.guess_element(definition, &recursive),
+                    };
+                    self.by_trial(definition, &recursive, &elem, &before, &mut drafts)
+                }
+            });
+        }
+        let drafts: Option<Vec<Draft>> = drafts.into_iter().collect();
+        let Some(drafts) = drafts else {
+            self.bind_local(local, Expr::error(span));
+            return;
+        };
+        let value = self.finish_definition(name.sym, drafts, self_var, span);
+        self.bind_local(local, value);
+    }
+
+    /// Checks the clauses that do not read the tensor itself; gives the type of its elements.
+    fn plain_clauses(
+        &mut self,
+        clauses: &[hir::Clause],
+        recursive: &[bool],
+        elem: Option<&Type>,
+        drafts: &mut Drafts,
+    ) -> Option<Type> {
+        let mut elem = elem.cloned();
+        for at in self.by_literals(clauses, recursive, false) {
             let draft = self.clause(&clauses[at], elem.as_ref(), None);
             if let Some(draft) = &draft
                 && elem.is_none()
@@ -47,26 +86,25 @@ impl Cx<'_> {
             }
             drafts[at] = draft;
         }
-        let mut self_var = None;
-        if recursive.contains(&true) {
-            let elem = match elem.clone() {
-                Some(elem) => elem,
-                None => self.guess_element(definition, &recursive),
-            };
-            let var = self.self_variable(definition, &drafts, elem.clone());
-            self.f.env.insert(local, Binding::Var(var));
-            self_var = Some(var);
-            for at in self.by_literals(clauses, &recursive, true) {
-                drafts[at] = self.clause(&clauses[at], Some(&elem), Some(var));
-            }
+        elem
+    }
+
+    /// Checks the clauses that read the tensor itself, whose elements have the given type; gives
+    /// the variable that they read.
+    fn recurrent_clauses(
+        &mut self,
+        definition: &hir::Definition,
+        recursive: &[bool],
+        elem: &Type,
+        drafts: &mut Drafts,
+    ) -> VarId {
+        let clauses = &definition.clauses;
+        let var = self.self_variable(definition, drafts, elem.clone());
+        self.f.env.insert(definition.local, Binding::Var(var));
+        for at in self.by_literals(clauses, recursive, true) {
+            drafts[at] = self.clause(&clauses[at], Some(elem), Some(var));
         }
-        let drafts: Option<Vec<Draft>> = drafts.into_iter().collect();
-        let Some(drafts) = drafts else {
-            self.bind_local(local, Expr::error(span));
-            return;
-        };
-        let value = self.finish_definition(name.sym, drafts, self_var, span);
-        self.bind_local(local, value);
+        var
     }
 
     /// The clauses that do (or do not) read the tensor itself, those made of literals last, so that
@@ -87,74 +125,6 @@ impl Cx<'_> {
             found = found || self.mentions(child, local);
         });
         found
-    }
-
-    /// The type of an element when every clause reads the tensor itself: what the branches that do
-    /// not read it say.
-    fn guess_element(&mut self, definition: &hir::Definition, recursive: &[bool]) -> Type {
-        let reported = self.diagnostics.len();
-        let facts = self.f.facts.len();
-        let tried = self.out.vars.len();
-        let var = self.self_variable(definition, &[], Type::Error);
-        self.f.env.insert(definition.local, Binding::Var(var));
-        let mut elem = Type::Error;
-        for (clause, recursive) in definition.clauses.iter().zip(recursive) {
-            if *recursive && elem.has_error() {
-                self.f.pending.push(Vec::new());
-                if let Some(draft) = self.clause(clause, None, Some(var)) {
-                    elem = draft.clause.value.ty;
-                }
-                self.f.pending.pop();
-            }
-        }
-        self.take_back(reported);
-        self.f.facts.truncate(facts);
-        // What the try bound is part of no program.
-        for tried in self.out.vars.ids().skip(tried) {
-            if self.out.vars[tried].ty.has_error() {
-                self.out.vars[tried].ty = Type::Unit;
-            }
-        }
-        if elem.has_error() {
-            let clause = &definition.clauses[0];
-            let name = clause.name;
-            let d = self.other_rank(definition).unwrap_or_else(|| {
-                error(Code::E0516, name.span, format!("the type of `{name}` cannot be inferred"))
-                    .here("every value of it is made from other values of it")
-                    .help(format!("add a base clause: `let {name}[0] = …;`"))
-            });
-            self.report_at(d);
-        }
-        elem
-    }
-
-    /// A recurrence without a base may have one of another rank above it.
-    fn other_rank(&self, definition: &hir::Definition) -> Option<ein_base::Diagnostic> {
-        let name = self.hir.locals[definition.local].name;
-        let rank = definition.clauses[0].slots.len();
-        let before = self.f.env.keys().chain(self.globals.keys()).copied().filter(|local| {
-            let other = self.hir.locals[*local].name;
-            other.sym == name.sym
-                && other.span.file() == name.span.file()
-                && other.span.lo() < name.span.lo()
-        });
-        let before = before.max_by_key(|local| self.hir.locals[*local].name.span.lo())?;
-        let var = match self.f.env.get(&before) {
-            Some(Binding::Var(var)) => *var,
-            _ => *self.globals.get(&before)?,
-        };
-        let other = self.out.vars[var].ty.rank();
-        (other != rank && other > 0).then(|| {
-            error(
-                Code::E0417,
-                name.span,
-                format!("the clauses of `{name}` have different ranks: {other} and {rank}"),
-            )
-            .here(format!("of rank {rank}"))
-            .label(self.out.vars[var].span, format!("of rank {other}, so this is another tensor"))
-            .note("clauses with the same number of indices form one definition")
-            .help(format!("write all clauses of `{name}` with the same number of indices"))
-        })
     }
 
     /// What the clauses of a recurrence read: a variable of the type known so far.

@@ -1,6 +1,6 @@
 //! Function bodies: checked once for all sizes, or once for each way an unannotated one is used.
 
-use super::instance::{Instance, Instances, Key, LIMIT, SizeKey, Source};
+use super::instance::{Instance, Key, LIMIT, SizeKey, Source};
 use super::{Binding, Cx, FnState, error};
 use crate::hir::{self, DefId, DefKind, Dim, DimKind, Function, LocalId, Param, TypeKind};
 use ein_base::{Code, Diagnostic, Name, Span, Stage, Symbol};
@@ -48,25 +48,15 @@ impl<'a> Cx<'a> {
     /// The same for one element type. What is wrong with coordinates and shapes is wrong for every
     /// type; any other error only says that this type does not fit, and leaves nothing behind.
     fn try_uncalled(&mut self, def: DefId, function: &Function, elem: Type) -> bool {
-        let before = (self.diagnostics.len(), self.out.funcs.len(), self.instances.items.len());
+        let before = self.mark();
         self.instance_uncalled(def, function, vec![elem; function.generics.len()]);
         let of_every_type = |d: &Diagnostic| {
             !d.is_error() || matches!(d.code.stage(), Stage::Coordinates | Stage::Ranges)
         };
-        if self.diagnostics[before.0..].iter().all(of_every_type) {
+        if self.diagnostics[before.diagnostics..].iter().all(of_every_type) {
             return true;
         }
-        self.take_back_all(before.0);
-        self.out.funcs.truncate(before.1);
-        self.instances.items.truncate(before.2);
-        let Instances { table, counts, .. } = &mut self.instances;
-        table.retain(|key, at| {
-            let stays = *at < before.2;
-            if !stays && let Some(count) = counts.get_mut(&key.source) {
-                *count -= 1;
-            }
-            stays
-        });
+        self.roll_back(&before);
         false
     }
 

@@ -280,12 +280,12 @@ impl Cx<'_> {
             // `x.shape[0]` is a size.
             return item.clone();
         }
-        if base.ty.elem().is_fn() {
+        if matches!(base.ty.elem(), Type::Template(..)) {
             let message = format!("{} holds functions, which cannot be indexed", self.quote(&base));
             return self.fail(
                 error(Code::E0510, span, message)
                     .here("functions differ in code, so `[…]` cannot choose among them")
-                    .help("call all of them: `[f, g](x)`"),
+                    .help("call all of them, `[f, g](x)`, or say what they take and give: `let fs: [(f32) -> f32] = …`"),
             );
         }
         self.read(base, indices, Bounds::Checked, span)

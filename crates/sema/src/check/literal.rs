@@ -15,6 +15,16 @@ pub(super) enum Class {
     Float,
 }
 
+impl Class {
+    /// The type of a literal that nothing asks for another one.
+    pub(super) fn default_type(self) -> Type {
+        match self {
+            Class::Int => Type::I32,
+            Class::Float => Type::F32,
+        }
+    }
+}
+
 impl Cx<'_> {
     /// Whether an expression is made of literals only, so that its type is still open.
     pub(super) fn literal_class(&self, id: ExprId) -> Option<Class> {

@@ -3,11 +3,14 @@
 mod linear;
 
 use super::instance::{Key, Source};
+use super::symbolic::SizeRelation;
 use super::{Cx, error};
 use crate::hir::{DefId, ExprId, ExprKind as H};
 use ein_base::{Code, Name, Span, Symbol};
-use ein_ir::tensor::{Expr, FuncId, Type};
+use ein_ir::size::{self, Atom};
+use ein_ir::tensor::{AtomDef, Expr, FuncId, Type, VarId};
 use linear::{Degree, Linearity};
+use rustc_hash::FxHashMap;
 
 impl Cx<'_> {
     /// `@p`, `@p[i]`, `@p.x` in a rule: the tangent that flows into a parameter, or the part of it
@@ -89,10 +92,11 @@ impl Cx<'_> {
                 }
                 vars.push(var);
             }
-            cx.instances.items[at].params = vars;
+            let result = cx.in_own_sizes(result, params, &vars);
+            cx.instances.items[at].params.clone_from(&vars);
             cx.f.rule = Some(tangents);
             let value = cx.open_value(rule.body, Some(result.elem()), None);
-            cx.tangent_of_result(value, result, name)
+            cx.tangent_of_result(value, &result, &vars, name)
         });
         let func = self.instances.items[at].func;
         if self.diagnostics.len() == reported {
@@ -101,18 +105,67 @@ impl Cx<'_> {
         Some(func)
     }
 
-    /// What a rule gives has the type and the shape of what its function gives.
-    fn tangent_of_result(&mut self, value: Expr, result: &Type, name: Name) -> Expr {
+    /// The type of the result of a function with the extents of the rule's own parameters in place
+    /// of those of the function's.
+    fn in_own_sizes(&mut self, result: &Type, params: &[Type], vars: &[VarId]) -> Type {
+        let mut own: FxHashMap<Atom, size::Expr> = FxHashMap::default();
+        for (ty, var) in params.iter().zip(vars) {
+            for position in 0..ty.axes().len() {
+                let axes = self.out.vars[*var].ty.axes();
+                let (Some(atom), Some(axis)) =
+                    (ty.axes()[position].size.as_atom(), axes.get(position))
+                else {
+                    continue;
+                };
+                let size = axis.size.clone();
+                match own.get(&atom) {
+                    // One extent in the signature, and so in every call of the rule.
+                    Some(same) => self.f.facts.eq(same, &size),
+                    None => {
+                        own.insert(atom, size);
+                    }
+                }
+            }
+        }
+        self.map_sizes(result.clone(), &mut |_, size| {
+            size.substitute(&|atom| own.get(&atom).cloned())
+        })
+    }
+
+    /// What a rule gives has the type and the shape of what its function gives. Extents that only
+    /// the run knows are compared where the rule is called.
+    fn tangent_of_result(
+        &mut self,
+        value: Expr,
+        result: &Type,
+        vars: &[VarId],
+        name: Name,
+    ) -> Expr {
         if value.ty.has_error() || result.has_error() {
             return value;
         }
-        let fits = self.same_kind(&value.ty, result)
-            && value.ty.axes().iter().zip(result.axes()).all(|(have, want)| {
-                match (have.size.as_constant(), want.size.as_constant()) {
-                    (Some(have), Some(want)) => have == want,
-                    _ => true,
+        let value = self.settle_expr(value);
+        let mut fits = self.same_kind(&value.ty, result);
+        for (position, want) in result.axes().iter().enumerate() {
+            let Some(have) = value.ty.axes().get(position) else { break };
+            let (have, want) = (have.size.clone(), want.size.clone());
+            let known = want.atoms().into_iter().all(|atom| match self.out.atoms[atom].def {
+                AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
+                    vars.contains(&var)
                 }
+                AtomDef::Unknown => false,
             });
+            match self.compare_sizes(&have, &want) {
+                SizeRelation::Equal => {}
+                SizeRelation::Different if known => fits = false,
+                SizeRelation::AtRunTime if known => {
+                    let what = format!("axis {position} in the rule of `{name}`");
+                    self.require(have, want, what, value.span);
+                }
+                // An extent that the function computes inside; the rule cannot see it.
+                SizeRelation::Different | SizeRelation::AtRunTime => {}
+            }
+        }
         if fits {
             return value;
         }

@@ -182,7 +182,11 @@ impl Cx<'_> {
             TypeKind::Array { elem, dims, .. } if !matches!(elem.kind, TypeKind::Some(..)) => {
                 let layout = layout_of(dims);
                 let elem = self.lower_type(elem);
-                let value = self.open_value(value, Some(&elem), layout.as_deref());
+                let want = match self.wanted_of_nothing(value, &elem, dims) {
+                    Some(whole) => whole,
+                    None => elem.clone(),
+                };
+                let value = self.open_value(value, Some(&want), layout.as_deref());
                 self.meet_array(value, elem, dims, what)
             }
             TypeKind::Array { elem, .. } => {
@@ -205,6 +209,26 @@ impl Cx<'_> {
                 self.expect_type(value, &ty, what)
             }
         }
+    }
+
+    /// What is asked of `[]`: without rows nothing but the annotation tells how long they are.
+    fn wanted_of_nothing(&mut self, value: ExprId, elem: &Type, dims: &[Dim]) -> Option<Type> {
+        let is_empty = matches!(&self.hir.exprs[value].kind, H::Array(items) if items.is_empty());
+        let in_row = dims.iter().any(|dim| matches!(dim.kind, DimKind::Pack(_)));
+        if !is_empty || in_row || dims.len() < 2 || elem.is_array() {
+            return None;
+        }
+        let mut axes = Vec::new();
+        for dim in dims {
+            let stated = match &dim.kind {
+                DimKind::Size(e) | DimKind::Coord { extent: Some(e), .. } => {
+                    self.constant_extent(*e)
+                }
+                DimKind::Unknown | DimKind::Coord { extent: None, .. } | DimKind::Pack(_) => None,
+            };
+            axes.push(super::anonymous(stated.unwrap_or_else(size::Expr::zero)));
+        }
+        Some(Type::array(elem.clone(), axes))
     }
 
     /// A value against an array type.

@@ -5,13 +5,65 @@
 //! on the way is not looked at again, so its errors stay.
 
 use super::Cx;
+use super::instance::Instances;
+use ein_ir::tensor::Type;
 use std::ops::Range;
 
 /// Which diagnostics stay when a try is taken back: ranges of their numbers, apart and in order.
 #[derive(Default)]
 pub(super) struct Lasting(Vec<Range<usize>>);
 
+/// How far the check had come before a try that may be rolled back.
+pub(super) struct Mark {
+    pub diagnostics: usize,
+    funcs: usize,
+    instances: usize,
+    consts: usize,
+    const_stmts: usize,
+    vars: usize,
+}
+
 impl Cx<'_> {
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            diagnostics: self.diagnostics.len(),
+            funcs: self.out.funcs.len(),
+            instances: self.instances.items.len(),
+            consts: self.const_order.len(),
+            const_stmts: self.const_stmts.len(),
+            vars: self.out.vars.len(),
+        }
+    }
+
+    /// Forgets a try: what it reported, and what it would have remembered.
+    pub(super) fn roll_back(&mut self, to: &Mark) {
+        self.take_back_all(to.diagnostics);
+        self.out.funcs.truncate(to.funcs);
+        self.instances.items.truncate(to.instances);
+        let Instances { table, counts, .. } = &mut self.instances;
+        table.retain(|key, at| {
+            let stays = *at < to.instances;
+            if !stays && let Some(count) = counts.get_mut(&key.source) {
+                *count -= 1;
+            }
+            stays
+        });
+        for def in self.const_order.split_off(to.consts) {
+            self.consts.remove(&def);
+        }
+        self.const_stmts.truncate(to.const_stmts);
+        self.forget_types(to.vars);
+    }
+
+    /// What a try bound is part of no program, so errors among it concern nobody.
+    pub(super) fn forget_types(&mut self, since: usize) {
+        for tried in self.out.vars.ids().skip(since) {
+            if self.out.vars[tried].ty.has_error() {
+                self.out.vars[tried].ty = Type::Unit;
+            }
+        }
+    }
+
     /// Runs a check whose result is remembered, so that it will not run again.
     pub(super) fn lasting<R>(&mut self, check: impl FnOnce(&mut Self) -> R) -> R {
         let start = self.diagnostics.len();

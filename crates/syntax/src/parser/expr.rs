@@ -113,7 +113,11 @@ impl Parser<'_> {
                 _ => return Ok(lhs),
             };
             self.bump();
-            let rhs = self.nested(|p| p.binary(2))?;
+            let rhs = self.nested(|p| match p.kind() {
+                // What follows its body goes on with the pipeline it stands in.
+                TokenKind::Bar | TokenKind::OrOr => p.closure(|p| p.nested(|p| p.binary(2))),
+                _ => p.binary(2),
+            })?;
             lhs = self.expr(ExprKind::Pipe(op, lhs, rhs), lo)?;
         }
     }

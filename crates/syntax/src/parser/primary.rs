@@ -28,7 +28,7 @@ impl Parser<'_> {
             TokenKind::LBrace => self.block(),
             TokenKind::If if !self.is_name_here() => self.if_expr(),
             TokenKind::Match if !self.is_name_here() => self.match_expr(),
-            TokenKind::Bar | TokenKind::OrOr => self.closure(),
+            TokenKind::Bar | TokenKind::OrOr => self.closure(Self::expression),
             TokenKind::Try if !self.is_name_here() => {
                 self.bump();
                 let inner = self.nested(|p| p.binary(2))?;
@@ -393,7 +393,10 @@ impl Parser<'_> {
     }
 
     /// `|x, y: f32| e`
-    fn closure(&mut self) -> Parse<ExprId> {
+    pub(super) fn closure(
+        &mut self,
+        body: impl FnOnce(&mut Self) -> Parse<ExprId>,
+    ) -> Parse<ExprId> {
         let open = self.token();
         let mut params = Vec::new();
         if !self.eat(TokenKind::OrOr) {
@@ -419,7 +422,7 @@ impl Parser<'_> {
         }
         // A closure is no extent, so none of its parts is.
         let hole_ok = std::mem::replace(&mut self.hole_ok, false);
-        let body = self.expression();
+        let body = body(self);
         self.hole_ok = hole_ok;
         self.expr(ExprKind::Closure { params: params.into(), body: body? }, open.start)
     }

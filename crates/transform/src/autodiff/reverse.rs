@@ -99,6 +99,8 @@ pub(super) struct Reverse<'a, 'p> {
     known: FxHashMap<VarId, Expr>,
     /// How many calls are open.
     inlining: usize,
+    /// Whether the body of a rule is pulled back.
+    in_rule: bool,
     /// Whether functions call themselves.
     recursive: FxHashMap<FuncId, bool>,
     /// The recurrences whose adjoints are being made, each inside the one before it.
@@ -164,6 +166,7 @@ impl<'a, 'p> Reverse<'a, 'p> {
             out: Vec::new(),
             known: FxHashMap::default(),
             inlining: 0,
+            in_rule: false,
             recursive: FxHashMap::default(),
             running: Vec::new(),
             lifted: FxHashMap::default(),

@@ -15,12 +15,13 @@ use super::{Named, Pass, named};
 use ein_base::Span;
 use ein_ir::tensor::walk::{any, each_child};
 use ein_ir::tensor::{
-    Binder, Bounds, Clause, ClauseSlot, Derivative, Expr, ExprKind, IndexArg, Stmt, StmtKind,
-    Tensor, Type, VarId,
+    AtomDef, Binder, Bounds, Clause, ClauseSlot, Derivative, Expr, ExprKind, IndexArg, Stmt,
+    StmtKind, Tensor, Type, VarId,
 };
 use rustc_hash::FxHashMap;
-use text::Text;
+use text::{Text, made_up};
 
+mod forms;
 mod simplify;
 mod text;
 
@@ -55,7 +56,9 @@ impl Pass<'_> {
         self.as_text = true;
         let made = self.computation((y, &at), (x, &x_at), span);
         self.as_text = false;
-        let text = self.computation_text(made, family, x);
+        let mut made = made;
+        let given = self.temporaries(&mut made);
+        let text = self.computation_text(made, given, family, x);
         let text = ein_base::Symbol::intern(&text);
         Some(Expr::new(ExprKind::Str(text), Type::Str, span))
     }
@@ -94,13 +97,23 @@ impl Pass<'_> {
     }
 
     /// The lines of a computation, or its one expression.
-    fn computation_text(&mut self, made: Computation, family: Vec<Binder>, x: VarId) -> String {
+    fn computation_text(
+        &mut self,
+        made: Computation,
+        given: Vec<(VarId, Expr)>,
+        family: Vec<Binder>,
+        x: VarId,
+    ) -> String {
         let Computation { definitions, mut value } = made;
         let mut text = Text::new(self);
-        for e in definitions.iter().map(|(_, e)| e).chain([&value]) {
+        for e in given.iter().chain(&definitions).map(|(_, e)| e).chain([&value]) {
             text.reserve(e);
         }
-        let plain = definitions.is_empty() && family.is_empty() && !value.ty.is_array();
+        for (var, e) in &given {
+            text.definition(*var, e);
+        }
+        let plain =
+            given.is_empty() && definitions.is_empty() && family.is_empty() && !value.ty.is_array();
         if plain {
             text.simplify(&mut value);
             return text.finished(&value);
@@ -151,6 +164,47 @@ impl Pass<'_> {
             self.put(&mut value, var, &e);
         }
         Computation { definitions, value }
+    }
+
+    /// Values that have no name in the source: numbers stand where they are used, arrays are
+    /// definitions before all others.
+    fn temporaries(&mut self, made: &mut Computation) -> Vec<(VarId, Expr)> {
+        let mut given: Vec<(VarId, Expr)> = Vec::new();
+        for at in (0..self.scope.len()).rev() {
+            let var = self.scope[at].var;
+            if !made_up(self.program.vars[var].name.as_str()) {
+                continue;
+            }
+            let Computation { definitions, value } = made;
+            let all = given.iter_mut().chain(definitions).map(|(_, e)| e).chain([value]);
+            let all: Vec<&mut Expr> = all.filter(|e| self.mentions(e, var)).collect();
+            if all.is_empty() {
+                continue;
+            }
+            let bound = (*self.scope[at].value).clone();
+            if bound.ty.is_array() {
+                given.push((var, bound));
+            } else {
+                for e in all {
+                    self.put(e, var, &bound);
+                }
+            }
+        }
+        given.reverse();
+        given
+    }
+
+    /// Whether a variable, or an extent of it, occurs.
+    fn mentions(&self, e: &Expr, var: VarId) -> bool {
+        any(e, &mut |e| {
+            match &*e.kind {
+            ExprKind::Var(own) => *own == var,
+            ExprKind::Size(size) => size.atoms().into_iter().any(|atom| {
+                matches!(self.program.atoms[atom].def, AtomDef::Extent(own, _) if own == var)
+            }),
+            _ => false,
+        }
+        })
     }
 
     /// Puts a value in the place of a variable, in sizes as well.

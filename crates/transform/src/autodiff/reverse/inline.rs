@@ -141,21 +141,23 @@ impl Reverse<'_, '_> {
         // The arguments themselves do not move here, only the tangents do.
         for (var, value) in params.iter().zip(args) {
             let new = self.pass.fresh(*var, &mut names);
-            let value = self.prim(value);
-            if self.path.is_empty() {
-                self.out.push(let_stmt(new, value));
-            } else {
-                self.push(super::Step::Let(new, value));
-            }
+            self.stand_for(new, value);
         }
         let mut tangents: Vec<VarId> = Vec::new();
-        for var in &params[args.len()..] {
+        for (var, arg) in params[args.len()..].iter().zip(args) {
             let new = self.pass.fresh(*var, &mut names);
+            if arg.ty.is_array() {
+                // A linear rule computes nothing from the values of tangents, but perhaps extents.
+                self.stand_for(new, arg);
+            }
             self.active.insert(new, Vec::new());
             tangents.push(new);
         }
         let body = self.pass.freshened(&body, &mut names);
-        self.pull_value(&body, seed, None)?;
+        let outer = std::mem::replace(&mut self.in_rule, true);
+        let done = self.pull_value(&body, seed, None);
+        self.in_rule = outer;
+        done?;
         for (tangent, arg) in tangents.into_iter().zip(args) {
             if !self.depends(arg) {
                 continue;
@@ -167,6 +169,16 @@ impl Reverse<'_, '_> {
         }
         self.path.truncate(mark);
         Ok(())
+    }
+
+    /// Binds a parameter of a rule to the value of an argument.
+    fn stand_for(&mut self, var: VarId, arg: &Expr) {
+        let value = self.prim(arg);
+        if self.path.is_empty() {
+            self.out.push(let_stmt(var, value));
+        } else {
+            self.push(super::Step::Let(var, value));
+        }
     }
 
     /// What a function value captured.

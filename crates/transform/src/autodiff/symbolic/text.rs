@@ -7,23 +7,25 @@ use ein_ir::tensor::{
     AtomDef, Binder, ClauseSlot, Expr, ExprKind, IndexArg, Item, Scatter, Stmt, StmtKind, Type,
     VarId,
 };
-use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
+use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 
 /// Source text under way.
 pub(super) struct Text<'a, 'p> {
     pub(super) pass: &'a mut Pass<'p>,
-    names: FxHashMap<VarId, String>,
+    pub(super) names: FxHashMap<VarId, String>,
     /// Names that the program uses.
     taken: FxHashSet<String>,
     /// The indices of the target that every definition has first.
     family: Vec<Binder>,
+    /// Whether the definitions being written stand inside another one, which has them.
+    pub(super) inside: bool,
     /// The definitions that have them.
     members: FxHashSet<VarId>,
     /// What the literals of a definition end in.
-    suffix: Option<ScalarType>,
-    out: String,
+    pub(super) suffix: Option<ScalarType>,
+    pub(super) out: String,
 }
 
 impl<'a, 'p> Text<'a, 'p> {
@@ -33,6 +35,7 @@ impl<'a, 'p> Text<'a, 'p> {
             names: FxHashMap::default(),
             taken: FxHashSet::default(),
             family: Vec::new(),
+            inside: false,
             members: FxHashSet::default(),
             suffix: None,
             out: String::new(),
@@ -74,7 +77,7 @@ impl Text<'_, '_> {
         self.out.trim_end().to_string()
     }
 
-    fn name_of(&mut self, var: VarId) -> String {
+    pub(super) fn name_of(&mut self, var: VarId) -> String {
         if let Some(name) = self.names.get(&var) {
             return name.clone();
         }
@@ -104,12 +107,16 @@ impl Text<'_, '_> {
         self.names.insert(var, name);
     }
 
+    fn is_made_up(&self, var: VarId) -> bool {
+        made_up(self.pass.program.vars[var].name.as_str())
+    }
+
     fn is_free(&self, name: &str) -> bool {
         !self.taken.contains(name) && !self.names.values().any(|own| own == name)
     }
 
     /// A name, or with the first number that makes it one of its own.
-    fn numbered(&self, name: &str) -> String {
+    pub(super) fn numbered(&self, name: &str) -> String {
         if self.is_free(name) {
             return name.to_string();
         }
@@ -139,18 +146,18 @@ impl Text<'_, '_> {
     }
 
     /// A definition, its clauses one after another.
-    fn clauses(&mut self, name: &str, e: &Expr) {
+    pub(super) fn clauses(&mut self, name: &str, e: &Expr) {
         match &*e.kind {
             ExprKind::Tensor(tensor) => {
                 if let Some(own) = tensor.self_var {
                     self.names.insert(own, name.to_string());
-                    if !self.family.is_empty() {
+                    if !self.family.is_empty() && !self.inside {
                         self.members.insert(own);
                     }
                 }
                 for (at, clause) in tensor.clauses.iter().enumerate() {
                     if at > 0 {
-                        self.out.push('\n');
+                        self.out.push(if self.inside { ' ' } else { '\n' });
                     }
                     let before = self.names.clone();
                     self.left(name, &clause.slots);
@@ -184,7 +191,7 @@ impl Text<'_, '_> {
     /// `let d_x[i in 0..3] = `
     fn left(&mut self, name: &str, slots: &[ClauseSlot]) {
         let _ = write!(self.out, "let {name}");
-        let family = self.family.clone();
+        let family = if self.inside { Vec::new() } else { self.family.clone() };
         let mut separator = "[";
         for binder in &family {
             self.out.push_str(separator);
@@ -263,12 +270,19 @@ impl Text<'_, '_> {
     }
 
     pub(super) fn expr(&mut self, e: &Expr, least: u8) {
+        if let ExprKind::Size(size) = &*e.kind {
+            let plain = self.pass.size_expr(size, e.span);
+            if !matches!(&*plain.kind, ExprKind::Size(_)) {
+                return self.expr(&plain, least);
+            }
+        }
         let strength = match &*e.kind {
             ExprKind::Or(..) => 1,
             ExprKind::And(..) => 2,
             ExprKind::Binary(op, ..) => infix(*op).map_or(9, |(_, strength)| strength),
             ExprKind::Cast(_) => 6,
             ExprKind::Unary(UnaryOp::Neg | UnaryOp::Not, _) => 7,
+            ExprKind::Closure { .. } | ExprKind::Range(..) => 0,
             _ => 9,
         };
         if strength < least {
@@ -282,18 +296,9 @@ impl Text<'_, '_> {
 
     fn bare(&mut self, e: &Expr, strength: u8) {
         match &*e.kind {
-            ExprKind::Const(value) => match value {
-                Scalar::Bool(truth) => {
-                    let _ = write!(self.out, "{truth}");
-                }
-                value if value.ty().is_float() => {
-                    let suffix = self.suffix.map_or("", |ty| ty.name());
-                    let _ = write!(self.out, "{:?}{suffix}", value.as_f64());
-                }
-                value => {
-                    let _ = write!(self.out, "{}", value.as_i64().unwrap_or(0));
-                }
-            },
+            ExprKind::Const(value) => self.number(*value),
+            ExprKind::Str(text) => self.quoted(*text),
+            ExprKind::Unit => self.out.push_str("()"),
             ExprKind::Var(_) => self.read(e, &[]),
             ExprKind::Size(size) => {
                 let plain = self.pass.size_expr(size, e.span);
@@ -302,6 +307,9 @@ impl Text<'_, '_> {
                     for atom in size.atoms() {
                         let name = match self.pass.program.atoms[atom].def {
                             AtomDef::Var(var) => self.name_of(var),
+                            AtomDef::Extent(var, axis) if self.is_made_up(var) => {
+                                format!("{}.shape[{axis}]", self.name_of(var))
+                            }
                             AtomDef::Extent(..) | AtomDef::Length(_) | AtomDef::Unknown => {
                                 self.pass.program.atoms[atom].name.to_string()
                             }
@@ -310,8 +318,6 @@ impl Text<'_, '_> {
                     }
                     let text = size.display(&|atom| names.get(&atom).cloned().unwrap_or_default());
                     let _ = write!(self.out, "{text}");
-                } else {
-                    self.expr(&plain, strength);
                 }
             }
             ExprKind::Unary(UnaryOp::Neg, a) => {
@@ -329,7 +335,7 @@ impl Text<'_, '_> {
                     let _ = write!(self.out, " {sign} ");
                     self.expr(b, strength + 1);
                 }
-                None => self.call(op.as_str(), &[a.clone(), b.clone()]),
+                None => self.call(source_name_of_two(*op), &[a.clone(), b.clone()]),
             },
             ExprKind::And(a, b) | ExprKind::Or(a, b) => {
                 self.expr(a, strength);
@@ -355,16 +361,47 @@ impl Text<'_, '_> {
                 self.reduction(reduce.op.as_str(), &reduce.binders, &reduce.value, &reduce.items);
             }
             ExprKind::Block { stmts, value } => self.block(stmts, value),
-            ExprKind::Call { func, args, .. } => {
-                let name = self.pass.program.funcs[*func].name;
-                let name = match name.as_str().strip_suffix('\'') {
-                    Some(plain) => format!("d_{plain}"),
-                    None => name.to_string(),
-                };
-                self.call(&name, args);
+            ExprKind::Call { func, args, .. } => self.called(*func, args),
+            ExprKind::CallValue { callee, args } => {
+                self.expr(callee, 9);
+                self.list("(", args, ")");
             }
-            // What has no form of its own in the source.
-            _ => self.out.push('…'),
+            ExprKind::Closure { func: Some(func), .. } => self.closure(*func),
+            ExprKind::Specialise { value, func } => match &*value.kind {
+                ExprKind::Closure { .. } => self.closure(*func),
+                _ => self.bare(value, strength),
+            },
+            ExprKind::Match { value, arms } => self.matching(value, arms),
+            ExprKind::Array(items) => self.list("[", items, "]"),
+            ExprKind::Tuple(items) => self.list("(", items, ")"),
+            ExprKind::TupleGet(base, at) | ExprKind::FieldGet(base, at) => self.field(base, *at),
+            ExprKind::Make { data, variant, fields } => self.make(*data, *variant, fields),
+            ExprKind::Tensor(_) | ExprKind::Scatter(_) => self.defined(e),
+            ExprKind::Slice { base, axis, lo, hi } => {
+                self.slice(base, *axis, lo.as_ref(), hi.as_ref());
+            }
+            ExprKind::Gather { base, axis, indices, .. } => self.gather(base, *axis, indices),
+            ExprKind::Permute { base, order } => self.permute(e, base, order),
+            ExprKind::Join { axis, left, right } => {
+                let _ = write!(self.out, "join[#{axis}]");
+                self.list("(", &[left.clone(), right.clone()], ")");
+            }
+            ExprKind::Comprehension { clauses, body } => self.comprehension(clauses, body),
+            ExprKind::Range(lo, hi) => {
+                self.expr(lo, 5);
+                self.out.push_str("..");
+                self.expr(hi, 5);
+            }
+            ExprKind::Try(inner) => {
+                self.out.push_str("try ");
+                self.expr(inner, 9);
+            }
+            ExprKind::Host(op, args) => self.host(op, args),
+            ExprKind::Assert { value, .. } => self.bare(value, strength),
+            // Code that is chosen where it is called, and what no program that runs has.
+            ExprKind::Closure { func: None, .. } | ExprKind::Derivative(_) | ExprKind::Error => {
+                self.out.push('…');
+            }
         }
     }
 
@@ -404,7 +441,7 @@ impl Text<'_, '_> {
     }
 
     fn block(&mut self, stmts: &[Stmt], value: &Expr) {
-        let family = std::mem::take(&mut self.family);
+        let outer = std::mem::replace(&mut self.inside, true);
         self.out.push_str("{ ");
         for stmt in stmts {
             if let StmtKind::Let(var, bound) = &stmt.kind {
@@ -415,19 +452,12 @@ impl Text<'_, '_> {
         }
         self.expr(value, 0);
         self.out.push_str(" }");
-        self.family = family;
+        self.inside = outer;
     }
 
-    fn call(&mut self, name: &str, args: &[Expr]) {
+    pub(super) fn call(&mut self, name: &str, args: &[Expr]) {
         self.out.push_str(name);
-        self.out.push('(');
-        for (at, arg) in args.iter().enumerate() {
-            if at > 0 {
-                self.out.push_str(", ");
-            }
-            self.expr(arg, 0);
-        }
-        self.out.push(')');
+        self.list("(", args, ")");
     }
 }
 
@@ -440,6 +470,14 @@ pub(super) fn made_up(name: &str) -> bool {
 fn source_name(op: UnaryOp) -> &'static str {
     match op {
         UnaryOp::Log => "ln",
+        other => other.as_str(),
+    }
+}
+
+fn source_name_of_two(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::FloorMod => "mod",
+        BinaryOp::FloorDiv => "div_floor",
         other => other.as_str(),
     }
 }

@@ -39,6 +39,10 @@ impl Reverse<'_, '_> {
                     let whole = self.pass.var(whole, value.span);
                     self.take_apart(pattern, whole, &mut bound)?;
                 }
+                // A rule has no primal in which its extents were compared.
+                StmtKind::Require(_) if self.in_rule && self.path.is_empty() => {
+                    self.out.push(stmt.clone());
+                }
                 // Effects happen once, in the primal.
                 StmtKind::Expr(_) | StmtKind::Require(_) => {}
             }

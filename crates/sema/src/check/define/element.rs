@@ -1,0 +1,181 @@
+//! The type of the elements of a recurrence, where literals alone begin it.
+//!
+//! `let h[0] = 1.0;` says that `h` holds numbers, not which: a literal takes the type that the other
+//! clauses say, and they say it by what they do with `h`. So the clauses are checked with the type
+//! that the literal has by itself, and where they do not fit together, with the other types that it
+//! may have.
+
+use super::{Draft, Drafts};
+use crate::check::tries::Mark;
+use crate::check::{Binding, Cx, error};
+use crate::hir;
+use ein_base::{Code, Diagnostic, Stage};
+use ein_ir::tensor::{Type, VarId};
+use ein_scalar::ScalarType as S;
+
+/// Where the check stood before the clauses of a definition.
+pub(super) struct Before {
+    mark: Mark,
+    frames: Vec<usize>,
+    facts: usize,
+    extents: usize,
+}
+
+impl Cx<'_> {
+    pub(super) fn before_trial(&self) -> Before {
+        Before {
+            mark: self.mark(),
+            frames: self.f.pending.iter().map(Vec::len).collect(),
+            facts: self.f.facts.len(),
+            extents: self.f.extents.len(),
+        }
+    }
+
+    /// What a literal is by itself that begins the tensor, also if it is too large for that.
+    pub(super) fn literal_element(
+        &self,
+        clauses: &[hir::Clause],
+        recursive: &[bool],
+    ) -> Option<Type> {
+        let at = recursive.iter().position(|recursive| !recursive)?;
+        let class = self.literal_class(clauses[at].body)?;
+        self.only_literals(clauses, recursive).then(|| class.default_type())
+    }
+
+    /// Whether every clause that does not read the tensor itself is made of literals.
+    pub(super) fn only_literals(&self, clauses: &[hir::Clause], recursive: &[bool]) -> bool {
+        let mut plain = clauses.iter().zip(recursive).filter(|(_, recursive)| !**recursive);
+        plain.all(|(clause, _)| self.literal_class(clause.body).is_some())
+    }
+
+    /// Checks the clauses that read the tensor itself with the first type of element with which
+    /// all clauses agree, beginning with the given one; and what is made of literals with it.
+    pub(super) fn by_trial(
+        &mut self,
+        definition: &hir::Definition,
+        recursive: &[bool],
+        elem: &Type,
+        before: &Before,
+        drafts: &mut Drafts,
+    ) -> VarId {
+        let others = other_types(elem);
+        if others.is_empty() {
+            return self.recurrent_clauses(definition, recursive, elem, drafts);
+        }
+        for ty in std::iter::once(elem).chain(&others) {
+            if ty != elem {
+                self.plain_clauses(&definition.clauses, recursive, Some(ty), drafts);
+            }
+            let var = self.recurrent_clauses(definition, recursive, ty, drafts);
+            // Only errors about types say that this is not the one.
+            let fits = |draft: &Draft| draft.clause.value.ty.scalar() == ty.scalar();
+            let about_types = |d: &Diagnostic| d.is_error() && d.code.stage() == Stage::Types;
+            let agreed = drafts.iter().flatten().all(fits)
+                && !self.diagnostics[before.mark.diagnostics..].iter().any(about_types);
+            if agreed {
+                return var;
+            }
+            self.roll_back(&before.mark);
+            for (stmts, length) in self.f.pending.iter_mut().zip(&before.frames) {
+                stmts.truncate(*length);
+            }
+            self.f.facts.truncate(before.facts);
+            self.f.extents.truncate(before.extents);
+            for (draft, recursive) in drafts.iter_mut().zip(recursive) {
+                if *recursive {
+                    *draft = None;
+                }
+            }
+        }
+        // None fits, so the mistake is another one: it is told of the type that was written.
+        self.plain_clauses(&definition.clauses, recursive, Some(elem), drafts);
+        self.recurrent_clauses(definition, recursive, elem, drafts)
+    }
+
+    /// The type of an element when every clause reads the tensor itself: what the branches that do
+    /// not read it say.
+    pub(super) fn guess_element(
+        &mut self,
+        definition: &hir::Definition,
+        recursive: &[bool],
+    ) -> Type {
+        let reported = self.diagnostics.len();
+        let facts = self.f.facts.len();
+        let tried = self.out.vars.len();
+        let var = self.self_variable(definition, &[], Type::Error);
+        self.f.env.insert(definition.local, Binding::Var(var));
+        let mut elem = Type::Error;
+        for (clause, recursive) in definition.clauses.iter().zip(recursive) {
+            if *recursive && elem.has_error() {
+                self.f.pending.push(Vec::new());
+                if let Some(draft) = self.clause(clause, None, Some(var)) {
+                    elem = draft.clause.value.ty;
+                }
+                self.f.pending.pop();
+            }
+        }
+        self.take_back(reported);
+        self.f.facts.truncate(facts);
+        self.forget_types(tried);
+        if elem.has_error() {
+            let clause = &definition.clauses[0];
+            let name = clause.name;
+            let d = self.other_rank(definition).unwrap_or_else(|| {
+                error(Code::E0516, name.span, format!("the type of `{name}` cannot be inferred"))
+                    .here("every value of it is made from other values of it")
+                    .help(format!("add a base clause: `let {name}[0] = …;`"))
+            });
+            self.report_at(d);
+        }
+        elem
+    }
+
+    /// A recurrence without a base may have one of another rank above it.
+    fn other_rank(&self, definition: &hir::Definition) -> Option<Diagnostic> {
+        let name = self.hir.locals[definition.local].name;
+        let rank = definition.clauses[0].slots.len();
+        let before = self.f.env.keys().chain(self.globals.keys()).copied().filter(|local| {
+            let other = self.hir.locals[*local].name;
+            other.sym == name.sym
+                && other.span.file() == name.span.file()
+                && other.span.lo() < name.span.lo()
+        });
+        let before = before.max_by_key(|local| self.hir.locals[*local].name.span.lo())?;
+        let var = match self.f.env.get(&before) {
+            Some(Binding::Var(var)) => *var,
+            _ => *self.globals.get(&before)?,
+        };
+        let other = self.out.vars[var].ty.rank();
+        (other != rank && other > 0).then(|| {
+            error(
+                Code::E0417,
+                name.span,
+                format!("the clauses of `{name}` have different ranks: {other} and {rank}"),
+            )
+            .here(format!("of rank {rank}"))
+            .label(self.out.vars[var].span, format!("of rank {other}, so this is another tensor"))
+            .note("clauses with the same number of indices form one definition")
+            .help(format!("write all clauses of `{name}` with the same number of indices"))
+        })
+    }
+}
+
+/// The types that literals may have which by themselves are of type `ty`, those that are most in
+/// use first.
+fn other_types(ty: &Type) -> Vec<Type> {
+    let others: &[S] = match ty.scalar() {
+        Some(S::F32) => &[S::F64, S::F16, S::BF16],
+        Some(S::I32) => {
+            &[S::I64, S::F32, S::F64, S::U8, S::U32, S::U64, S::I8, S::I16, S::U16, S::F16, S::BF16]
+        }
+        _ => &[],
+    };
+    others.iter().map(|scalar| with_scalar(ty, *scalar)).collect()
+}
+
+fn with_scalar(ty: &Type, scalar: S) -> Type {
+    match ty.axes() {
+        [] => Type::Scalar(scalar),
+        axes => Type::array(Type::Scalar(scalar), axes.to_vec()),
+    }
+}
