@@ -293,3 +293,41 @@ fn a_choice_that_no_cell_decides_is_made_outside_the_loops() {
     let after = plan.split(choice[0]).nth(1).unwrap_or_default();
     assert!(after.contains(" for ") && !lines(&plan, "select").iter().any(|_| true), "{plan}");
 }
+
+#[test]
+fn integers_are_reduced_in_vectors() {
+    let all = plan("let t: [i32; 4000000] = input(); let n = sum[i](t[i]);", &["n"]);
+    assert!(all.contains("vector(add r"), "{all}");
+    let rows = plan("let t: [i32; 64, 500] = input(); let n[i] = max[j](t[i, j]);", &["n"]);
+    assert!(rows.contains("vector(max r"), "{rows}");
+    // What surely fits 32 bits is added in them.
+    let count =
+        plan("let x: [f32; 64, 500] = input(); let n[i] = count[j](x[i, j] > 0.5);", &["n"]);
+    assert!(count.contains(": i32 = 0i32") && !count.contains("i64 = cast"), "{count}");
+    let long = plan("let t: [i32; 64, 500] = input(); let n[i] = sum[j](t[i, j]);", &["n"]);
+    assert!(long.contains(": i64 = 0") && long.contains("vector(add"), "{long}");
+    // Sums that may leave 64 bits are checked at each step, and a few terms have no use for lanes.
+    for source in [
+        "let t: [i64; 64, 500] = input(); let n[i] = sum[j](t[i, j]);",
+        "let t: [i32; 64, 500] = input(); let n[i] = prod[j](t[i, j]);",
+        "let t: [i32; 64, 5] = input(); let n[i] = sum[j](t[i, j]);",
+    ] {
+        let checked = plan(source, &["n"]);
+        assert!(!checked.contains("vector(add") && !checked.contains("vector(mul"), "{checked}");
+    }
+}
+
+#[test]
+fn integers_have_rows_of_accumulators() {
+    let product = plan(
+        "let A: [i32; 128, 128] = input();
+         let B: [i32; 128, 128] = input();
+         let C[i, j] = sum[k](A[i, k] * B[k, j]);",
+        &["C"],
+    );
+    assert_eq!(lines(&product, "local row_").len(), 1, "{product}");
+    assert_eq!(lines(&product, "for ").len() + 1, lines(&product, "vector() for ").len());
+    let count =
+        plan("let x: [f32; 500, 64] = input(); let n[j] = count[i](x[i, j] > 0.5);", &["n"]);
+    assert!(count.contains("local row_2: i32[64]"), "{count}");
+}
