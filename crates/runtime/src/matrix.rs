@@ -102,7 +102,7 @@ fn half(args: &GemmArgs, threads: usize) -> Vec<(Range<i64>, Range<i64>)> {
     let work = args.m as f64 * args.n as f64 * args.k as f64 / 2.0;
     let threads = (threads as f64).min(work / WORK).max(1.0) as i64;
     let mut blocks = Vec::new();
-    let mut squares = vec![0..args.n];
+    let mut squares: Vec<Range<i64>> = std::iter::once(0..args.n).collect();
     // The largest first, so that threads end at about the same time.
     while !squares.is_empty() {
         let mut smaller = Vec::new();

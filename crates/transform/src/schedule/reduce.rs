@@ -131,7 +131,7 @@ impl Emit {
     }
 
     /// The number of points, if it is known.
-    fn point_count(&self, reduction: &Reduction) -> Option<i64> {
+    pub(crate) fn point_count(&self, reduction: &Reduction) -> Option<i64> {
         let mut count = 1;
         for (_, lo, hi) in &reduction.binders {
             count *= (self.points.as_int(*hi)? - self.points.as_int(*lo)?).max(0);
@@ -151,10 +151,11 @@ impl Emit {
         let extra = if matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin) {
             Some(Scalar::I64(-1))
         } else {
-            counted.then_some(Scalar::I64(0))
+            let few = self.point_count(&reduction).is_some_and(|n| n < 1 << 31);
+            counted.then_some(if few { Scalar::I32(0) } else { Scalar::I64(0) })
         };
         let extra = extra.map(|first| {
-            let reg = self.reg(ScalarType::I64);
+            let reg = self.reg(first.ty());
             self.push(Stmt::Var(reg, Operand::Const(first)));
             reg
         });
@@ -231,7 +232,7 @@ impl Emit {
             })
         });
         // A check of each step of a sum would be one of a lane.
-        let plain = accs.iter().all(|acc| acc.extra.is_none() && self.fits(&acc.reduction));
+        let plain = accs.iter().all(|acc| !acc.addresses() && self.fits(&acc.reduction));
         plain && !nested
     }
 
@@ -244,7 +245,9 @@ impl Emit {
 
     fn plain_terms(&mut self, accs: &[Acc], ix: Ix, (lo, hi): (Operand, Operand), vectors: bool) {
         let kind = if vectors {
-            ForKind::Vector { reductions: accs.iter().map(|acc| (acc.var, acc.op())).collect() }
+            let counts = accs.iter().filter_map(|acc| acc.extra.map(|it| (it, BinaryOp::Add)));
+            let reductions = accs.iter().map(|acc| (acc.var, acc.op())).chain(counts);
+            ForKind::Vector { reductions: reductions.collect() }
         } else {
             ForKind::Serial
         };
@@ -292,12 +295,13 @@ impl Emit {
         let result = self.let_here(ty, Op::Binary(op, Operand::Reg(target), value));
         self.push(Stmt::Set(target, result));
         if let Some(count) = acc.extra {
+            let ty = self.kernel.regs[count];
             let one = match guard {
-                Some(guard) => self.let_here(ScalarType::I64, Op::Cast(guard)),
-                None => Operand::Const(Scalar::I64(1)),
+                Some(guard) => self.let_here(ty, Op::Cast(guard)),
+                None => Operand::Const(Scalar::one(ty)),
             };
             let more = Op::Binary(BinaryOp::Add, Operand::Reg(count), one);
-            let more = self.let_here(ScalarType::I64, more);
+            let more = self.let_here(ty, more);
             self.push(Stmt::Set(count, more));
         }
     }
@@ -387,12 +391,12 @@ impl Emit {
 
     /// The result that an accumulator holds.
     fn finish_acc(&mut self, acc: &Acc) -> Operand {
-        let int = |value: i64| Operand::Const(Scalar::I64(value));
         let held = Operand::Reg(acc.var);
         let held_ty = self.kernel.regs[acc.var];
         if let Some(extra) = acc.extra {
-            let limit = if acc.addresses() { 0 } else { 1 };
-            let none = Op::Binary(BinaryOp::Lt, Operand::Reg(extra), int(limit));
+            let ty = self.kernel.regs[extra];
+            let limit = if acc.addresses() { Scalar::zero(ty) } else { Scalar::one(ty) };
+            let none = Op::Binary(BinaryOp::Lt, Operand::Reg(extra), Operand::Const(limit));
             let none = self.let_here(ScalarType::Bool, none);
             self.push(Stmt::Trap(none));
         }
