@@ -22,6 +22,7 @@
 
 mod address;
 mod before;
+mod bins;
 mod choice;
 mod contract;
 mod cross;
@@ -41,9 +42,10 @@ mod sweep;
 mod tidy;
 mod turn;
 mod wavefront;
+mod windows;
 
 use crate::flatten::{Flattened, Output};
-use crate::points::{Arr, Body, Def, Node, Points, Source};
+use crate::points::{Arr, Body, Def, Kind, Node, Points, Source};
 use ein_base::Symbol;
 use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
 use ein_ir::tensor::VarId;
@@ -292,9 +294,12 @@ impl Emit {
         let shape = self.points.arrs[arr].shape.clone();
         let region: Vec<(i64, i64)> = shape.iter().map(|n| (0, *n)).collect();
         self.zeros(arr, &region);
-        for (ix, lo, hi) in &scatter.binders {
+        let last = scatter.binders.len().wrapping_sub(1);
+        for (at, (ix, lo, hi)) in scatter.binders.iter().enumerate() {
             let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-            self.open(*ix, lo, hi, ForKind::Serial);
+            let apart = at == last && self.scatters_apart(scatter, *ix);
+            let vector = ForKind::Vector { reductions: Vec::new() };
+            self.open(*ix, lo, hi, if apart { vector } else { ForKind::Serial });
         }
         let value = self.value(scatter.value);
         let guard = scatter.guard.map(|guard| self.value(guard));
@@ -310,6 +315,16 @@ impl Emit {
             }
         }
         scatter.binders.iter().for_each(|_| self.close());
+    }
+
+    /// Whether no two values of an index add to one cell: then they may do so together.
+    fn scatters_apart(&self, scatter: &crate::points::Scatter, ix: crate::points::Ix) -> bool {
+        let nodes = scatter.at.iter().chain(&scatter.guard).chain([&scatter.value]);
+        let reduces = nodes.into_iter().any(|node| self.points.nodes[*node].reduces);
+        let moving: Vec<&Node> =
+            scatter.at.iter().filter(|at| self.points.depends(**at, ix)).collect();
+        let is_index = |node: &&Node| self.points.nodes[**node].kind == Kind::Index(ix);
+        !reduces && moving.len() == 1 && moving.iter().all(is_index)
     }
 
     /// A bound as a register or constant, for tests of equality.
