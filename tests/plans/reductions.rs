@@ -79,6 +79,12 @@ fn sums_for_each_key_take_one_pass() {
         &["h"],
     );
     assert_eq!(lines(&filled, "vector() for").len(), 3, "{filled}");
+    // Rows with keys of their own are shared by threads.
+    let shared = plan(
+        "let t: [i32; 64, 20000] = input(); let h[r, b in 0..100] = count[i](t[r, i] == b);",
+        &["h"],
+    );
+    assert!(shared.contains("parallel(1) for r2 in 0..64"), "{shared}");
     for (declared, sums) in [
         // Few keys, a key in the value, a sum that may not fit, no zero.
         (keys, "let h[b in 0..10] = count[i](t[i] == b);"),

@@ -295,11 +295,17 @@ impl Emit {
         let region: Vec<(i64, i64)> = shape.iter().map(|n| (0, *n)).collect();
         self.zeros(arr, &region);
         let last = scatter.binders.len().wrapping_sub(1);
+        let trips = scatter.binders.iter().map(|(_, lo, hi)| self.points.trip_count(*lo, *hi));
+        let work = trips.product::<f64>() * (node_cost(&self.points, scatter.value) + 4.0);
+        let threads = work > 2.0 * PARALLEL_WORK && !self.in_parallel && self.here() == 0;
         for (at, (ix, lo, hi)) in scatter.binders.iter().enumerate() {
             let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-            let apart = at == last && self.scatters_apart(scatter, *ix);
-            let vector = ForKind::Vector { reductions: Vec::new() };
-            self.open(*ix, lo, hi, if apart { vector } else { ForKind::Serial });
+            let kind = match self.scatters_apart(scatter, *ix) {
+                true if at == last => ForKind::Vector { reductions: Vec::new() },
+                true if at == 0 && threads => ForKind::Parallel { grain: 1 },
+                _ => ForKind::Serial,
+            };
+            self.open(*ix, lo, hi, kind);
         }
         let value = self.value(scatter.value);
         let guard = scatter.guard.map(|guard| self.value(guard));
@@ -321,10 +327,8 @@ impl Emit {
     fn scatters_apart(&self, scatter: &crate::points::Scatter, ix: crate::points::Ix) -> bool {
         let nodes = scatter.at.iter().chain(&scatter.guard).chain([&scatter.value]);
         let reduces = nodes.into_iter().any(|node| self.points.nodes[*node].reduces);
-        let moving: Vec<&Node> =
-            scatter.at.iter().filter(|at| self.points.depends(**at, ix)).collect();
-        let is_index = |node: &&Node| self.points.nodes[**node].kind == Kind::Index(ix);
-        !reduces && moving.len() == 1 && moving.iter().all(is_index)
+        let is_index = |node: &Node| self.points.nodes[*node].kind == Kind::Index(ix);
+        !reduces && scatter.at.iter().any(is_index)
     }
 
     /// A bound as a register or constant, for tests of equality.
