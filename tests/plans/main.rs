@@ -3,6 +3,7 @@
 mod derivatives;
 mod fusion;
 mod products;
+mod reductions;
 mod storage;
 
 use ein_driver::{DumpOptions, FileSources, Input, Options, Session, Show};

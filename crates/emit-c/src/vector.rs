@@ -90,6 +90,8 @@ enum Form {
     Plain,
     /// An unsigned integer.
     Unsigned,
+    /// A truth value in 32 bits: lanes of one byte beside wider ones are packed at every step.
+    Truth,
     /// A key in the order of floats.
     Key,
     /// The greatest distance from a number, and what is outside: both as bits, in the order of
@@ -105,6 +107,7 @@ impl Accumulator {
             return Accumulator { var: reduction.var, op: reduction.op, ty, form };
         }
         let form = match extreme {
+            _ if ty.is_bool() => Form::Truth,
             true if ty.is_float() => Form::Key,
             false if ty.is_int() => Form::Unsigned,
             _ => Form::Plain,
@@ -145,6 +148,7 @@ impl Accumulator {
                 let unsigned = op::unsigned_type(self.ty);
                 Some(format!("{unsigned} {name} = ({unsigned}){var};"))
             }
+            Form::Truth => Some(format!("uint32_t {name} = {var};")),
             Form::Key => {
                 let (ty, suffix) = self.key();
                 Some(format!("{ty} {name} = ein_{}_key_{suffix}({var});", self.op))
@@ -162,6 +166,7 @@ impl Accumulator {
             }
             Form::Plain => None,
             Form::Unsigned => Some(format!("{var} = ({}){name};", op::register_type(self.ty))),
+            Form::Truth => Some(format!("{var} = {name} != 0;")),
             Form::Key => Some(format!("{var} = ein_{}_unkey_{}({name});", self.op, self.key().1)),
             Form::Distance(_, most) => {
                 Some(format!("{var} = {name} > {most}u && {var} < 1 ? 1 : {var};"))
@@ -176,6 +181,7 @@ impl Accumulator {
         let value = match self.form {
             Form::Plain => value.to_string(),
             Form::Unsigned => format!("({}){value}", op::unsigned_type(ty)),
+            Form::Truth => format!("(uint32_t)({value})"),
             Form::Key => format!("ein_{}_key_{}({value})", self.op, self.key().1),
             Form::Distance(low, _) => format!("(ein_bits_f32({value}) - {low}u)"),
         };

@@ -4,6 +4,8 @@
 //! which is little beside the product as long as blocks are large, and it needs no second pool.
 //! Threads are rarely equally fast, on shared machines least of all: each takes one block of most
 //! of its share, and who is done first takes more of the smaller blocks that are left.
+//!
+//! The product of a matrix with itself turned is symmetric: one half is computed, and mirrored.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -27,6 +29,13 @@ const UNEVEN: f64 = 64e6;
 /// The least extent of a block. The library adds the terms of matrices with at most 64 rows and
 /// columns in another order, and results must not depend on how many threads there are.
 const BLOCK: i64 = 80;
+
+/// Symmetric products of fewer rows are computed whole, and so are their parts.
+const HALVES: i64 = 96;
+/// From how many terms on half a product costs more than mirroring it.
+const MIRRORED: i64 = 32;
+/// Numbers are mirrored in squares of this extent, of which both sides stay in the nearest cache.
+const SQUARE: i64 = 16;
 
 /// [`Interface::gemm_f32`](crate::kernel::Interface::gemm_f32).
 pub(crate) unsafe extern "C" fn gemm_f32(context: *const c_void, args: *const GemmArgs) {
@@ -65,7 +74,8 @@ unsafe fn product<T: Real>(context: *const c_void, args: &GemmArgs) {
     let args = &oriented(args);
     // SAFETY: as the caller promises.
     let threads = if args.parallel == 0 { 1 } else { unsafe { pool::threads_here(context) } };
-    let blocks = blocks(args, threads);
+    let symmetric = is_symmetric(args);
+    let blocks = if symmetric { half(args, threads) } else { blocks(args, threads) };
     let (whole, next) = (Whole(args), AtomicUsize::new(0));
     let take_blocks = |_| {
         let whole = &whole;
@@ -76,6 +86,63 @@ unsafe fn product<T: Real>(context: *const c_void, args: &GemmArgs) {
     };
     // SAFETY: as the caller promises.
     unsafe { pool::for_each(context, threads.min(blocks.len()), &take_blocks) }
+    if symmetric {
+        // SAFETY: as the caller promises; all blocks are done.
+        unsafe { mirror::<T>(args) }
+    }
+}
+
+/// Whether a product is one of a matrix with itself turned, and large enough that half is less work.
+fn is_symmetric(args: &GemmArgs) -> bool {
+    let same = args.a == args.b && args.a_rows == args.b_cols && args.a_cols == args.b_rows;
+    same && args.m == args.n && args.accumulate == 0 && args.m >= HALVES && args.k >= MIRRORED
+}
+
+/// Blocks that cover the diagonal and what is on one side of it.
+fn half(args: &GemmArgs, threads: usize) -> Vec<(Range<i64>, Range<i64>)> {
+    let work = args.m as f64 * args.n as f64 * args.k as f64 / 2.0;
+    let threads = (threads as f64).min(work / WORK).max(1.0) as i64;
+    let mut blocks = Vec::new();
+    let mut squares: Vec<Range<i64>> = std::iter::once(0..args.n).collect();
+    // The largest first, so that threads end at about the same time.
+    while !squares.is_empty() {
+        let mut smaller = Vec::new();
+        for square in squares {
+            let extent = square.end - square.start;
+            if extent < HALVES {
+                blocks.push((square.clone(), square));
+                continue;
+            }
+            let middle = square.start + extent / 2 / 16 * 16;
+            let parts = threads.min((square.end - middle) / BLOCK).max(1);
+            let cols = cut(square.end - middle, parts);
+            let cols = cols.map(|cols| middle + cols.start..middle + cols.end);
+            blocks.extend(cols.map(|cols| (square.start..middle, cols)));
+            smaller.extend([square.start..middle, middle..square.end]);
+        }
+        squares = smaller;
+    }
+    blocks
+}
+
+/// Copies what [`half`] computes to the other side of the diagonal.
+///
+/// # Safety
+///
+/// The result is there, and nobody else uses it.
+unsafe fn mirror<T: Real>(args: &GemmArgs) {
+    let c = args.c.cast::<T>();
+    let at = |i: i64, j: i64| c.wrapping_offset((i * args.c_rows + j * args.c_cols) as isize);
+    for top in (0..args.n).step_by(SQUARE as usize) {
+        for left in (0..=top).step_by(SQUARE as usize) {
+            for i in top..args.n.min(top + SQUARE) {
+                for j in left..i.min(left + SQUARE) {
+                    // SAFETY: both are elements of the result.
+                    unsafe { at(i, j).write(at(j, i).read()) };
+                }
+            }
+        }
+    }
 }
 
 /// The same product, or that of the factors turned and in the other order, so that it is better
@@ -225,16 +292,17 @@ mod tests {
         assert!(c == expected, "{m} {n} {k} layout {layout} accumulate {accumulate}");
     }
 
-    /// A product of fractions, which are rounded.
+    /// A product of fractions, which are rounded; with itself turned where it can be.
     fn fractions(pool: &Pool, [m, n, k]: [i64; 3]) -> Vec<f32> {
         let value = |i: i64| ((i * 7919) % 1013) as f32 / 1013.0 - 0.4;
         let a: Vec<f32> = (0..m * k).map(value).collect();
         let b: Vec<f32> = (0..k * n).map(value).collect();
         let mut c = vec![0.0; (m * n) as usize];
+        let (b, b_rows, b_cols) = if m == n { (&a, 1, k) } else { (&b, n, 1) };
         #[rustfmt::skip]
         let args = GemmArgs {
-            m, n, k, a: a.as_ptr().cast(), a_rows: k, a_cols: 1, b: b.as_ptr().cast(), b_rows: n,
-            b_cols: 1, c: c.as_mut_ptr().cast(), c_rows: n, c_cols: 1, accumulate: 0, parallel: 1,
+            m, n, k, a: a.as_ptr().cast(), a_rows: k, a_cols: 1, b: b.as_ptr().cast(), b_rows,
+            b_cols, c: c.as_mut_ptr().cast(), c_rows: n, c_cols: 1, accumulate: 0, parallel: 1,
         };
         let rt = pool.interface();
         unsafe { (rt.gemm_f32)(rt.context, &args) };
@@ -244,11 +312,53 @@ mod tests {
     #[test]
     fn the_number_of_threads_changes_no_bit() {
         let pools = [1, 2, 3, 5].map(Pool::new);
-        for size in [[64, 100, 700], [64, 200, 700], [500, 40, 700], [170, 170, 1100], [9, 900, 90]]
-        {
+        for size in [
+            [64, 100, 700],
+            [64, 200, 700],
+            [500, 40, 700],
+            [170, 171, 1100],
+            [170, 170, 1100],
+            [400, 400, 700],
+            [9, 900, 90],
+        ] {
             let [one, rest @ ..] = &pools;
             let alone = fractions(one, size);
             assert!(rest.iter().all(|pool| fractions(pool, size) == alone), "{size:?}");
+        }
+    }
+
+    #[test]
+    fn products_with_itself_are_symmetric() {
+        let pool = Pool::new(3);
+        for (n, k) in [(96, 32), (150, 64), (257, 40), (500, 33)] {
+            for (a_rows, a_cols) in [(k, 1), (1, n)] {
+                for (c_rows, c_cols) in [(n, 1), (1, n)] {
+                    let a: Vec<f64> = (0..n * k).map(|i| ((i * 7919) % 17 - 8) as f64).collect();
+                    let mut c = vec![f64::NAN; (n * n) as usize];
+                    let (pa, pc) = (a.as_ptr().cast(), c.as_mut_ptr().cast());
+                    #[rustfmt::skip]
+                    let args = GemmArgs {
+                        m: n, n, k, a: pa, a_rows, a_cols, b: pa, b_rows: a_cols, b_cols: a_rows,
+                        c: pc, c_rows, c_cols, accumulate: 0, parallel: 1,
+                    };
+                    assert!(is_symmetric(&args));
+                    for threads in [1, 3] {
+                        let blocks = half(&args, threads);
+                        let size = |it: &Range<i64>| it.end - it.start;
+                        let area = blocks.iter().map(|(rows, cols)| size(rows) * size(cols));
+                        assert!(area.sum::<i64>() < n * n * 4 / 5);
+                    }
+                    let rt = pool.interface();
+                    unsafe { (rt.gemm_f64)(rt.context, &args) };
+                    let at = |i: i64, l: i64| a[(i * a_rows + l * a_cols) as usize];
+                    for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                        let dot: f64 = (0..k).map(|l| at(i, l) * at(j, l)).sum();
+                        assert!(c[(i * c_rows + j * c_cols) as usize] == dot, "{n} {k} {i} {j}");
+                    }
+                    assert!(!is_symmetric(&GemmArgs { accumulate: 1, ..args }));
+                    assert!(!is_symmetric(&GemmArgs { b_cols: a_rows + 1, ..args }));
+                }
+            }
         }
     }
 

@@ -22,6 +22,7 @@
 
 mod address;
 mod before;
+mod bins;
 mod choice;
 mod contract;
 mod cross;
@@ -42,9 +43,10 @@ mod sweep;
 mod tidy;
 mod turn;
 mod wavefront;
+mod windows;
 
 use crate::flatten::{Flattened, Output};
-use crate::points::{Arr, Body, Def, Node, Points, Source};
+use crate::points::{Arr, Body, Def, Kind, Node, Points, Source};
 use ein_base::Symbol;
 use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
 use ein_ir::tensor::VarId;
@@ -298,9 +300,18 @@ impl Emit {
         let shape = self.points.arrs[arr].shape.clone();
         let region: Vec<(i64, i64)> = shape.iter().map(|n| (0, *n)).collect();
         self.zeros(arr, &region);
-        for (ix, lo, hi) in &scatter.binders {
+        let last = scatter.binders.len().wrapping_sub(1);
+        let trips = scatter.binders.iter().map(|(_, lo, hi)| self.points.trip_count(*lo, *hi));
+        let work = trips.product::<f64>() * (node_cost(&self.points, scatter.value) + 4.0);
+        let threads = work > 2.0 * PARALLEL_WORK && !self.in_parallel && self.here() == 0;
+        for (at, (ix, lo, hi)) in scatter.binders.iter().enumerate() {
             let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-            self.open(*ix, lo, hi, ForKind::Serial);
+            let kind = match self.scatters_apart(scatter, *ix) {
+                true if at == last => ForKind::Vector { reductions: Vec::new() },
+                true if at == 0 && threads => ForKind::Parallel { grain: 1 },
+                _ => ForKind::Serial,
+            };
+            self.open(*ix, lo, hi, kind);
         }
         let value = self.value(scatter.value);
         let guard = scatter.guard.map(|guard| self.value(guard));
@@ -316,6 +327,14 @@ impl Emit {
             }
         }
         scatter.binders.iter().for_each(|_| self.close());
+    }
+
+    /// Whether no two values of an index add to one cell: then they may do so together.
+    fn scatters_apart(&self, scatter: &crate::points::Scatter, ix: crate::points::Ix) -> bool {
+        let nodes = scatter.at.iter().chain(&scatter.guard).chain([&scatter.value]);
+        let reduces = nodes.into_iter().any(|node| self.points.nodes[*node].reduces);
+        let is_index = |node: &Node| self.points.nodes[*node].kind == Kind::Index(ix);
+        !reduces && scatter.at.iter().any(is_index)
     }
 
     /// A bound as a register or constant, for tests of equality.

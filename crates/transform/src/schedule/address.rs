@@ -1,22 +1,22 @@
 //! Addresses of extremes, in vectors.
 //!
 //! Before:  `a[i] = argmax(j) x[i, j]`, which compares one value after another with the best so far
-//! After:   `m[i] = max(j) x[i, j]`, `a[i] = min(j) if x[i, j] == m[i] { j } else { inf }`
+//! After:   `m[i] = max(j) x[i, j]`, `a[i] = min(j) if x[i, j] == m[i] { j } else { 1000 }`
 //!
 //! The first NaN is the extreme: it equals nothing, and is asked for by itself.
 //!
-//! Needs: constant bounds from zero on, so many that positions are exact as `f32`.
+//! Needs: constant bounds from zero on.
 //! Refuses: several indices, conditions, values that are costly to compute twice.
 
 use super::before::Before;
 use super::contract::only_clause;
 use crate::points::{Body, Clause, Ix, Kind, Node, Points, Reduction, Subst};
 use ein_ir::tensor::ReduceOp;
-use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
+use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
 
 /// The extents for which it is done.
-const EXTENTS: std::ops::RangeInclusive<i64> = 16..=1 << 24;
+const EXTENTS: std::ops::RangeInclusive<i64> = 16..=1 << 30;
 
 /// The most that computing a value may cost.
 const CHEAP: f64 = 4.0;
@@ -69,7 +69,7 @@ fn extent(points: &Points, reduction: &Reduction) -> Option<i64> {
     let addresses = matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin);
     let [(_, lo, hi)] = *reduction.binders.as_slice() else { return None };
     let simple = reduction.guard.is_none() && !body.reduces && !body.traps && body.cost <= CHEAP;
-    let wide = matches!(body.ty, ScalarType::F32 | ScalarType::F64);
+    let wide = matches!(body.ty, ScalarType::F32 | ScalarType::F64 | ScalarType::I32);
     let extent = points.as_int(hi).filter(|_| points.as_int(lo) == Some(0))?;
     (addresses && simple && wide && EXTENTS.contains(&extent)).then_some(extent)
 }
@@ -85,15 +85,15 @@ fn extreme(points: &mut Points, reduction: &Reduction) -> Node {
 /// The first address of an extreme.
 fn address(points: &mut Points, reduction: &Reduction, extreme: Node, extent: i64) -> Node {
     let (ix, body) = (reduction.binders[0].0, reduction.body);
-    let equal = points.binary(BinaryOp::Eq, body, extreme, None);
-    let nan = points.unary(UnaryOp::IsNan, body, None);
-    let found = points.binary(BinaryOp::Or, equal, nan, None);
+    let mut found = points.binary(BinaryOp::Eq, body, extreme, None);
+    if points.nodes[body].ty.is_float() {
+        let nan = points.unary(UnaryOp::IsNan, body, None);
+        found = points.binary(BinaryOp::Or, found, nan, None);
+    }
     let here = points.index(ix);
-    let here = points.cast(here, ScalarType::F32);
-    let nowhere = points.constant(Scalar::F32(f32::INFINITY));
+    let nowhere = points.int(extent);
     let place = points.select(found, here, nowhere);
     let first = Reduction { op: ReduceOp::Min, body: place, ..reduction.clone() };
-    let first = points.reduce(first, ScalarType::F32);
-    let first = points.cast(first, ScalarType::I32);
+    let first = points.reduce(first, ScalarType::I32);
     points.position(first, extent, false, None)
 }

@@ -5,7 +5,7 @@
 //! * With reductions that run along contiguous memory: one cell after another, four at a time, so
 //!   that the accumulators of neighbours hide each other's latency.
 //! * With reductions across contiguous memory (`max(i) x[i, j]`): a row of accumulators over a tile
-//!   of the innermost axis, which runs in vectors inside the reduction.
+//!   of the innermost axis, which runs in vectors inside the reduction; a few terms are written out.
 
 use super::emit::{Emit, Place};
 use super::{PARALLEL_WORK, node_cost};
@@ -66,6 +66,8 @@ impl Emit {
             loops.iter().for_each(|_| self.close());
         } else if inner.is_empty() {
             self.plain(arr, loops, &cells);
+        } else if let Some(cells) = self.written_out_terms(&loops, &cells, &inner) {
+            self.nest_of_all(arr, loops, cells);
         } else if let Some(row) = self.across(&loops, &inner) {
             let (loops, cells) = self.several_rows(loops, cells);
             let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();

@@ -1,7 +1,9 @@
 //! Reductions as loops with accumulators.
 //!
 //! Reductions over the same indices that are needed at the same place share one loop nest. Long
-//! sums of `f32` are added as `f64`. A reduction outside all loops
+//! sums of `f32` are added as `f64`. Sums of integers are exact: they are added in 32 bits where
+//! they surely fit and in 64 bits otherwise, and only the result has to fit its type. A reduction
+//! outside all loops
 //! with enough work is cut into a fixed number of parts that threads share, so the result does not
 //! depend on how many there are. Each part has four streams; those of a long sum are added to each
 //! other as `f32` first, term by term.
@@ -22,6 +24,9 @@ const LONG_SUM: i64 = 1024;
 
 /// The same for products of two arrays, as a matrix product would add them.
 const LONG_DOT: i64 = 16384;
+
+/// Fewer integers are faster one by one: bringing lanes together costs more than adding them.
+const FEW_TERMS: i64 = 8;
 
 /// Streams of a part.
 const STREAMS: i64 = 4;
@@ -51,14 +56,7 @@ struct Acc {
 
 impl Acc {
     fn op(&self) -> BinaryOp {
-        match self.reduction.op {
-            ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Count => BinaryOp::Add,
-            ReduceOp::Prod => BinaryOp::Mul,
-            ReduceOp::Max | ReduceOp::Argmax => BinaryOp::Max,
-            ReduceOp::Min | ReduceOp::Argmin => BinaryOp::Min,
-            ReduceOp::Any => BinaryOp::Or,
-            ReduceOp::All => BinaryOp::And,
-        }
+        operation(self.reduction.op)
     }
 
     fn addresses(&self) -> bool {
@@ -133,7 +131,7 @@ impl Emit {
     }
 
     /// The number of points, if it is known.
-    fn point_count(&self, reduction: &Reduction) -> Option<i64> {
+    pub(crate) fn point_count(&self, reduction: &Reduction) -> Option<i64> {
         let mut count = 1;
         for (_, lo, hi) in &reduction.binders {
             count *= (self.points.as_int(*hi)? - self.points.as_int(*lo)?).max(0);
@@ -147,16 +145,17 @@ impl Emit {
         };
         let (ty, body_ty) = (self.points.nodes[node].ty, self.points.nodes[reduction.body].ty);
         let counted = self.counts_points(&reduction);
-        let (kind, first) = start(&reduction, body_ty, self.long_sum(&reduction, body_ty));
+        let (kind, first) = self.start(&reduction);
         let var = self.reg(kind);
         self.push(Stmt::Var(var, Operand::Const(first)));
         let extra = if matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin) {
             Some(Scalar::I64(-1))
         } else {
-            counted.then_some(Scalar::I64(0))
+            let few = self.point_count(&reduction).is_some_and(|n| n < 1 << 31);
+            counted.then_some(if few { Scalar::I32(0) } else { Scalar::I64(0) })
         };
         let extra = extra.map(|first| {
-            let reg = self.reg(ScalarType::I64);
+            let reg = self.reg(first.ty());
             self.push(Stmt::Var(reg, Operand::Const(first)));
             reg
         });
@@ -211,7 +210,12 @@ impl Emit {
     }
 
     fn innermost(&mut self, accs: &[Acc], ix: Ix, lo: Operand, hi: Operand) {
-        let vectors = self.in_vectors(accs, ix);
+        let few = |extent: i64| extent < FEW_TERMS && accs.iter().any(|acc| acc.body_ty.is_int());
+        let extent = match (lo, hi) {
+            (Operand::Const(Scalar::I64(lo)), Operand::Const(Scalar::I64(hi))) => Some(hi - lo),
+            _ => None,
+        };
+        let vectors = self.in_vectors(accs, ix) && !extent.is_some_and(few);
         if !(vectors && self.in_blocks(accs, ix, lo, hi)) {
             self.terms(accs, ix, lo, hi, vectors);
         }
@@ -227,7 +231,8 @@ impl Emit {
                     && matches!(self.points.nodes[node].kind, Kind::Reduce(_))
             })
         });
-        let plain = accs.iter().all(|acc| acc.extra.is_none() && !acc.body_ty.is_int());
+        // A check of each step of a sum would be one of a lane.
+        let plain = accs.iter().all(|acc| !acc.addresses() && self.fits(&acc.reduction));
         plain && !nested
     }
 
@@ -240,7 +245,9 @@ impl Emit {
 
     fn plain_terms(&mut self, accs: &[Acc], ix: Ix, (lo, hi): (Operand, Operand), vectors: bool) {
         let kind = if vectors {
-            ForKind::Vector { reductions: accs.iter().map(|acc| (acc.var, acc.op())).collect() }
+            let counts = accs.iter().filter_map(|acc| acc.extra.map(|it| (it, BinaryOp::Add)));
+            let reductions = accs.iter().map(|acc| (acc.var, acc.op())).chain(counts);
+            ForKind::Vector { reductions: reductions.collect() }
         } else {
             ForKind::Serial
         };
@@ -280,7 +287,7 @@ impl Emit {
             let neutral = neutral(op, ty);
             value = self.let_here(ty, Op::Select(guard, value, Operand::Const(neutral)));
         }
-        if ty.is_int() && acc.reduction.op != ReduceOp::Count && !self.fits(acc) {
+        if !self.fits(&acc.reduction) {
             let overflows = Op::Overflows(op, Operand::Reg(target), value);
             let overflows = self.let_here(ScalarType::Bool, overflows);
             self.push(Stmt::Trap(overflows));
@@ -288,12 +295,13 @@ impl Emit {
         let result = self.let_here(ty, Op::Binary(op, Operand::Reg(target), value));
         self.push(Stmt::Set(target, result));
         if let Some(count) = acc.extra {
+            let ty = self.kernel.regs[count];
             let one = match guard {
-                Some(guard) => self.let_here(ScalarType::I64, Op::Cast(guard)),
-                None => Operand::Const(Scalar::I64(1)),
+                Some(guard) => self.let_here(ty, Op::Cast(guard)),
+                None => Operand::Const(Scalar::one(ty)),
             };
             let more = Op::Binary(BinaryOp::Add, Operand::Reg(count), one);
-            let more = self.let_here(ScalarType::I64, more);
+            let more = self.let_here(ty, more);
             self.push(Stmt::Set(count, more));
         }
     }
@@ -302,17 +310,48 @@ impl Emit {
         self.scopes.iter().any(|scope| scope.knows(node))
     }
 
-    /// Whether a sum of integers cannot leave 64 bits; other reductions of integers never do.
-    fn fits(&self, acc: &Acc) -> bool {
-        let bound = |range: Range| range.0.abs().max(range.1.abs());
-        match (acc.op(), self.points.nodes[acc.reduction.body].range) {
-            (BinaryOp::Add, Some(range)) => match self.point_count(&acc.reduction) {
-                Some(count) => bound(range) * i128::from(count) < i128::from(i64::MAX),
-                None => bound(range) < 1 << 31 && acc.reduction.binders.len() == 1,
-            },
-            (BinaryOp::Mul | BinaryOp::Add, _) => false,
-            _ => true,
+    /// Whether a reduction cannot leave the type of its accumulator, as sums and products of
+    /// integers may.
+    fn fits(&self, reduction: &Reduction) -> bool {
+        let body = &self.points.nodes[reduction.body];
+        let adds = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Mean);
+        if !body.ty.is_int() || !adds {
+            return !body.ty.is_int() || reduction.op != ReduceOp::Prod;
         }
+        match self.greatest_sum(reduction) {
+            Some(greatest) => greatest < i128::from(i64::MAX),
+            // No loop is so long that numbers of 32 bits leave 64.
+            None => {
+                let small = body.range.is_some_and(|it| magnitude(it) < 1 << 31);
+                small && reduction.binders.len() == 1
+            }
+        }
+    }
+
+    /// What the magnitude of a sum of integers, or a number of points, cannot exceed.
+    fn greatest_sum(&self, reduction: &Reduction) -> Option<i128> {
+        let body = &self.points.nodes[reduction.body];
+        let term = if body.ty.is_bool() { 1 } else { magnitude(body.range?) };
+        Some(term * i128::from(self.point_count(reduction)?))
+    }
+
+    /// The type of an accumulator and its first value.
+    fn start(&self, reduction: &Reduction) -> (ScalarType, Scalar) {
+        let body = self.points.nodes[reduction.body].ty;
+        let ty = match reduction.op {
+            ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Count if !body.is_float() => {
+                let short = self.greatest_sum(reduction).is_some_and(|it| it < 1 << 31);
+                if short { ScalarType::I32 } else { ScalarType::I64 }
+            }
+            ReduceOp::Count => ScalarType::I64,
+            ReduceOp::Sum | ReduceOp::Mean if self.long_sum(reduction, body) => ScalarType::F64,
+            ReduceOp::Sum | ReduceOp::Mean => wide_enough(body),
+            ReduceOp::Prod if body.is_int() => ScalarType::I64,
+            ReduceOp::Prod => ScalarType::F64,
+            ReduceOp::Max | ReduceOp::Argmax | ReduceOp::Min | ReduceOp::Argmin => body,
+            ReduceOp::Any | ReduceOp::All => ScalarType::Bool,
+        };
+        (ty, neutral(operation(reduction.op), ty))
     }
 
     /// Keeps the better of two values with its address.
@@ -352,12 +391,12 @@ impl Emit {
 
     /// The result that an accumulator holds.
     fn finish_acc(&mut self, acc: &Acc) -> Operand {
-        let int = |value: i64| Operand::Const(Scalar::I64(value));
         let held = Operand::Reg(acc.var);
         let held_ty = self.kernel.regs[acc.var];
         if let Some(extra) = acc.extra {
-            let limit = if acc.addresses() { 0 } else { 1 };
-            let none = Op::Binary(BinaryOp::Lt, Operand::Reg(extra), int(limit));
+            let ty = self.kernel.regs[extra];
+            let limit = if acc.addresses() { Scalar::zero(ty) } else { Scalar::one(ty) };
+            let none = Op::Binary(BinaryOp::Lt, Operand::Reg(extra), Operand::Const(limit));
             let none = self.let_here(ScalarType::Bool, none);
             self.push(Stmt::Trap(none));
         }
@@ -411,15 +450,27 @@ impl Emit {
             let count = self.point_count(reduction).unwrap_or(1);
             return self.mean(held, Points::Known(count), ty);
         }
-        if held.1 == ty { held.0 } else { self.let_here(ty, Op::Cast(held.0)) }
+        if held.1 == ty { held.0 } else { self.narrow(held.0, held.1, ty) }
     }
 
-    /// Whether a reduction of floats can be kept in a row of accumulators.
+    /// Whether a reduction can be kept in a row of accumulators.
     pub(crate) fn fits_a_row(&self, reduction: &Reduction) -> bool {
+        let simple = self.fits(reduction) && !self.counts_points(reduction);
         match reduction.op {
-            ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min => true,
-            ReduceOp::Mean => !self.counts_points(reduction),
-            _ => false,
+            ReduceOp::Sum | ReduceOp::Count | ReduceOp::Mean => simple,
+            ReduceOp::Max | ReduceOp::Min => simple,
+            ReduceOp::Prod | ReduceOp::Any | ReduceOp::All => false,
+            ReduceOp::Argmax | ReduceOp::Argmin => false,
+        }
+    }
+
+    /// The type of a row of accumulators.
+    pub(crate) fn row_type(&self, reduction: &Reduction, ty: ScalarType) -> ScalarType {
+        let body = self.points.nodes[reduction.body].ty;
+        let adds = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Count);
+        match adds && (!body.is_float() || self.long_sum(reduction, ty)) {
+            true => self.start(reduction).0,
+            false => ty,
         }
     }
 
@@ -438,23 +489,21 @@ impl Emit {
     }
 }
 
-/// The type of an accumulator and its first value.
-fn start(reduction: &Reduction, body: ScalarType, long: bool) -> (ScalarType, Scalar) {
-    match reduction.op {
-        ReduceOp::Sum | ReduceOp::Mean if body.is_int() => (ScalarType::I64, Scalar::I64(0)),
-        ReduceOp::Sum | ReduceOp::Mean if long => (ScalarType::F64, Scalar::F64(0.0)),
-        ReduceOp::Sum | ReduceOp::Mean => {
-            let ty = wide_enough(body);
-            (ty, Scalar::zero(ty))
-        }
-        ReduceOp::Prod if body.is_int() => (ScalarType::I64, Scalar::I64(1)),
-        ReduceOp::Prod => (ScalarType::F64, Scalar::F64(1.0)),
-        ReduceOp::Max | ReduceOp::Argmax => (body, Scalar::lowest(body)),
-        ReduceOp::Min | ReduceOp::Argmin => (body, Scalar::highest(body)),
-        ReduceOp::Any => (ScalarType::Bool, Scalar::Bool(false)),
-        ReduceOp::All => (ScalarType::Bool, Scalar::Bool(true)),
-        ReduceOp::Count => (ScalarType::I64, Scalar::I64(0)),
+/// The operation that takes a term in.
+pub(crate) fn operation(op: ReduceOp) -> BinaryOp {
+    match op {
+        ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Count => BinaryOp::Add,
+        ReduceOp::Prod => BinaryOp::Mul,
+        ReduceOp::Max | ReduceOp::Argmax => BinaryOp::Max,
+        ReduceOp::Min | ReduceOp::Argmin => BinaryOp::Min,
+        ReduceOp::Any => BinaryOp::Or,
+        ReduceOp::All => BinaryOp::And,
     }
+}
+
+/// The greatest magnitude of what lies in a range.
+fn magnitude(range: Range) -> i128 {
+    range.0.abs().max(range.1.abs())
 }
 
 /// Half floats are added as `f32`.

@@ -3,11 +3,10 @@
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::nest::{Cell, Loop, TILE};
 use super::node_cost;
-use super::reduce::neutral;
+use super::reduce::{neutral, operation};
 use crate::points::{Arr, ArrInfo, Ix, Kind, Node, Source, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Stmt};
-use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use std::collections::BTreeSet;
 
@@ -103,7 +102,6 @@ impl Emit {
         for node in inner {
             let Kind::Reduce(reduction) = &self.points.nodes[*node].kind else { return None };
             let simple = self.fits_a_row(reduction)
-                && self.points.nodes[*node].ty.is_float()
                 && reduction.binders == first.binders
                 && !self.points.nodes[reduction.body].reduces;
             if !simple {
@@ -232,15 +230,8 @@ impl Emit {
         let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else {
             unreachable!("only reductions have rows")
         };
-        let (ty, op) = match reduction.op {
-            ReduceOp::Max => (self.points.nodes[node].ty, BinaryOp::Max),
-            ReduceOp::Min => (self.points.nodes[node].ty, BinaryOp::Min),
-            _ => {
-                let ty = self.points.nodes[node].ty;
-                let long = self.long_sum(&reduction, ty);
-                (if long { ScalarType::F64 } else { ty }, BinaryOp::Add)
-            }
-        };
+        let ty = self.row_type(&reduction, self.points.nodes[node].ty);
+        let op = operation(reduction.op);
         (self.row(ty, size, AxisPlace::From(1, origin)), node, op)
     }
 
@@ -362,6 +353,7 @@ impl Emit {
         if let Kind::Binary(BinaryOp::Mul, a, b) = self.points.nodes[body].kind
             && op == BinaryOp::Add
             && ty == body_ty
+            && ty.is_float()
             && guard.is_none()
         {
             let (a, b) = (self.value(a), self.value(b));

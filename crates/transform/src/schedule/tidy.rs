@@ -4,12 +4,12 @@
 //! Before:  `s[i, j] = 0.125 * sum(k) q[i, k] * k[j, k]`, read twice
 //! After:   `s.sum[i, j] = sum(k) q[i, k] * k[j, k]`, and each reader multiplies
 
-use super::address;
 use super::contract::{self, Contraction};
 use super::delay;
 use super::factor;
 use super::nest::FEW;
 use super::peel;
+use super::{address, bins};
 use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Subst};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,6 +19,7 @@ const CHEAP: f64 = 16.0;
 /// Tidies; `wanted` are the arrays that matter outside.
 pub fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
     address::run(points);
+    bins::run(points);
     factor::run(points);
     renumber(points);
     split_contractions(points);

@@ -76,7 +76,9 @@ impl Emit {
     /// How many streams a block is worth.
     fn streams(&self, accs: &[Acc], size: i64) -> i64 {
         let waits = |acc: &Acc| {
-            matches!(acc.op(), BinaryOp::Add | BinaryOp::Mul)
+            // Streams would share the number of points.
+            acc.extra.is_none()
+                && matches!(acc.op(), BinaryOp::Add | BinaryOp::Mul)
                 && acc.body_ty.is_float()
                 && node_cost(&self.points, acc.reduction.body) <= CHEAP
         };

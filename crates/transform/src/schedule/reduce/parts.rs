@@ -1,6 +1,6 @@
 //! Reductions outside all loops, in parts that threads share.
 
-use super::{Acc, STREAMS, start};
+use super::{Acc, STREAMS};
 use crate::points::{Ix, Kind, Node, Subst};
 use crate::schedule::emit::{Emit, Use};
 use ein_base::Symbol;
@@ -27,8 +27,7 @@ impl Emit {
         let mut partials = Vec::new();
         for node in group {
             let Kind::Reduce(reduction) = self.points.nodes[*node].kind.clone() else { continue };
-            let body_ty = self.points.nodes[reduction.body].ty;
-            let (ty, _) = start(&reduction, body_ty, self.long_sum(&reduction, body_ty));
+            let (ty, _) = self.start(&reduction);
             let kind = BufferKind::Scratch;
             partials.push(self.buffer("parts".into(), ty, PARTS, kind, Use::Scratch));
         }

@@ -67,7 +67,9 @@ impl Emit {
 
     /// The powers that change in the loop and are divisors and nothing else, with their bases.
     fn power_divisors(&self, accs: &[Acc], ix: Ix) -> Vec<(Node, Node)> {
-        let sums = |acc: &Acc| acc.op() == BinaryOp::Add && acc.body_ty == ScalarType::F32;
+        let sums = |acc: &Acc| {
+            acc.op() == BinaryOp::Add && acc.body_ty == ScalarType::F32 && acc.extra.is_none()
+        };
         if !accs.iter().all(|acc| sums(acc) && self.kernel.regs[acc.var] == acc.body_ty) {
             return Vec::new();
         }

@@ -1,0 +1,116 @@
+//! Reductions: what runs in vectors, what is written out and what takes one pass.
+
+use crate::{lines, plan};
+
+#[test]
+fn integers_are_reduced_in_vectors() {
+    let all = plan("let t: [i32; 4000000] = input(); let n = sum[i](t[i]);", &["n"]);
+    assert!(all.contains("vector(add r"), "{all}");
+    let rows = plan("let t: [i32; 64, 500] = input(); let n[i] = max[j](t[i, j]);", &["n"]);
+    assert!(rows.contains("vector(max r"), "{rows}");
+    // What surely fits 32 bits is added in them.
+    let count =
+        plan("let x: [f32; 64, 500] = input(); let n[i] = count[j](x[i, j] > 0.5);", &["n"]);
+    assert!(count.contains(": i32 = 0i32") && !count.contains("i64 = cast"), "{count}");
+    let long = plan("let t: [i32; 64, 500] = input(); let n[i] = sum[j](t[i, j]);", &["n"]);
+    assert!(long.contains(": i64 = 0") && long.contains("vector(add"), "{long}");
+    // Sums that may leave 64 bits are checked at each step, and a few terms have no use for lanes.
+    for source in [
+        "let t: [i64; 64, 500] = input(); let n[i] = sum[j](t[i, j]);",
+        "let t: [i32; 64, 500] = input(); let n[i] = prod[j](t[i, j]);",
+        "let t: [i32; 64, 5] = input(); let n[i] = sum[j](t[i, j]);",
+    ] {
+        let checked = plan(source, &["n"]);
+        assert!(!checked.contains("vector(add") && !checked.contains("vector(mul"), "{checked}");
+    }
+}
+
+#[test]
+fn integers_have_rows_of_accumulators() {
+    let product = plan(
+        "let A: [i32; 128, 128] = input();
+         let B: [i32; 128, 128] = input();
+         let C[i, j] = sum[k](A[i, k] * B[k, j]);",
+        &["C"],
+    );
+    assert_eq!(lines(&product, "local row_").len(), 1, "{product}");
+    assert_eq!(lines(&product, "for ").len() + 1, lines(&product, "vector() for ").len());
+    let count =
+        plan("let x: [f32; 500, 64] = input(); let n[j] = count[i](x[i, j] > 0.5);", &["n"]);
+    assert!(count.contains("local row_2: i32[64]"), "{count}");
+}
+
+#[test]
+fn points_are_counted_in_vectors() {
+    for source in [
+        "let x: [f32; 64, 500] = input(); let m[i] = mean[j](x[i, j] where x[i, j] > 0.0);",
+        "let x: [i32; 64, 500] = input(); let m[i] = max[j](x[i, j] where x[i, j] < 9);",
+    ] {
+        let plan = plan(source, &["m"]);
+        assert!(plan.contains("vector(") && plan.contains(", add r"), "{plan}");
+    }
+}
+
+#[test]
+fn addresses_of_integers_are_found_in_vectors() {
+    let plan = plan("let x: [i32; 64, 500] = input(); let a[i] = argmax[j](x[i, j]);", &["a"]);
+    assert!(plan.contains("vector(max r") && plan.contains("vector(min r"), "{plan}");
+    assert!(!plan.contains("f32"), "{plan}");
+}
+
+#[test]
+fn sums_for_each_key_take_one_pass() {
+    let keys = "let t: [i32; 9000] = input(); let v: [f32; 9000] = input();";
+    let rows = "let t: [i32; 40, 300] = input(); let v: [f32; 40, 300, 8] = input();";
+    for (declared, sums) in [
+        (keys, "let h[b in 0..100] = count[i](t[i] == b);"),
+        (keys, "let h[b in 0..100] = count[i](b == t[i] && v[i] > 0.0);"),
+        (keys, "let h[b in 0..100] = sum[i](v[i] where t[i] == b);"),
+        (keys, "let h[b in 0..100] = sum[i](if t[i] == b { v[i] * v[i] } else { 0.0 });"),
+        (rows, "let h[r, b in 0..100] = count[i](t[r, i] == b);"),
+        (rows, "let h[b in 0..100, d] = sum[r, i](v[r, i, d] where t[r, i] == b);"),
+    ] {
+        let plan = plan(&format!("{declared}\n{sums}"), &["h"]);
+        assert!(!plan.contains("eq "), "{sums}\n{plan}");
+    }
+    // The cells of a key are filled in vectors.
+    let filled = plan(
+        &format!("{rows}\nlet h[b in 0..100, d] = sum[r, i](v[r, i, d] where t[r, i] == b);"),
+        &["h"],
+    );
+    assert_eq!(lines(&filled, "vector() for").len(), 3, "{filled}");
+    // Rows with keys of their own are shared by threads.
+    let shared = plan(
+        "let t: [i32; 64, 20000] = input(); let h[r, b in 0..100] = count[i](t[r, i] == b);",
+        &["h"],
+    );
+    assert!(shared.contains("parallel(1) for r2 in 0..64"), "{shared}");
+    for (declared, sums) in [
+        // Few keys, a key in the value, a sum that may not fit, no zero.
+        (keys, "let h[b in 0..10] = count[i](t[i] == b);"),
+        (keys, "let h[b in 0..100] = sum[i](v[i] * b as f32 where t[i] == b);"),
+        (keys, "let h[b in 0..100] = sum[i](t[i] where t[i] == b);"),
+        (keys, "let h[b in 0..100] = sum[i](if t[i] == b { v[i] } else { 1.0 });"),
+    ] {
+        let plan = plan(&format!("{declared}\n{sums}"), &["h"]);
+        assert!(plan.contains("eq "), "{sums}\n{plan}");
+    }
+}
+
+#[test]
+fn windows_of_a_few_cells_are_written_out() {
+    let window = |of: &str, op: &str, size: u32| {
+        let source = format!(
+            "let x: [{of}; 80, 80] = input();
+             let y[i in 0..64, j in 0..64] =
+                 {op}[a in 0..{size}, b in 0..{size}](x[i + a, j + b]);"
+        );
+        plan(&source, &["y"])
+    };
+    for (of, op) in [("f32", "sum"), ("f64", "mean"), ("i32", "max")] {
+        let few = window(of, op, 3);
+        assert!(!few.contains("var ") && few.contains("vector() for"), "{few}");
+        assert!(window(of, op, 7).contains("var "));
+    }
+    assert!(window("i32", "sum", 3).contains("var "));
+}
