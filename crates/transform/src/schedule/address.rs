@@ -8,9 +8,8 @@
 //! Needs: constant bounds from zero on.
 //! Refuses: several indices, conditions, values that are costly to compute twice.
 
-use super::before::Before;
-use super::contract::only_clause;
-use crate::points::{Body, Clause, Ix, Kind, Node, Points, Reduction, Subst};
+use super::before::{self, Before};
+use crate::points::{Clause, Ix, Kind, Node, Points, Reduction, Subst};
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
@@ -26,20 +25,7 @@ pub(crate) fn run(points: &mut Points) {
     if points.exact {
         return;
     }
-    let mut defs = Vec::with_capacity(points.defs.len());
-    for mut def in std::mem::take(&mut points.defs) {
-        let shape = points.arrs[def.arr].shape.clone();
-        if let Some(clause) = only_clause(points, &def.body, &shape) {
-            let mut before = Before::new(&def);
-            let value = value(points, &mut before, clause);
-            defs.extend(before.made());
-            if let Body::Clauses(clauses, _) = &mut def.body {
-                clauses.iter_mut().for_each(|clause| clause.value = value);
-            }
-        }
-        defs.push(def);
-    }
-    points.defs = defs;
+    before::rewrite(points, value);
 }
 
 fn value(points: &mut Points, before: &mut Before, clause: &Clause) -> Node {

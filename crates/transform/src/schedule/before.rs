@@ -1,8 +1,31 @@
 //! Definitions that are made for another one and stand before it.
 
+use super::contract::only_clause;
 use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Node, Points, Slot, Source, Subst};
 use ein_base::{Span, Symbol};
 use rustc_hash::FxHashMap;
+
+/// Gives every definition of one clause that covers all cells another value, which may need
+/// definitions before it.
+pub(crate) fn rewrite(
+    points: &mut Points,
+    mut value: impl FnMut(&mut Points, &mut Before, &Clause) -> Node,
+) {
+    let mut defs = Vec::with_capacity(points.defs.len());
+    for mut def in std::mem::take(&mut points.defs) {
+        let shape = points.arrs[def.arr].shape.clone();
+        if let Some(clause) = only_clause(points, &def.body, &shape) {
+            let mut before = Before::new(&def);
+            let value = value(points, &mut before, clause);
+            defs.append(&mut before.made);
+            if let Body::Clauses(clauses, _) = &mut def.body {
+                clauses.iter_mut().for_each(|clause| clause.value = value);
+            }
+        }
+        defs.push(def);
+    }
+    points.defs = defs;
+}
 
 /// Definitions that have to stand before another one.
 pub(crate) struct Before {
@@ -17,7 +40,7 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    pub(crate) fn new(def: &Def) -> Before {
+    fn new(def: &Def) -> Before {
         Before {
             of: def.arr,
             span: def.span,
@@ -25,11 +48,6 @@ impl Before {
             same: FxHashMap::default(),
             axes: FxHashMap::default(),
         }
-    }
-
-    /// The definitions, in order.
-    pub(crate) fn made(self) -> Vec<Def> {
-        self.made
     }
 
     /// Stores a value for all values of the indices that it mentions, which begin at zero: what

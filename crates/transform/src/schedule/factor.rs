@@ -14,9 +14,8 @@
 //! Needs: constant bounds from zero on, floats.
 //! Refuses: what would not take half the work, or intermediate results much larger than the rest.
 
-use super::before::Before;
-use super::contract::only_clause;
-use crate::points::{Body, Clause, Ix, Kind, Node, Points, Reduction, Subst};
+use super::before::{self, Before};
+use crate::points::{Clause, Ix, Kind, Node, Points, Reduction, Subst};
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::BinaryOp;
 use rustc_hash::FxHashMap;
@@ -38,21 +37,7 @@ pub(crate) fn run(points: &mut Points) {
     if points.exact {
         return;
     }
-    let mut defs = Vec::with_capacity(points.defs.len());
-    for mut def in std::mem::take(&mut points.defs) {
-        let shape = points.arrs[def.arr].shape.clone();
-        if let Some(clause) = only_clause(points, &def.body, &shape) {
-            let before = Before::new(&def);
-            let mut pass = Pass { points, defs: before };
-            let value = pass.value(clause);
-            defs.extend(pass.defs.made());
-            if let Body::Clauses(clauses, _) = &mut def.body {
-                clauses.iter_mut().for_each(|clause| clause.value = value);
-            }
-        }
-        defs.push(def);
-    }
-    points.defs = defs;
+    before::rewrite(points, |points, before, clause| Pass { points, defs: before }.value(clause));
 }
 
 /// A factor, and the indices that it mentions.
@@ -64,7 +49,7 @@ struct Factor {
 
 struct Pass<'a> {
     points: &'a mut Points,
-    defs: Before,
+    defs: &'a mut Before,
 }
 
 impl Pass<'_> {
