@@ -26,6 +26,13 @@ const PROGRAMS: &[(&str, &[&str])] = &[
          let extreme = max[i, j](q[i, j]) - min[i, j](e[i, j]);",
         &["loss", "picked", "extreme"],
     ),
+    // The products of rows leave `f32`, that of all of them does not.
+    (
+        "let t[i, j] = tanh(x[i, j]) * 0.0 + (if i % 2 == 0 { 4.0 } else { 0.25 });
+         let p = prod[i, j](t[i, j]);
+         let high = max[j](prod[i in 0..2](t[i, j])) + sum[i, j](t[i, j]);",
+        &["p", "high"],
+    ),
     // What a reduction alone reads.
     ("let t[i, j] = tanh(x[i, j]); let s = sum[i, j](t[i, j]);", &["s"]),
     ("let t[i, j] = tanh(x[i, j]); let s[j] = prod[i in 0..9](t[i, j] + 1.5);", &["s"]),

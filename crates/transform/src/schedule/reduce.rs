@@ -3,10 +3,9 @@
 //! Reductions over the same indices that are needed at the same place share one loop nest. Long
 //! sums of `f32` are added as `f64`. Sums of integers are exact: they are added in 32 bits where
 //! they surely fit and in 64 bits otherwise, and only the result has to fit its type. A reduction
-//! outside all loops
-//! with enough work is cut into a fixed number of parts that threads share, so the result does not
-//! depend on how many there are. Each part has four streams; those of a long sum are added to each
-//! other as `f32` first, term by term.
+//! outside all loops with enough work is cut into a fixed number of parts that threads share, so the
+//! result does not depend on how many there are. Each part has four streams; those of a long sum are
+//! added to each other as `f32` first, term by term.
 
 mod blocks;
 mod parts;
