@@ -2,6 +2,7 @@
 
 mod derivatives;
 mod fusion;
+mod growth;
 mod products;
 mod reductions;
 mod storage;
