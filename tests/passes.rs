@@ -1,5 +1,6 @@
 //! Programs that are large enough for what is done only to large ones: rows of losses, sums of
-//! products taken apart, tiles across memory, results over operands, samples of recurrences.
+//! products taken apart, tiles across memory, results over operands, samples of recurrences, tiles
+//! that move with the steps.
 
 use ein_driver::Engine;
 use ein_tests::engines::{Agreement, Setting, compare};
@@ -100,6 +101,16 @@ const PROGRAMS: &[(&str, &[&str])] = &[
          let b[t in 0..400] = 0.99 * b[t + 1] + 0.02;
          let back[k in 0..41] = b[400 - 10 * k];",
         &["c", "s", "w", "back"],
+    ),
+    // A stencil whose ring is larger than a cache, in tiles that move, with an edge of its own.
+    (
+        "let u[0, i in 0..257, j in 0..257] = ((i * 7 + j * 3) % 11) as i64;
+         let u[t in 1..38, 0, j in 0..257] = u[t - 1, 1, j];
+         let u[t in 1..38, i in 2..255, j in 1..256] =
+             (u[t - 1, i - 2, j] + 3 * u[t - 1, i + 1, j - 1] + 5 * u[t - 1, i, j + 1]) % 10007;
+         let late = u[37];
+         let before = u[36];",
+        &["late", "before"],
     ),
 ];
 

@@ -4,6 +4,7 @@ mod derivatives;
 mod fusion;
 mod growth;
 mod products;
+mod recurrences;
 mod reductions;
 mod storage;
 

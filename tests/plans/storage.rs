@@ -192,24 +192,6 @@ fn an_operand_that_is_read_elsewhere_keeps_its_place() {
 }
 
 #[test]
-fn tables_are_filled_in_tiles_along_diagonals() {
-    let table = |extent: usize| {
-        let last = extent + 1;
-        format!(
-            "let D[0, j in 0..{last}] = j;
-             let D[i in 1..{last}, 0] = i;
-             let D[i in 1..{last}, j in 1..{last}] =
-                 min(min(D[i - 1, j], D[i, j - 1]) + 1, D[i - 1, j - 1] + (i * j) % 3);"
-        )
-    };
-    let large = plan(&table(2000), &["D"]);
-    assert_eq!(large.matches("parallel(1) for").count(), 1, "{large}");
-    // A small table is not worth the threads.
-    let small = plan(&table(200), &["D"]);
-    assert!(!small.contains("parallel"), "{small}");
-}
-
-#[test]
 fn the_rim_of_a_ring_is_cleared_once_for_each_place() {
     let plan = plan(
         "let start: [f32; 40, 40] = input();

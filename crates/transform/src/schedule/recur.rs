@@ -8,6 +8,7 @@ use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Operand, Stmt};
 use ein_scalar::{BinaryOp, Scalar};
 
+mod skew;
 mod uncovered;
 
 /// Steps whose independent parts are computed together.
@@ -218,7 +219,14 @@ impl Emit {
                 })
                 .cloned()
                 .collect();
-            self.segment(at, &active, depth, (lo, hi), backward);
+            match self.skew(at, &active, (lo, hi)) {
+                Some(skew) => {
+                    // The first steps, one in each place of the ring, fill what no clause does.
+                    self.segment(at, &active, depth, (lo, lo + skew.kept), backward);
+                    self.skewed(at, &active, (lo + skew.kept, hi), skew);
+                }
+                None => self.segment(at, &active, depth, (lo, hi), backward),
+            }
         }
     }
 

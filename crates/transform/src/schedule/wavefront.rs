@@ -107,7 +107,8 @@ impl Emit {
         self.close();
     }
 
-    fn counter(&mut self, name: &str, count: i64) -> Ix {
+    /// An index that counts from zero.
+    pub(crate) fn counter(&mut self, name: &str, count: i64) -> Ix {
         self.points.fresh(Symbol::intern(name), (0, i128::from(count - 1)))
     }
 

@@ -1,0 +1,55 @@
+//! Recurrences: the order of their cells.
+
+use crate::{lines, plan};
+
+#[test]
+fn tables_are_filled_in_tiles_along_diagonals() {
+    let table = |extent: usize| {
+        let last = extent + 1;
+        format!(
+            "let D[0, j in 0..{last}] = j;
+             let D[i in 1..{last}, 0] = i;
+             let D[i in 1..{last}, j in 1..{last}] =
+                 min(min(D[i - 1, j], D[i, j - 1]) + 1, D[i - 1, j - 1] + (i * j) % 3);"
+        )
+    };
+    let large = plan(&table(2000), &["D"]);
+    assert_eq!(large.matches("parallel(1) for").count(), 1, "{large}");
+    // A small table is not worth the threads.
+    let small = plan(&table(200), &["D"]);
+    assert!(!small.contains("parallel"), "{small}");
+}
+
+/// A stencil over so many rows of so many cells, for so many steps, reading this cell before.
+fn stencil(rows: usize, cells: usize, steps: usize, read: &str) -> String {
+    let (last, end) = (rows - 2, cells - 2);
+    format!(
+        "let start: [f32; {rows}, {cells}] = input();
+         let u[0, i in 0..{rows}, j in 0..{cells}] = start[i, j];
+         let u[t in 1..{steps}, 0, j in 0..{cells}] = 0.5 * u[t - 1, 1, j];
+         let u[t in 1..{steps}, i in 2..{last}, j in 2..{end}] =
+             u[t - 1, i - 1, j] + u[t - 1, i + 2, j] - {read};
+         let h = u[{steps} - 1];"
+    )
+}
+
+#[test]
+fn steps_of_a_large_stencil_run_over_rows_that_move_back() {
+    let large = plan(&stencil(600, 600, 100, "u[t - 1, i, j + 1]"), &["h"]);
+    // Two steps by themselves fill the ring; then tiles that move by the reach of two rows.
+    assert!(large.contains("floordiv"), "{large}");
+    assert_eq!(lines(&large, "scratch "), ["scratch u_2: f32[720000]"], "{large}");
+    let plain = |source: &str, observe: &[&str]| {
+        let plan = plan(source, observe);
+        assert!(!plan.contains("floordiv"), "{plan}");
+    };
+    // A small ring stays in the cache; a history is written once; few steps save nothing.
+    plain(&stencil(100, 100, 100, "u[t - 1, i, j + 1]"), &["h"]);
+    plain(&stencil(600, 600, 100, "u[t - 1, i, j + 1]"), &["u"]);
+    plain(&stencil(600, 600, 12, "u[t - 1, i, j + 1]"), &["h"]);
+    // Rows that are far away, or not known, or of the same step.
+    plain(&stencil(600, 600, 100, "u[t - 1, 599 - i, j]"), &["h"]);
+    plain(&stencil(600, 600, 100, "u[t - 1, (i + 1) % 600, j]"), &["h"]);
+    plain(&stencil(600, 600, 100, "u[t, i, j - 1]"), &["h"]);
+    plain(&stencil(600, 600, 100, "sum[k](u[t - 1, i, k])"), &["h"]);
+}
