@@ -293,3 +293,25 @@ fn a_choice_that_no_cell_decides_is_made_outside_the_loops() {
     let after = plan.split(choice[0]).nth(1).unwrap_or_default();
     assert!(after.contains(" for ") && !lines(&plan, "select").iter().any(|_| true), "{plan}");
 }
+
+#[test]
+fn what_is_read_for_every_row_is_computed_once() {
+    let source = "let x: [f32; 300, 200] = input();
+         let w[j in 0..200] = ((j * 7 + j / 3) % 11) as f32;
+         let y[i, j] = x[i, j] * w[j];
+         let z[j in 0..200] = x[0, j] + w[j];";
+    let rows = plan(source, &["y"]);
+    assert_eq!(lines(&rows, "scratch "), ["scratch w_2: f32[200]"], "{rows}");
+    // Once for each cell: nothing is gained by storing it.
+    let cells = plan(source, &["z"]);
+    assert!(lines(&cells, "scratch ").is_empty(), "{cells}");
+    // The steps of a recurrence are the outermost loop, wherever they stand.
+    let steps = plan(
+        "let x[t in 0..5000] = ((t * 7 + t / 3) % 11) as f32;
+         let h[j in 0..64, 0] = j as f32;
+         let h[j in 0..64, t in 1..5000] = 0.5 * h[j, t - 1] + x[t];
+         let last[j] = h[j, 4999];",
+        &["last"],
+    );
+    assert!(!steps.contains("f32[5000]"), "{steps}");
+}

@@ -16,6 +16,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A definition of at most this cost is computed wherever it is read.
 const CHEAP: f64 = 16.0;
 
+/// The same, where it is read again and again: about as much as to read a cell.
+const AS_CHEAP_AS_A_READ: f64 = 4.0;
+
+/// As often as this is again and again.
+const OFTEN: f64 = 16.0;
+
 /// Tidies; `wanted` are the arrays that matter outside.
 pub fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
     address::run(points);
@@ -112,18 +118,38 @@ fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
         let once = readers.len() == 1
             && !wanted.contains(&def.arr)
             && reads_each_cell_once(points, readers[0], def.arr);
-        let cheap = !info.reduces && info.cost <= CHEAP;
+        let cost = info.cost;
+        let cheap = !info.reduces && cost <= CHEAP;
         if !cheap && !once {
             continue;
         }
         let ixs = clause.slots.iter().map(|slot| slot.ix).collect();
         let cell = (def.arr, (ixs, clause.value));
         for reader in readers {
-            if as_contraction(points, &points.defs[reader]).is_none() {
+            let again = cost > AS_CHEAP_AS_A_READ && reads_again(points, reader, def.arr);
+            if !again && as_contraction(points, &points.defs[reader]).is_none() {
                 rewrite(points, reader, &cell);
             }
         }
     }
+}
+
+/// Whether a definition reads the same cells for many values of its outermost index, inside the loop
+/// over it.
+fn reads_again(points: &Points, reader: usize, arr: Arr) -> bool {
+    let Body::Clauses(clauses, steps) = &points.defs[reader].body else { return false };
+    // The steps of a recurrence are around everything else.
+    let axis = steps.as_ref().and_then(|steps| steps.first()).map_or(0, |step| step.axis);
+    clauses.iter().any(|clause| {
+        let Some(outer) = clause.slots.get(axis) else { return false };
+        let roots = [clause.value].into_iter().chain(clause.guard).chain(clause.otherwise);
+        let loads = points.loads(&roots.collect::<Vec<_>>());
+        points.trip_count(outer.lo, outer.hi) >= OFTEN
+            && loads.iter().any(|(of, at)| {
+                let varies = at.iter().any(|node| !points.nodes[*node].free.is_empty());
+                *of == arr && varies && !at.iter().any(|node| points.depends(*node, outer.ix))
+            })
+    })
 }
 
 /// The definitions after this one that read an array.

@@ -3,8 +3,8 @@
 //! Before:  rows one after another, and in a row one cell after another
 //! After:   diagonals of tiles one after another, the tiles of a diagonal in parallel
 //!
-//! This needs all cells in memory at once; where only the last rows are kept, rows are as fast on
-//! one thread, and nothing is gained.
+//! This needs all cells in memory at once. Where only the last rows are kept, tiles would need rings
+//! of their own and what they hand to each other, several times the rows that are to be kept.
 
 use super::emit::{AxisPlace, Emit, Place};
 use super::{PARALLEL_WORK, node_cost};
