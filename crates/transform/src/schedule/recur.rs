@@ -3,16 +3,14 @@
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::row_major;
 use super::sample::RowAxis;
-use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Step, Subst};
+use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Step};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Operand, Stmt};
-use ein_scalar::{BinaryOp, Scalar};
+use ein_scalar::Scalar;
 
+mod carried;
 mod skew;
 mod uncovered;
-
-/// Steps whose independent parts are computed together.
-const PASS: i64 = 1024;
 
 /// An axis that loops around run over, with the bounds of the tile if there is one.
 type Shared = (usize, Option<(Node, Node)>);
@@ -320,180 +318,6 @@ impl Emit {
             });
         }
         axes
-    }
-
-    /// Whether all cells of the same array that a clause reads, but for one, were complete before
-    /// the steps along an axis began.
-    fn only_waits_for(&self, at: &At<'_>, clause: &Clause, cell: Node, axis: usize) -> bool {
-        self.points.below(&[clause.value]).into_iter().all(|node| {
-            let Kind::Load(arr, place) = &self.points.nodes[node].kind else { return true };
-            *arr != at.arr
-                || node == cell
-                || at.steps.iter().any(|step| {
-                    let offset =
-                        self.points.offset_from(place[step.axis], clause.slots[step.axis].ix);
-                    step.axis != axis && offset.is_some_and(|offset| offset != 0)
-                })
-        })
-    }
-
-    /// An extreme of several values with those that depend on the cell before at its end, so that
-    /// the others need not wait.
-    pub(crate) fn with_cell_last(&mut self, value: Node, cell: Node) -> Node {
-        let Kind::Binary(op @ (BinaryOp::Max | BinaryOp::Min), ..) = self.points.nodes[value].kind
-        else {
-            return value;
-        };
-        if self.points.exact {
-            return value;
-        }
-        let mut parts = Vec::new();
-        self.extremes(value, op, &mut parts);
-        let (late, early): (Vec<Node>, Vec<Node>) =
-            parts.into_iter().partition(|part| self.points.below(&[*part]).contains(&cell));
-        let ordered: Vec<Node> = early.into_iter().chain(late).collect();
-        let Some((first, rest)) = ordered.split_first() else { return value };
-        rest.iter().fold(*first, |all, part| self.points.binary(op, all, *part, None))
-    }
-
-    /// The values of which a value is the extreme.
-    fn extremes(&self, value: Node, op: BinaryOp, parts: &mut Vec<Node>) {
-        match self.points.nodes[value].kind {
-            Kind::Binary(other, a, b) if other == op => {
-                self.extremes(a, op, parts);
-                self.extremes(b, op, parts);
-            }
-            _ if parts.contains(&value) => {}
-            _ => parts.push(value),
-        }
-    }
-
-    /// The largest parts of a value that do not depend on the cell before, but on the step.
-    pub(crate) fn independent(&self, value: Node, cell: Node, ix: Ix) -> Vec<Node> {
-        let mut found = Vec::new();
-        self.find_independent(value, cell, ix, &mut found);
-        found
-    }
-
-    fn find_independent(&self, node: Node, cell: Node, ix: Ix, found: &mut Vec<Node>) {
-        if node == cell || found.contains(&node) || !self.points.depends(node, ix) {
-            return;
-        }
-        if !self.points.below(&[node]).contains(&cell) {
-            let simple = matches!(self.points.nodes[node].kind, Kind::Index(_) | Kind::Load(..));
-            let info = &self.points.nodes[node];
-            if !simple && !info.reduces && !info.ty.is_bool() {
-                found.push(node);
-            }
-            return;
-        }
-        let mut children = Vec::new();
-        self.points.each_child(node, &mut |child| children.push(child));
-        children.into_iter().for_each(|child| self.find_independent(child, cell, ix, found));
-    }
-
-    /// Steps of single cells in tiles: first in vectors what does not wait for the cell before,
-    /// then the rest one after another.
-    fn in_two_passes(
-        &mut self,
-        at: &mut At<'_>,
-        clause: &Clause,
-        axis: usize,
-        (lo, hi): (i64, i64),
-        (cell, var): (Node, ein_ir::loops::Reg),
-        rest: &[Node],
-    ) {
-        let ix = clause.slots[axis].ix;
-        let (first, end) = (self.points.int(lo), self.points.int(hi));
-        let (tile, inner) = self.tiles((ix, first, end), PASS);
-        let (from, to) = (self.bound_value(tile.1), self.bound_value(tile.2));
-        self.open(tile.0, from, to, ForKind::Serial);
-        self.two_passes(at.arr, clause, inner, (cell, var), rest);
-        self.close();
-    }
-
-    /// The two passes over at most [`PASS`] steps.
-    pub(crate) fn two_passes(
-        &mut self,
-        arr: Arr,
-        clause: &Clause,
-        (ix, first, end): (Ix, Node, Node),
-        (cell, var): (Node, ein_ir::loops::Reg),
-        rest: &[Node],
-    ) {
-        // Nothing that is read here is filled by the steps of this axis but the cell before.
-        let here = self.here();
-        let origin = self.bound_value(first);
-        let origin = self.as_register(origin);
-        let end = self.bound_value(end);
-        let place = self.points.index(ix);
-        let mut rows = Vec::new();
-        for node in rest {
-            let ty = self.points.nodes[*node].ty;
-            let row = self.row(ty, PASS, AxisPlace::From(1, origin));
-            self.floors.insert(row, here);
-            rows.push((row, *node));
-        }
-        self.open(ix, Operand::Reg(origin), end, ForKind::Vector { reductions: Vec::new() });
-        for (row, node) in &rows {
-            let value = self.value(*node);
-            self.store(*row, &[place], value);
-        }
-        self.close();
-        self.open(ix, Operand::Reg(origin), end, ForKind::Serial);
-        for (row, node) in &rows {
-            let ty = self.points.nodes[*node].ty;
-            let (addr, _) = self.address(*row, &[place]);
-            let value = self.let_here(ty, ein_ir::loops::Op::Load(addr));
-            self.remember(*node, value);
-        }
-        self.remember(cell, Operand::Reg(var));
-        let value = self.value(clause.value);
-        let cell_at: Vec<Node> =
-            clause.slots.iter().map(|slot| self.points.index(slot.ix)).collect();
-        self.store(arr, &cell_at, value);
-        self.push(Stmt::Set(var, value));
-        self.close();
-    }
-
-    /// A cell that the next step reads again is kept in a variable.
-    fn carry(
-        &mut self,
-        at: &At<'_>,
-        active: &[Clause],
-        depth: usize,
-        lo: i64,
-        backward: bool,
-    ) -> Option<(Node, ein_ir::loops::Reg)> {
-        let rank = at.place.len();
-        let [clause] = active else { return None };
-        let single = depth + 1 == at.steps.len() && at.steps.len() + at.shared.len() == rank;
-        let untiled = at.shared.iter().all(|(_, tile)| tile.is_none());
-        if !single || !untiled || clause.guard.is_some() || backward || lo == 0 {
-            return None;
-        }
-        let axis = at.steps[depth].axis;
-        let before = self.points.loads(&[clause.value]).into_iter().find(|(arr, place)| {
-            *arr == at.arr
-                && place.iter().enumerate().all(|(other, node)| {
-                    let wanted = if other == axis { -1 } else { 0 };
-                    self.points.offset_from(*node, clause.slots[other].ix) == Some(wanted)
-                })
-        })?;
-        let node = self.points.load(before.0, &before.1);
-        // Its first value is what stands before the first step.
-        let first = self.points.int(lo);
-        let place: Vec<Node> = before
-            .1
-            .iter()
-            .map(|node| Subst::one(clause.slots[axis].ix, first).apply(&mut self.points, *node))
-            .collect();
-        let ty = self.points.arrs[at.arr].ty;
-        let (addr, _) = self.address(at.arr, &place);
-        let first = self.let_here(ty, ein_ir::loops::Op::Load(addr));
-        let var = self.reg(ty);
-        self.push(Stmt::Var(var, first));
-        Some((node, var))
     }
 
     /// All cells of one step.
