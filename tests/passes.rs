@@ -102,6 +102,20 @@ const PROGRAMS: &[(&str, &[&str])] = &[
          let back[k in 0..41] = b[400 - 10 * k];",
         &["c", "s", "w", "back"],
     ),
+    // Reductions that do not mention the outer indices, alone and in the steps of a recurrence.
+    (
+        "let a[i in 0..60] = sum[k](x[i, k] * tanh(sum[l](y[l, k])));
+         let b[i in 3..40, k in 5..90] = x[i, k] / (2.0 + max[l in 1..70](y[l, k]));
+         let c[i in 0..9] = sum[k in 2..12](((i * k) % 5) * sum[l in k..15](l * k + 1));
+         let w[0, i in 0..6, j in 0..5] = x[i, j];
+         let w[t in 1..8, i in 0..6, j in 0..5] = {
+             let h[n in 0..8, q in 0..5] = tanh(sum[k in 0..20](y[n, k] * w[t - 1, k % 6, q]));
+             let p[n in 0..8] = sum[q in 0..5](h[n, q] * v[q]);
+             w[t - 1, i, j] - 0.01 * sum[n in 0..8](y[n, i] * p[n] * (1.0 - h[n, j] * h[n, j]))
+         };
+         let last = w[7];",
+        &["a", "b", "c", "last"],
+    ),
     // A stencil whose ring is larger than a cache, in tiles that move, with an edge of its own.
     (
         "let u[0, i in 0..257, j in 0..257] = ((i * 7 + j * 3) % 11) as i64;

@@ -114,3 +114,35 @@ fn windows_of_a_few_cells_are_written_out() {
     }
     assert!(window("i32", "sum", 3).contains("var "));
 }
+
+#[test]
+fn reductions_are_computed_once_for_the_indices_they_mention() {
+    let data = "use std::math::tanh;
+         let x: [f32; 300, 200] = input();
+         let b: [f32; 200, 100] = input();";
+    // Twenty million additions if every row did them again.
+    let inner = plan(
+        &format!("{data} let y[i in 0..300] = sum[k](x[i, k] * tanh(sum[l](b[k, l])));"),
+        &["y"],
+    );
+    assert_eq!(lines(&inner, "vector(add").len(), 2, "{inner}");
+    assert_eq!(inner.matches(" = tanh ").count(), 1, "{inner}");
+    assert!(inner.find(" = tanh ") < inner.find("load x_0"), "{inner}");
+    // A column of the result, and bounds that do not begin at zero.
+    let column = plan(
+        &format!("{data} let y[i in 0..300, k in 5..200] = x[i, k] * tanh(sum[l](b[k, l]));"),
+        &["y"],
+    );
+    assert!(column.find(" = tanh ") < column.find("load x_0"), "{column}");
+    // Inside a step of a recurrence, for the step.
+    let step = plan(
+        "use std::math::tanh;
+         let x: [f32; 64, 20] = input();
+         let w[0, i in 0..20, j in 0..32] = (i + j) as f32;
+         let w[t in 1..100, i in 0..20, j in 0..32] =
+             w[t - 1, i, j] - sum[b](x[b, i] * tanh(sum[k](x[b, k] * w[t - 1, k, j])));
+         let last = w[99];",
+        &["last"],
+    );
+    assert!(lines(&step, "scratch ").iter().any(|line| line.ends_with("f32[2048]")), "{step}");
+}

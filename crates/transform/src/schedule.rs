@@ -31,6 +31,7 @@ mod emit;
 mod factor;
 mod gemm;
 mod group;
+mod hoist;
 mod in_place;
 mod nest;
 mod peel;
@@ -241,7 +242,7 @@ impl Emit {
     }
 
     /// Gives an array a buffer for all its cells.
-    fn whole(&mut self, arr: Arr, kind: BufferKind, used: Use) -> Buf {
+    pub(crate) fn whole(&mut self, arr: Arr, kind: BufferKind, used: Use) -> Buf {
         let info = self.points.arrs[arr].clone();
         let len = info.shape.iter().product();
         let name = info.name.map_or_else(|| "t".to_owned(), |name| name.to_string());

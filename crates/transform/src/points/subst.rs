@@ -71,13 +71,14 @@ impl Subst {
         if !touched && !reads {
             return node;
         }
-        if let Some(other) = self.nodes.get(&node) {
-            return *other;
-        }
         if let Some(done) = self.done.get(&node) {
             return *done;
         }
-        let result = self.rebuild(points, node);
+        let result = match self.nodes.get(&node).copied() {
+            // What stands for it may mention indices of reductions around it, which have new names.
+            Some(other) => Subst { map: self.map.clone(), ..Subst::default() }.apply(points, other),
+            None => self.rebuild(points, node),
+        };
         self.done.insert(node, result);
         result
     }

@@ -3,6 +3,7 @@
 use super::contract::only_clause;
 use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Node, Points, Slot, Source, Subst};
 use ein_base::{Span, Symbol};
+use ein_scalar::BinaryOp;
 use rustc_hash::FxHashMap;
 
 /// Gives every definition of one clause that covers all cells another value, which may need
@@ -17,7 +18,7 @@ pub(crate) fn rewrite(
         if let Some(clause) = only_clause(points, &def.body, &shape) {
             let mut before = Before::new(&def);
             let value = value(points, &mut before, clause);
-            defs.append(&mut before.made);
+            defs.append(&mut before.take());
             if let Body::Clauses(clauses, _) = &mut def.body {
                 clauses.iter_mut().for_each(|clause| clause.value = value);
             }
@@ -40,7 +41,7 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    fn new(def: &Def) -> Before {
+    pub(crate) fn new(def: &Def) -> Before {
         Before {
             of: def.arr,
             span: def.span,
@@ -50,15 +51,25 @@ impl Before {
         }
     }
 
-    /// Stores a value for all values of the indices that it mentions, which begin at zero: what
-    /// reads it for these.
+    /// The definitions, in an order in which they can stand.
+    pub(crate) fn take(self) -> Vec<Def> {
+        self.made
+    }
+
+    /// Stores a value for all values of the indices that it mentions: what reads it for these.
     pub(crate) fn stored(&mut self, points: &mut Points, node: Node, ixs: &[Ix]) -> Node {
-        let shape: Vec<i64> = ixs.iter().map(|ix| (points.ixs[*ix].range.1 + 1) as i64).collect();
-        let here: Vec<Node> = ixs.iter().map(|ix| points.index(*ix)).collect();
+        let ranges: Vec<(i128, i128)> = ixs.iter().map(|ix| points.ixs[*ix].range).collect();
+        let shape: Vec<i64> = ranges.iter().map(|(lo, hi)| (hi - lo + 1) as i64).collect();
+        let here: Vec<Node> =
+            ixs.iter().zip(&ranges).map(|(ix, (lo, _))| shifted(points, *ix, -lo)).collect();
         // The indices follow from the extents, so that equal arrays are seen.
         let axes = shape.iter().enumerate();
         let slots: Vec<Slot> = axes.map(|(at, extent)| self.slot(points, at, *extent)).collect();
-        let places: Vec<Node> = slots.iter().map(|slot| points.index(slot.ix)).collect();
+        let places: Vec<Node> = slots
+            .iter()
+            .zip(&ranges)
+            .map(|(slot, (lo, _))| shifted(points, slot.ix, *lo))
+            .collect();
         let value = Subst::new(ixs.iter().copied().zip(places)).apply(points, node);
         let known = self.same.get(&(shape.clone(), value)).copied();
         let arr = known.unwrap_or_else(|| {
@@ -79,4 +90,10 @@ impl Before {
         let ix = *self.axes.entry((axis, extent)).or_insert_with(fresh);
         Slot { ix, lo: points.int(0), hi: points.int(extent) }
     }
+}
+
+/// An index plus a constant.
+fn shifted(points: &mut Points, ix: Ix, by: i128) -> Node {
+    let (index, by) = (points.index(ix), points.int(by as i64));
+    points.binary(BinaryOp::Add, index, by, None)
 }

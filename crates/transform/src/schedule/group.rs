@@ -8,6 +8,7 @@
 mod write;
 
 use super::contract::only_clause;
+use super::hoist;
 use super::tidy::as_contraction;
 use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Points, Slot};
 use rustc_hash::FxHashSet;
@@ -130,6 +131,10 @@ fn size_bytes(points: &Points, arr: Arr) -> i64 {
 /// The axes of a recurrence along which every cell depends only on its own position.
 fn still_axes(points: &Points, def: &Def) -> Vec<usize> {
     let Body::Clauses(clauses, Some(steps)) = &def.body else { return Vec::new() };
+    // What the cells of a step share is stored for the step, so all of them are filled together.
+    if clauses.iter().any(|clause| hoist::repeats_in_step(points, clause, steps)) {
+        return Vec::new();
+    }
     let shape = &points.arrs[def.arr].shape;
     let mut axes = Vec::new();
     for axis in 0..shape.len() {

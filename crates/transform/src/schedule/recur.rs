@@ -324,6 +324,11 @@ impl Emit {
     fn points_of_step(&mut self, at: &mut At<'_>, clauses: &[Clause]) {
         self.uncovered(at, clauses);
         for clause in clauses {
+            let alone = at.shared.is_empty() && !self.in_parallel;
+            let clause = match alone {
+                true => self.parts_of_step(at.arr, clause, at.steps),
+                false => clause.clone(),
+            };
             let mut loops = Vec::new();
             for (axis, slot) in clause.slots.iter().enumerate() {
                 if at.steps.iter().any(|step| step.axis == axis) {
@@ -337,7 +342,7 @@ impl Emit {
             }
             // The tile runs in vectors; short axes beside it are written out.
             loops.sort_by_key(|(_, lo, hi)| self.points.trip_count(*lo, *hi) <= 4.0);
-            let cell = self.cell(clause, at.arr);
+            let cell = self.cell(&clause, at.arr);
             self.nest(at.arr, loops, vec![cell]);
         }
     }

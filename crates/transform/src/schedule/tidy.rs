@@ -9,7 +9,7 @@ use super::delay;
 use super::factor;
 use super::nest::FEW;
 use super::peel;
-use super::{address, bins};
+use super::{address, bins, hoist};
 use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Subst};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,6 +26,7 @@ const OFTEN: f64 = 16.0;
 pub fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
     address::run(points);
     bins::run(points);
+    hoist::run(points);
     factor::run(points);
     renumber(points);
     split_contractions(points);

@@ -1,0 +1,216 @@
+//! Reductions that loops around them would compute again and again.
+//!
+//! Before:  `y[i] = sum(k) x[i, k] * tanh(sum(l) b[k, l])`
+//! After:   `t[k] = tanh(sum(l) b[k, l])`, `y[i] = sum(k) x[i, k] * t[k]`
+//!
+//! A value is written before the innermost loop that it does not mention (see [`super::emit`]); that
+//! is of no use where a loop further out is the one it does not mention. Such a reduction is stored
+//! for all values of the indices that it does mention, with the elementary functions applied to it.
+//!
+//! In a recurrence, what reads earlier steps or belongs to a step is stored in every step
+//! ([`Emit::parts_of_step`]); what does not is stored before the first one.
+
+use super::before::Before;
+use super::emit::{Emit, Use};
+use super::node_cost;
+use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Points, Step, Subst};
+use ein_ir::loops::BufferKind;
+use ein_scalar::BinaryOp;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Operations from which storing a result is cheaper than computing it this many times.
+const DEAR: f64 = 8.0;
+const TIMES: f64 = 4.0;
+
+/// The most cells that are stored.
+const CELLS: i128 = 1 << 24;
+
+/// The most parts of one clause that are stored.
+const PARTS: usize = 32;
+
+/// Stores what definitions repeat, as far as it belongs to no step of a recurrence.
+pub(crate) fn run(points: &mut Points) {
+    let mut defs = Vec::with_capacity(points.defs.len());
+    for mut def in std::mem::take(&mut points.defs) {
+        let mut before = Before::new(&def);
+        let (arr, Def { body, .. }) = (def.arr, &mut def);
+        if let Body::Clauses(clauses, steps) = body {
+            for clause in clauses {
+                let (loops, ordered) = loops_of(clause, steps.as_deref().unwrap_or(&[]));
+                let fits = |points: &Points, node: Node| {
+                    !ordered.iter().any(|ix| points.depends(node, *ix))
+                        && points.loads(&[node]).iter().all(|(of, _)| *of != arr)
+                };
+                store_repeated(points, &mut before, clause, (&loops, &[]), fits);
+            }
+        }
+        defs.append(&mut before.take());
+        defs.push(def);
+    }
+    points.defs = defs;
+}
+
+/// The indices of a clause in the order of its loops, and those of the steps among them.
+fn loops_of(clause: &Clause, steps: &[Step]) -> (Vec<Ix>, Vec<Ix>) {
+    let is_step = |axis: usize| steps.iter().any(|step| step.axis == axis);
+    let ordered: Vec<Ix> = steps.iter().map(|step| clause.slots[step.axis].ix).collect();
+    let inner = clause.slots.iter().enumerate().filter(|(axis, _)| !is_step(*axis));
+    let loops = ordered.iter().copied().chain(inner.map(|(_, slot)| slot.ix)).collect();
+    (loops, ordered)
+}
+
+/// Stores what the loops of a clause repeat, and reads it there.
+fn store_repeated(
+    points: &mut Points,
+    before: &mut Before,
+    clause: &mut Clause,
+    (loops, given): (&[Ix], &[Ix]),
+    fits: impl Fn(&Points, Node) -> bool,
+) {
+    for _ in 0..PARTS {
+        let Some(found) = repeated(points, clause, (loops, given), &fits) else { return };
+        let node = found.node;
+        let free = points.nodes[node].free.iter().copied();
+        let ixs: Vec<Ix> = free.filter(|ix| found.over.contains(ix)).collect();
+        let read = before.stored(points, node, &ixs);
+        let instead = FxHashMap::from_iter([(node, read)]);
+        clause.value = Subst::nodes(instead).apply(points, clause.value);
+    }
+}
+
+/// Whether the cells of a step of a recurrence compute something again and again.
+pub(crate) fn repeats_in_step(points: &Points, clause: &Clause, steps: &[Step]) -> bool {
+    let (loops, ordered) = loops_of(clause, steps);
+    repeated(points, clause, (&loops[ordered.len()..], &ordered), &|_, _| true).is_some()
+}
+
+/// A part of a clause that its loops repeat; other indices are `given`.
+fn repeated(
+    points: &Points,
+    clause: &Clause,
+    (loops, given): (&[Ix], &[Ix]),
+    fits: &dyn Fn(&Points, Node) -> bool,
+) -> Option<Found> {
+    let (around, conditional) = (loops.to_vec(), clause.guard.is_some());
+    Search { points, fits, around, given, conditional, seen: FxHashSet::default() }
+        .in_value(clause.value)
+}
+
+/// A part of a value that is worth storing.
+struct Found {
+    node: Node,
+    /// The indices of the loops around it.
+    over: Vec<Ix>,
+    /// Whether what is around it may mention no more indices, and belong to it.
+    grows: bool,
+}
+
+/// Looks for a reduction that loops repeat, innermost first.
+struct Search<'a> {
+    points: &'a Points,
+    fits: &'a dyn Fn(&Points, Node) -> bool,
+    /// The indices of the loops around, outermost first.
+    around: Vec<Ix>,
+    /// Indices that have a value wherever the part is stored.
+    given: &'a [Ix],
+    /// Whether some of the points of these loops are left out.
+    conditional: bool,
+    seen: FxHashSet<Node>,
+}
+
+impl Search<'_> {
+    fn in_value(&mut self, node: Node) -> Option<Found> {
+        if !self.points.nodes[node].reduces || !self.seen.insert(node) {
+            return None;
+        }
+        let (depth, outside) = (self.around.len(), self.conditional);
+        if let Kind::Reduce(reduction) = &self.points.nodes[node].kind {
+            self.around.extend(reduction.binders.iter().map(|(ix, ..)| *ix));
+            self.conditional |= reduction.guard.is_some();
+        }
+        let mut children = Vec::new();
+        self.points.each_child(node, &mut |child| children.push(child));
+        let inside = children.into_iter().find_map(|child| self.in_value(child));
+        self.around.truncate(depth);
+        self.conditional = outside;
+        match inside {
+            Some(found) => Some(self.with(found, node)),
+            None => self.is_repeated(node).then(|| Found {
+                node,
+                over: self.around.clone(),
+                grows: true,
+            }),
+        }
+    }
+
+    /// What was found, or what is computed from it alone at some expense.
+    fn with(&self, mut found: Found, around: Node) -> Found {
+        let (inner, outer) = (&self.points.nodes[found.node], &self.points.nodes[around]);
+        found.grows &= inner.free == outer.free && !matches!(outer.kind, Kind::Reduce(_));
+        let dear = match outer.kind {
+            Kind::Unary(..) => outer.cost - inner.cost >= DEAR / 2.0,
+            Kind::Binary(op, ..) => matches!(op, BinaryOp::Div | BinaryOp::Pow),
+            _ => false,
+        };
+        if found.grows && dear && (self.fits)(self.points, around) {
+            found.node = around;
+        }
+        found
+    }
+
+    /// Whether a reduction is computed again for values of an index that it does not mention.
+    fn is_repeated(&self, node: Node) -> bool {
+        let info = &self.points.nodes[node];
+        let dear = matches!(info.kind, Kind::Reduce(_)) && node_cost(self.points, node) >= DEAR;
+        let Some(last) = self.around.iter().rposition(|ix| self.points.depends(node, *ix)) else {
+            return false;
+        };
+        let (mut times, mut cells) = (1.0, 1);
+        for ix in &self.around[..=last] {
+            let (lo, hi) = self.points.ixs[*ix].range;
+            let extent = hi - lo + 1;
+            // What is stored is stored for all points of the loops, so these must be known.
+            let known = self.points.ixs[*ix].bounds.is_none() && extent > 0;
+            let mentioned = self.points.depends(node, *ix);
+            if (mentioned || info.traps) && !known {
+                return false;
+            }
+            match mentioned {
+                true => cells *= extent,
+                false => times *= extent as f64,
+            }
+        }
+        let inside = info.free.iter().all(|ix| self.around.contains(ix) || self.given.contains(ix));
+        let certain = !info.traps || !self.conditional;
+        dear && times >= TIMES
+            && cells <= CELLS
+            && inside
+            && certain
+            && (self.fits)(self.points, node)
+    }
+}
+
+impl Emit {
+    /// Fills what the cells of a step would compute again and again: the clause that reads it.
+    pub(crate) fn parts_of_step(&mut self, arr: Arr, clause: &Clause, steps: &[Step]) -> Clause {
+        let mut clause = clause.clone();
+        let (loops, ordered) = loops_of(&clause, steps);
+        let def = self.points.def_of(arr).map(|def| self.points.defs[def].clone());
+        let Some(def) = def.filter(|_| clause.slots.len() > steps.len()) else { return clause };
+        let mut before = Before::new(&def);
+        let inner = &loops[ordered.len()..];
+        store_repeated(&mut self.points, &mut before, &mut clause, (inner, &ordered), |_, _| true);
+        for part in before.take() {
+            let Body::Clauses(parts, _) = &part.body else { continue };
+            self.whole(part.arr, BufferKind::Scratch, Use::Scratch);
+            let here = self.here();
+            for of in parts {
+                let loops = of.slots.iter().map(|slot| (slot.ix, slot.lo, slot.hi)).collect();
+                let cell = self.cell(of, part.arr);
+                self.nest(part.arr, loops, vec![cell]);
+            }
+            self.floors.insert(part.arr, here);
+        }
+        clause
+    }
+}
