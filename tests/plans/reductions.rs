@@ -146,3 +146,18 @@ fn reductions_are_computed_once_for_the_indices_they_mention() {
     );
     assert!(lines(&step, "scratch ").iter().any(|line| line.ends_with("f32[2048]")), "{step}");
 }
+
+#[test]
+fn a_sum_that_may_overflow_is_computed_even_if_nobody_reads_it() {
+    let source = |term: &str| {
+        format!(
+            "let x: [i8; 40, 20] = input();
+             let s[j] = sum[i in 0..40]({term});
+             let y = 1;"
+        )
+    };
+    assert!(plan(&source("x[i, j]"), &["y"]).contains("trap"));
+    // Forty of these cannot leave the type.
+    let small = plan(&source("x[i, j] % 3"), &["y"]);
+    assert!(!small.contains("trap"), "{small}");
+}

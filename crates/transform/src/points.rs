@@ -17,6 +17,7 @@
 mod build;
 mod linear;
 mod place;
+mod reduction;
 mod subst;
 
 use ein_base::{IndexVec, Span, Symbol, id};
@@ -26,6 +27,7 @@ use rustc_hash::FxHashMap;
 
 pub use linear::Linear;
 pub use place::Region;
+pub(crate) use reduction::magnitude;
 pub use subst::{Subst, Window};
 
 id!(

@@ -67,7 +67,7 @@ impl Points {
                 info.cost = info.cost - inner + points * (inner + 1.0);
                 info.level += reduction.binders.len() as u32;
                 info.reduces = true;
-                info.traps |= self.may_lack_points(reduction);
+                info.traps |= self.may_lack_points(reduction) || self.may_overflow(reduction, ty);
             }
         }
         free.sort_unstable();
@@ -81,24 +81,6 @@ impl Points {
         let middle =
             |node: Node| self.nodes[node].range.map_or(0.0, |(a, b)| (a as f64 + b as f64) / 2.0);
         (middle(hi) - middle(lo)).max(0.0)
-    }
-
-    /// Whether a reduction that needs a point may have none.
-    fn may_lack_points(&self, reduction: &Reduction) -> bool {
-        let needs = match reduction.op {
-            ReduceOp::Max | ReduceOp::Min => self.nodes[reduction.body].ty.is_int(),
-            ReduceOp::Argmax | ReduceOp::Argmin | ReduceOp::Mean => true,
-            ReduceOp::Sum | ReduceOp::Prod => self.nodes[reduction.body].ty.is_int(),
-            ReduceOp::Any | ReduceOp::All | ReduceOp::Count => false,
-        };
-        let surely = reduction.guard.is_none()
-            && reduction.binders.iter().all(|(_, lo, hi)| {
-                match (self.nodes[*lo].range, self.nodes[*hi].range) {
-                    (Some((_, lo)), Some((hi, _))) => lo < hi,
-                    _ => false,
-                }
-            });
-        needs && !surely
     }
 
     /// A constant.

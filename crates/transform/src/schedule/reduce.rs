@@ -13,7 +13,7 @@ mod quotients;
 
 use super::emit::Emit;
 use super::{PARALLEL_WORK, node_cost};
-use crate::points::{Ix, Kind, Node, Range, Reduction};
+use crate::points::{Ix, Kind, Node, Reduction, magnitude};
 use ein_ir::loops::{ForKind, Op, Operand, Reg, Stmt};
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
@@ -126,16 +126,9 @@ impl Emit {
             ReduceOp::Max | ReduceOp::Min => self.points.nodes[reduction.body].ty.is_int(),
             _ => false,
         };
-        needs && (reduction.guard.is_some() || self.point_count(reduction).is_none_or(|n| n == 0))
-    }
-
-    /// The number of points, if it is known.
-    pub(crate) fn point_count(&self, reduction: &Reduction) -> Option<i64> {
-        let mut count = 1;
-        for (_, lo, hi) in &reduction.binders {
-            count *= (self.points.as_int(*hi)? - self.points.as_int(*lo)?).max(0);
-        }
-        Some(count)
+        needs
+            && (reduction.guard.is_some()
+                || self.points.point_count(reduction).is_none_or(|n| n == 0))
     }
 
     fn accumulator(&mut self, node: Node) -> Acc {
@@ -150,7 +143,7 @@ impl Emit {
         let extra = if matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin) {
             Some(Scalar::I64(-1))
         } else {
-            let few = self.point_count(&reduction).is_some_and(|n| n < 1 << 31);
+            let few = self.points.point_count(&reduction).is_some_and(|n| n < 1 << 31);
             counted.then_some(if few { Scalar::I32(0) } else { Scalar::I64(0) })
         };
         let extra = extra.map(|first| {
@@ -170,7 +163,8 @@ impl Emit {
             _ => false,
         };
         let limit = if is_dot { LONG_DOT } else { LONG_SUM };
-        sums && ty == ScalarType::F32 && self.point_count(reduction).is_none_or(|n| n > limit)
+        sums && ty == ScalarType::F32
+            && self.points.point_count(reduction).is_none_or(|n| n > limit)
     }
 
     /// The order of the loops: the index along which memory is contiguous last.
@@ -317,7 +311,7 @@ impl Emit {
         if !body.ty.is_int() || !adds {
             return !body.ty.is_int() || reduction.op != ReduceOp::Prod;
         }
-        match self.greatest_sum(reduction) {
+        match self.points.greatest_sum(reduction) {
             Some(greatest) => greatest < i128::from(i64::MAX),
             // No loop is so long that numbers of 32 bits leave 64.
             None => {
@@ -327,19 +321,12 @@ impl Emit {
         }
     }
 
-    /// What the magnitude of a sum of integers, or a number of points, cannot exceed.
-    fn greatest_sum(&self, reduction: &Reduction) -> Option<i128> {
-        let body = &self.points.nodes[reduction.body];
-        let term = if body.ty.is_bool() { 1 } else { magnitude(body.range?) };
-        Some(term * i128::from(self.point_count(reduction)?))
-    }
-
     /// The type of an accumulator and its first value.
     fn start(&self, reduction: &Reduction) -> (ScalarType, Scalar) {
         let body = self.points.nodes[reduction.body].ty;
         let ty = match reduction.op {
             ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Count if !body.is_float() => {
-                let short = self.greatest_sum(reduction).is_some_and(|it| it < 1 << 31);
+                let short = self.points.greatest_sum(reduction).is_some_and(|it| it < 1 << 31);
                 if short { ScalarType::I32 } else { ScalarType::I64 }
             }
             ReduceOp::Count => ScalarType::I64,
@@ -406,7 +393,7 @@ impl Emit {
         if acc.reduction.op == ReduceOp::Mean {
             let points = match acc.extra {
                 Some(count) => Points::Counted(count),
-                None => Points::Known(self.point_count(&acc.reduction).unwrap_or(1)),
+                None => Points::Known(self.points.point_count(&acc.reduction).unwrap_or(1)),
             };
             return self.mean((held, held_ty), points, acc.ty);
         }
@@ -446,7 +433,7 @@ impl Emit {
         if let Kind::Reduce(reduction) = &self.points.nodes[node].kind
             && reduction.op == ReduceOp::Mean
         {
-            let count = self.point_count(reduction).unwrap_or(1);
+            let count = self.points.point_count(reduction).unwrap_or(1);
             return self.mean(held, Points::Known(count), ty);
         }
         if held.1 == ty { held.0 } else { self.narrow(held.0, held.1, ty) }
@@ -498,11 +485,6 @@ pub(crate) fn operation(op: ReduceOp) -> BinaryOp {
         ReduceOp::Any => BinaryOp::Or,
         ReduceOp::All => BinaryOp::And,
     }
-}
-
-/// The greatest magnitude of what lies in a range.
-fn magnitude(range: Range) -> i128 {
-    range.0.abs().max(range.1.abs())
 }
 
 /// Half floats are added as `f32`.

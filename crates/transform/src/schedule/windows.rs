@@ -65,7 +65,7 @@ impl Emit {
             (ReduceOp::Max | ReduceOp::Min, _) => body.ty == ty,
             _ => false,
         };
-        let count = self.point_count(reduction).unwrap_or(0);
+        let count = self.points.point_count(reduction).unwrap_or(0);
         plain
             && reduction.guard.is_none()
             && !body.reduces

@@ -1,0 +1,64 @@
+//! What is known of reductions before they run.
+
+use super::{Points, Range, Reduction};
+use ein_ir::tensor::ReduceOp;
+use ein_scalar::ScalarType;
+
+impl Points {
+    /// Whether a reduction that needs a point may have none.
+    pub(super) fn may_lack_points(&self, reduction: &Reduction) -> bool {
+        let needs = match reduction.op {
+            ReduceOp::Max | ReduceOp::Min => self.nodes[reduction.body].ty.is_int(),
+            ReduceOp::Argmax | ReduceOp::Argmin | ReduceOp::Mean => true,
+            ReduceOp::Sum | ReduceOp::Prod => self.nodes[reduction.body].ty.is_int(),
+            ReduceOp::Any | ReduceOp::All | ReduceOp::Count => false,
+        };
+        let surely = reduction.guard.is_none()
+            && reduction.binders.iter().all(|(_, lo, hi)| {
+                match (self.nodes[*lo].range, self.nodes[*hi].range) {
+                    (Some((_, lo)), Some((hi, _))) => lo < hi,
+                    _ => false,
+                }
+            });
+        needs && !surely
+    }
+
+    /// The number of points, if it is known.
+    pub fn point_count(&self, reduction: &Reduction) -> Option<i64> {
+        let mut count = 1;
+        for (_, lo, hi) in &reduction.binders {
+            count *= (self.as_int(*hi)? - self.as_int(*lo)?).max(0);
+        }
+        Some(count)
+    }
+
+    /// What the magnitude of a sum of integers, or a number of points, cannot exceed.
+    pub fn greatest_sum(&self, reduction: &Reduction) -> Option<i128> {
+        let body = &self.nodes[reduction.body];
+        let term = if body.ty.is_bool() { 1 } else { magnitude(body.range?) };
+        Some(term * i128::from(self.point_count(reduction)?))
+    }
+
+    /// Whether a sum or product of integers may not fit its type.
+    pub(super) fn may_overflow(&self, reduction: &Reduction, ty: ScalarType) -> bool {
+        let Some((lowest, highest)) = ty.int_range().filter(|_| !self.wrapping) else {
+            return false;
+        };
+        let body = &self.nodes[reduction.body];
+        let sum_fits = || {
+            let count = i128::from(self.point_count(reduction)?);
+            let (least, most) = if body.ty.is_bool() { (0, 1) } else { body.range? };
+            Some(least.min(0) * count >= lowest && most.max(0) * count <= highest)
+        };
+        match reduction.op {
+            ReduceOp::Sum => sum_fits() != Some(true),
+            ReduceOp::Prod => !body.range.is_some_and(|it| magnitude(it) <= 1),
+            _ => false,
+        }
+    }
+}
+
+/// The greatest magnitude of what lies in a range.
+pub(crate) fn magnitude(range: Range) -> i128 {
+    range.0.abs().max(range.1.abs())
+}
