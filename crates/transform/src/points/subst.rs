@@ -71,8 +71,10 @@ impl Subst {
         if !touched && !reads {
             return node;
         }
-        if let Some(other) = self.nodes.get(&node) {
-            return *other;
+        if let Some(other) = self.nodes.get(&node).copied() {
+            // It was written before the indices of the reductions around it got new names.
+            let named = self.map.iter().map(|(ix, name)| (*ix, *name));
+            return Subst::new(named).apply(points, other);
         }
         if let Some(done) = self.done.get(&node) {
             return *done;

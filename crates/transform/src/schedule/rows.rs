@@ -341,7 +341,8 @@ impl Emit {
         self.store(acc, &[place], sum);
     }
 
-    fn add_term(
+    /// Takes a term in, where its condition holds.
+    pub(crate) fn add_term(
         &mut self,
         sum: Operand,
         body: Node,
