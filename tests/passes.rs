@@ -131,6 +131,11 @@ const PROGRAMS: &[(&str, &[&str])] = &[
              w[t - 1, j] - 0.001 * sum[i](x[i, j] * tanh(sum[k](y[i, k] * w[t - 1, k]) - 0.5));",
         &["heard", "seen", "L", "w"],
     ),
+    // Long rows of short sums.
+    (
+        "let act[i in 0..7000] = tanh(sum[k in 0..40](long[10 * i + k % 10] * long[k]));",
+        &["act"],
+    ),
     // A few sums over very many terms.
     (
         "let col[i in 0..70000, j in 0..4] = long[i] * (j + 1) as f64 + 0.001 * j as f64;

@@ -156,6 +156,26 @@ fn terms_that_all_cells_share_are_computed_once() {
 }
 
 #[test]
+fn what_is_done_with_long_rows_of_sums_runs_in_vectors() {
+    let rows = |count: u32| {
+        let source = format!(
+            "use std::math::exp;
+             let X: [f64; {count}, 20] = input();
+             let w: [f64; 20] = input();
+             let p[i] = 1.0 / (1.0 + exp(-sum[k](X[i, k] * w[k])));"
+        );
+        plan(&source, &["p"])
+    };
+    let in_vectors = |plan: &str| {
+        let loops: Vec<&str> = plan.split("vector() for").skip(1).collect();
+        loops.iter().any(|body| body.split('}').next().is_some_and(|body| body.contains("exp ")))
+    };
+    assert!(in_vectors(&rows(500)) && in_vectors(&rows(5000)), "{}", rows(5000));
+    // A prime number of cells has no even tiles.
+    assert!(!in_vectors(&rows(5003)), "{}", rows(5003));
+}
+
+#[test]
 fn sums_for_keys_read_by_the_point_and_for_pairs_of_keys() {
     let source = "let s: [i32; 9000] = input();
         let d: [i32; 9000] = input();

@@ -73,6 +73,9 @@ impl Emit {
             let inner = self.reductions_over(&values, &loops);
             self.rows(arr, loops, row, &cells, &inner);
         } else if self.worth_a_row(&loops, &cells, &inner) {
+            let (loops, cells) = self.in_even_tiles(loops, cells);
+            let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
+            let inner = self.reductions_over(&values, &loops);
             self.with_rows(arr, loops, &cells, &inner);
         } else {
             self.jammed(arr, loops, &cells);
