@@ -89,6 +89,60 @@ const PROGRAMS: &[(&str, &[&str])] = &[
          let q[i, j] = big[i, j] * big[i, j];",
         &["a", "b", "p", "q"],
     ),
+    // Rows that wrap around, stop at an edge, or have a neighbour only inside.
+    (
+        "let g[i, j] = ((x[i, j] * 7.0) as i32) % 2;
+         let n[i in 0..260, j in 0..130] = sum[a in 0..3, b in 0..3](g[(i + a + 259) % 260, (j + b + 129) % 130]);
+         let near[i in 0..260, j in 0..130] = x[i, max(j - 2, 0)] + x[i, min(j + 3, 129)] - y[max(i - 1, 0), j];
+         let side[i in 0..260, j in 0..130] = (if j > 0 { x[i, j - 1] } else { 0.5 }) * (if j < 129 { x[i, j + 1] } else { 2.0 });
+         let turn[i in 0..130, j in 0..130] = v[(i + j) % 130] - v[(i - j + 130) % 130];
+         let ring[i in 0..70000] = long[(i + 1) % 70000] - 2.0 * long[i] + long[(i + 69999) % 70000];",
+        &["n", "near", "side", "turn", "ring"],
+    ),
+    // Sums of powers, powers of integers that vary, sums of long integers.
+    (
+        "let p[i] = sum[k in 0..12](long[k] * long[i] ** k);
+         let q[i in 0..260, k in 0..9] = long[i] ** (k - 2) + (long[i] + 3.0) ** k;
+         let w = sum[t in 0..130](long[t] * 0.97f64 ** t);
+         let big[i in 0..70000] = (i as i64 - 35000) * 1000000007i64 * 90i64;
+         let s = sum[i](big[i]);
+         let high = max[i in 0..70](sum[j in 0..1000](big[1000 * i + j]) - i as i64);
+         let t[i in 0..70] = sum[j in 0..1000](big[1000 * i + j] - i as i64);",
+        &["p", "q", "w", "s", "high", "t"],
+    ),
+    // Sums for each pair of keys, and for each key of many points.
+    (
+        "let key[i in 0..70000] = (i * 7919) % 40 - 1;
+         let pair[p in 0..9, q in 0..11] = count[i](key[i] == p && (i * 31) % 11 == q);
+         let each[k in 0..70] = sum[i](long[i]) where key[i] == k, long[i] > -1.0;",
+        &["pair", "each"],
+    ),
+    // Messages along edges, truths across memory, boundaries that meet, sums that cells share.
+    (
+        "let src[e in 0..9000] = (e * 37) % 260;
+         let dst[e in 0..9000] = (e * 53) % 97 - 2;
+         let heard[n in 0..90, j] = sum[e](x[src[e], j]) where dst[e] == n;
+         let seen[j] = any[i](x[i, j] > 1.15 && y[i, j] > 0.6) || all[i](x[i, j] < 1.1);
+         let L[0, j in 0..131] = 0;
+         let L[i in 0..261, 0] = 0;
+         let L[i in 1..261, j in 1..131] =
+             if place[i - 1] % 5 == j % 5 { L[i - 1, j - 1] + 1 } else { max(L[i - 1, j], L[i, j - 1]) };
+         let w[0, j in 0..130] = 0.0f32;
+         let w[t in 1..9, j in 0..130] =
+             w[t - 1, j] - 0.001 * sum[i](x[i, j] * tanh(sum[k](y[i, k] * w[t - 1, k]) - 0.5));",
+        &["heard", "seen", "L", "w"],
+    ),
+    // Long rows of short sums.
+    (
+        "let act[i in 0..7000] = tanh(sum[k in 0..40](long[10 * i + k % 10] * long[k]));",
+        &["act"],
+    ),
+    // A few sums over very many terms.
+    (
+        "let col[i in 0..70000, j in 0..4] = long[i] * (j + 1) as f64 + 0.001 * j as f64;
+         let gram[i, j] = sum[k](col[k, i] * col[k, j]);",
+        &["gram"],
+    ),
     // Scans along rows, and samples of recurrences.
     (
         "let c[i, 0] = x[i, 0];

@@ -14,9 +14,8 @@ fn integers_are_reduced_in_vectors() {
     assert!(count.contains(": i32 = 0i32") && !count.contains("i64 = cast"), "{count}");
     let long = plan("let t: [i32; 64, 500] = input(); let n[i] = sum[j](t[i, j]);", &["n"]);
     assert!(long.contains(": i64 = 0") && long.contains("vector(add"), "{long}");
-    // Sums that may leave 64 bits are checked at each step, and a few terms have no use for lanes.
+    // Products are checked at each step, and a few terms have no use for lanes.
     for source in [
-        "let t: [i64; 64, 500] = input(); let n[i] = sum[j](t[i, j]);",
         "let t: [i32; 64, 500] = input(); let n[i] = prod[j](t[i, j]);",
         "let t: [i32; 64, 5] = input(); let n[i] = sum[j](t[i, j]);",
     ] {
@@ -66,6 +65,7 @@ fn sums_for_each_key_take_one_pass() {
         (keys, "let h[b in 0..100] = count[i](t[i] == b);"),
         (keys, "let h[b in 0..100] = count[i](b == t[i] && v[i] > 0.0);"),
         (keys, "let h[b in 0..100] = sum[i](v[i] where t[i] == b);"),
+        (keys, "let h[b in 0..100] = sum[i](v[i] * b as f32 where t[i] == b);"),
         (keys, "let h[b in 0..100] = sum[i](if t[i] == b { v[i] * v[i] } else { 0.0 });"),
         (rows, "let h[r, b in 0..100] = count[i](t[r, i] == b);"),
         (rows, "let h[b in 0..100, d] = sum[r, i](v[r, i, d] where t[r, i] == b);"),
@@ -86,9 +86,8 @@ fn sums_for_each_key_take_one_pass() {
     );
     assert!(shared.contains("parallel(1) for r2 in 0..64"), "{shared}");
     for (declared, sums) in [
-        // Few keys, a key in the value, a sum that may not fit, no zero.
+        // Few keys, a sum that may not fit, no zero.
         (keys, "let h[b in 0..10] = count[i](t[i] == b);"),
-        (keys, "let h[b in 0..100] = sum[i](v[i] * b as f32 where t[i] == b);"),
         (keys, "let h[b in 0..100] = sum[i](t[i] where t[i] == b);"),
         (keys, "let h[b in 0..100] = sum[i](if t[i] == b { v[i] } else { 1.0 });"),
     ] {
@@ -107,12 +106,120 @@ fn windows_of_a_few_cells_are_written_out() {
         );
         plan(&source, &["y"])
     };
-    for (of, op) in [("f32", "sum"), ("f64", "mean"), ("i32", "max")] {
+    for (of, op) in [("f32", "sum"), ("f64", "mean"), ("i32", "max"), ("i32", "sum")] {
         let few = window(of, op, 3);
         assert!(!few.contains("var ") && few.contains("vector() for"), "{few}");
         assert!(window(of, op, 7).contains("var "));
     }
-    assert!(window("i32", "sum", 3).contains("var "));
+}
+
+#[test]
+fn windows_around_an_edge_are_cut_there() {
+    let row = |at: &str| {
+        let source = format!(
+            "let x: [f32; 80, 80] = input();
+             let y[i in 0..80, j in 0..80] = sum[a in 0..3](x[(i + a + 79) % 80, {at}]);"
+        );
+        plan(&source, &["y"])
+    };
+    // Between the edges nothing is divided for a cell; the row is known before the cells are.
+    for at in ["(j + a + 79) % 80", "min(j + 1, 79)", "(i + j) % 80"] {
+        let plan = row(at);
+        let loops: Vec<&str> = plan.split("vector() for").skip(1).collect();
+        assert!(!loops.is_empty(), "{at}\n{plan}");
+        for body in loops {
+            let body = body.split('}').next().unwrap_or_default();
+            assert!(!body.contains("rem ") && !body.contains("min "), "{at}\n{plan}");
+        }
+    }
+    // Too many edges, and one that data decide.
+    for at in ["(7 * j) % 80", "(j + x[0, 0] as i32) % 80"] {
+        assert!(row(at).contains("mod ") || row(at).contains("rem "), "{at}");
+    }
+}
+
+#[test]
+fn terms_that_all_cells_share_are_computed_once() {
+    let steps = |inside: &str| {
+        let source = format!(
+            "use std::math::exp;
+             let X: [f64; 500, 20] = input();
+             let w[0, j in 0..20] = 0.0f64;
+             let w[t in 1..9, j in 0..20] =
+                 w[t - 1, j] - sum[i](X[i, j] * exp(-sum[k](X[i, k] * w[t - 1, {inside}])));
+             let last[j] = w[8, j];"
+        );
+        plan(&source, &["last"])
+    };
+    assert!(steps("k").contains("f64[500]\n"), "{}", steps("k"));
+    assert!(!steps("(j + k) % 20").contains("f64[500]\n"));
+}
+
+#[test]
+fn what_is_done_with_long_rows_of_sums_runs_in_vectors() {
+    let rows = |count: u32| {
+        let source = format!(
+            "use std::math::exp;
+             let X: [f64; {count}, 20] = input();
+             let w: [f64; 20] = input();
+             let p[i] = 1.0 / (1.0 + exp(-sum[k](X[i, k] * w[k])));"
+        );
+        plan(&source, &["p"])
+    };
+    let in_vectors = |plan: &str| {
+        let loops: Vec<&str> = plan.split("vector() for").skip(1).collect();
+        loops.iter().any(|body| body.split('}').next().is_some_and(|body| body.contains("exp ")))
+    };
+    assert!(in_vectors(&rows(500)) && in_vectors(&rows(5000)), "{}", rows(5000));
+    // A prime number of cells has no even tiles.
+    assert!(!in_vectors(&rows(5003)), "{}", rows(5003));
+}
+
+#[test]
+fn sums_for_keys_read_by_the_point_and_for_pairs_of_keys() {
+    let source = "let s: [i32; 9000] = input();
+        let d: [i32; 9000] = input();
+        let h: [f32; 100, 4] = input();
+        let y[v in 0..100, c] = sum[e](h[s[e], c]) where d[e] == v;
+        let n[a in 0..10, b in 0..10] = count[e](s[e] == a && d[e] == b);";
+    for (name, cells) in [("y", "y"), ("n", "n")] {
+        let plan = plan(source, &[name]);
+        assert!(!plan.contains("eq "), "{cells}\n{plan}");
+    }
+}
+
+#[test]
+fn truths_have_rows_of_accumulators() {
+    let plan = plan("let a: [bool; 300, 400] = input(); let r[j] = any[i](a[i, j]);", &["r"]);
+    assert!(plan.contains("local row") && plan.contains("or "), "{plan}");
+}
+
+#[test]
+fn powers_in_a_sum_of_powers_are_products() {
+    let sum = |exponent: &str| {
+        let source = format!(
+            "let x: [f64; 1000] = input();
+             let c: [f64; 9] = input();
+             let y[i] = sum[k](c[k] * x[i] ** ({exponent}));"
+        );
+        plan(&source, &["y"])
+    };
+    assert!(!sum("k").contains("pow "), "{}", sum("k"));
+    // Here products would be further from the powers than the sum is from its terms.
+    assert!(sum("k + 30").contains("pow "), "{}", sum("k + 30"));
+}
+
+#[test]
+fn sums_of_long_integers_are_sums_of_halves() {
+    let sum = |of: &str, length: u32| {
+        let source = format!("let x: [{of}; 4, {length}] = input();\nlet s[i] = sum[j](x[i, j]);");
+        plan(&source, &["s"])
+    };
+    let long = sum("i64", 1000);
+    assert!(long.contains("floordiv") && long.contains("vector(add"), "{long}");
+    for other in [sum("i64", 10), sum("i32", 1000), sum("f64", 1000)] {
+        assert!(!other.contains("floordiv"), "{other}");
+    }
 }
 
 #[test]

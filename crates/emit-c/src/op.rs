@@ -262,7 +262,12 @@ fn int_binary(op: BinaryOp, x: &str, b: &Arg, ty: ScalarType) -> String {
     let risky =
         ty.is_signed() && ty.size_bytes() >= 4 && b.value.is_none_or(|v| v.as_i64() == Some(-1));
     let negative = format!("({own})(0 - ({unsigned}){x})");
+    let shift = b.value.and_then(Scalar::as_i64).filter(|n| n.count_ones() == 1 && *n > 0);
     match op {
+        BinaryOp::FloorDiv if let Some(n) = shift => {
+            format!("({own})({x} >> {})", n.trailing_zeros())
+        }
+        BinaryOp::FloorMod if let Some(n) = shift => format!("({own})({x} & {})", n - 1),
         BinaryOp::Add => wrapping("+"),
         BinaryOp::Sub => wrapping("-"),
         BinaryOp::Mul => wrapping("*"),

@@ -1,6 +1,7 @@
 //! One function: its registers, buffers and statements.
 
 use crate::Unsupported;
+use crate::integer;
 use crate::memory::memory;
 use crate::module::{Body, Unit};
 use crate::ops::{Ops, Val, machine};
@@ -233,6 +234,10 @@ impl<'f, 'u, 'k> Function<'f, 'u, 'k> {
             Op::Unary(op, a) => {
                 let x = Val::one(self.operand(*a));
                 self.ops.unary(*op, self.operand_type(*a), x)
+            }
+            Op::Binary(op, a, b) if let Some(shift) = integer::shift(*op, *b) => {
+                let x = Val::one(self.operand(*a));
+                self.ops.shifted(*op, ty, x, shift)
             }
             Op::Binary(op, a, b) => {
                 let (x, y) = (Val::one(self.operand(*a)), Val::one(self.operand(*b)));

@@ -4,6 +4,7 @@ use crate::ops::{Ops, Val, machine};
 use crate::shims;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ein_ir::loops::Operand;
 use ein_scalar::{BinaryOp, ScalarType};
 
 impl Ops<'_> {
@@ -65,6 +66,18 @@ impl Ops<'_> {
             }
         };
         if small { self.b.ins().ireduce(machine(ty), result) } else { result }
+    }
+
+    /// A division by a power of two that rounds down, or what it leaves.
+    pub(crate) fn shifted(&mut self, op: BinaryOp, ty: ScalarType, x: Val, shift: u32) -> Val {
+        self.map(x, |it, x| match op {
+            BinaryOp::FloorDiv if ty.is_signed() => it.b.ins().sshr_imm_u(x, i64::from(shift)),
+            BinaryOp::FloorDiv => it.b.ins().ushr_imm_u(x, i64::from(shift)),
+            _ => {
+                let mask = it.int(it.type_of(x), (1 << shift) - 1);
+                it.b.ins().band(x, mask)
+            }
+        })
     }
 
     /// Extends an integer to 64 bits.
@@ -197,6 +210,18 @@ impl Ops<'_> {
             }
             _ => self.b.ins().icmp(IntCC::NotEqual, a, a),
         }
+    }
+}
+
+/// The logarithm of a constant power of two by which integers are divided, rounding down.
+pub(crate) fn shift(op: BinaryOp, divisor: Operand) -> Option<u32> {
+    let divides = matches!(op, BinaryOp::FloorDiv | BinaryOp::FloorMod);
+    match divisor {
+        Operand::Const(n) if divides && n.ty().is_int() => {
+            let n = n.as_i64().filter(|n| *n > 0 && n.count_ones() == 1)?;
+            Some(n.trailing_zeros())
+        }
+        _ => None,
     }
 }
 

@@ -3,7 +3,9 @@
 //! Each function is written once for one element, without branches, and is compiled several times
 //! for different machines. The tile may be worked on in place.
 
+mod angle;
 mod double;
+mod power;
 mod single;
 
 use ein_scalar::math;
@@ -193,9 +195,9 @@ pub(crate) fn address(function: TileFn, double: bool) -> usize {
         (TileFn::Unary(op), false) => unary_single(op),
         (TileFn::Unary(op), true) => unary_double(op),
         (TileFn::Binary(BinaryOp::Pow), false) => binary!(f32, single::pow),
-        (TileFn::Binary(BinaryOp::Pow), true) => each2!(f64, math::pow),
+        (TileFn::Binary(BinaryOp::Pow), true) => binary!(f64, power::pow),
         (TileFn::Binary(_), false) => each2!(f32, math::single::atan2),
-        (TileFn::Binary(_), true) => each2!(f64, math::atan2),
+        (TileFn::Binary(_), true) => binary!(f64, angle::atan2),
     }
 }
 
@@ -234,7 +236,7 @@ fn unary_double(op: UnaryOp) -> usize {
         UnaryOp::Cos => unary!(f64, double::cos),
         UnaryOp::Expm1 => each!(f64, math::expm1),
         UnaryOp::Exp2 => each!(f64, math::exp2),
-        UnaryOp::Log1p => each!(f64, math::log1p),
+        UnaryOp::Log1p => unary!(f64, double::log1p),
         UnaryOp::Log2 => each!(f64, math::log2),
         UnaryOp::Log10 => each!(f64, math::log10),
         UnaryOp::Tan => each!(f64, math::tan),
@@ -242,7 +244,7 @@ fn unary_double(op: UnaryOp) -> usize {
         UnaryOp::Cosh => each!(f64, math::cosh),
         UnaryOp::Asin => each!(f64, math::asin),
         UnaryOp::Acos => each!(f64, math::acos),
-        UnaryOp::Atan => each!(f64, math::atan),
+        UnaryOp::Atan => unary!(f64, angle::atan),
         UnaryOp::Asinh => each!(f64, math::asinh),
         UnaryOp::Acosh => each!(f64, math::acosh),
         UnaryOp::Atanh => each!(f64, math::atanh),
@@ -323,7 +325,10 @@ mod tests {
     #[test]
     fn plain_doubles() {
         type Block = fn(&[f64; BLOCK], &mut [f64; BLOCK]);
-        let functions: [(&str, Block, Exact); 5] = [
+        let functions: [(&str, Block, Exact); 8] = [
+            ("atan", angle::atan::<false>, math::atan),
+            ("log1p", double::log1p::<false>, math::log1p),
+            ("log1p", double::log1p::<true>, math::log1p),
             ("exp", double::exp::<false>, math::exp),
             ("log", double::log::<false>, math::log),
             ("tanh", double::tanh::<false>, math::tanh),
@@ -347,6 +352,43 @@ mod tests {
                     let close = y.is_nan() && expected.is_nan()
                         || y.to_bits().abs_diff(expected.to_bits()) <= 2;
                     assert!(close, "{name}({x:e}) is {y:e}, not {expected:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn powers_and_angles() {
+        type Block = fn(&[f64; BLOCK], &[f64; BLOCK], &mut [f64; BLOCK]);
+        type Exact = fn(f64, f64) -> f64;
+        let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324];
+        let functions: [(&str, Block, Exact); 4] = [
+            ("pow", power::pow::<false>, math::pow),
+            ("pow", power::pow::<true>, math::pow),
+            ("atan2", angle::atan2::<false>, math::atan2),
+            ("atan2", angle::atan2::<true>, math::atan2),
+        ];
+        for block in 0..3000usize {
+            let number = |n: usize| (n.wrapping_mul(2_654_435_761) % 20_011) as f64 / 997.0 - 10.0;
+            let at = |n: usize| block * BLOCK + n;
+            let x: [f64; BLOCK] = std::array::from_fn(|n| match at(n) % 5 {
+                0 => special[at(n) / 5 % 8],
+                1 => number(at(n)).exp2().powi(90),
+                _ => number(at(n)),
+            });
+            let y: [f64; BLOCK] = std::array::from_fn(|n| match at(n) % 7 {
+                0 => special[at(n) / 7 % 8],
+                1 | 2 => number(at(n) + 1),
+                _ => (number(at(n) + 2) * 4.0).round(),
+            });
+            for (name, f, exact) in functions {
+                let mut to = [0.0; BLOCK];
+                f(&x, &y, &mut to);
+                for ((x, y), result) in x.into_iter().zip(y).zip(to) {
+                    let expected = exact(x, y);
+                    let close = result.is_nan() && expected.is_nan()
+                        || result.to_bits().abs_diff(expected.to_bits()) <= 2;
+                    assert!(close, "{name}({x:e}, {y:e}) is {result:e}, not {expected:e}");
                 }
             }
         }

@@ -14,6 +14,7 @@
 //!
 //! Does not know: loops, buffers, the order of anything.
 
+mod bend;
 mod build;
 mod linear;
 mod place;
@@ -25,6 +26,7 @@ use ein_ir::tensor::{ReduceOp, VarId};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
 
+pub use bend::Bend;
 pub use linear::Linear;
 pub use place::Region;
 pub(crate) use reduction::magnitude;

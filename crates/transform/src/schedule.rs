@@ -4,6 +4,7 @@
 //! After:   one [`Kernel`] with loops, buffers and matrix products
 //!
 //! * [`address`](mod@address): addresses of extremes, in vectors.
+//! * [`halves`](mod@halves): sums of long integers as sums of their halves.
 //! * [`factor`](mod@factor): sums of products of several factors become sums of products of two.
 //! * [`tidy`](mod@tidy): contractions apart, cheap definitions inlined, unread ones dropped.
 //! * [`peel`](mod@peel): reductions over all of what the kernel makes go row by row.
@@ -11,7 +12,7 @@
 //! * [`sweep`](mod@sweep): recurrences and the ones back over their histories, in segments.
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
-//! * [`nest`](mod@nest), [`cross`](mod@cross), [`choice`](mod@choice), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
+//! * [`nest`](mod@nest), [`edges`](mod@edges), [`cross`](mod@cross), [`choice`](mod@choice), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
 //!   [`recur`](mod@recur), [`sample`](mod@sample), [`wavefront`](mod@wavefront), [`in_place`](mod@in_place): the loops of
 //!   one definition.
 //! * [`reuse`](mod@reuse): buffers that are not in use at the same time become one, and results
@@ -27,10 +28,12 @@ mod choice;
 mod contract;
 mod cross;
 mod delay;
+mod edges;
 mod emit;
 mod factor;
 mod gemm;
 mod group;
+mod halves;
 mod hoist;
 mod in_place;
 mod nest;

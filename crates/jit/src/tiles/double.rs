@@ -10,7 +10,7 @@ fn fma<const F: bool>(a: f64, b: f64, c: f64) -> f64 {
 }
 
 #[inline(always)]
-fn polynomial<const F: bool, const N: usize>(c: &[f64; N], x: f64) -> f64 {
+pub(super) fn polynomial<const F: bool, const N: usize>(c: &[f64; N], x: f64) -> f64 {
     let mut sum = c[N - 1];
     for n in (0..N - 1).rev() {
         sum = fma::<F>(sum, x, c[n]);
@@ -21,8 +21,8 @@ fn polynomial<const F: bool, const N: usize>(c: &[f64; N], x: f64) -> f64 {
 /// Adding and subtracting this rounds to an integer.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 /// The upper 32 bits of ln 2, and the rest.
-const LN2_HI: f64 = 0.6931471803691238;
-const LN2_LO: f64 = 1.9082149292705877e-10;
+pub(super) const LN2_HI: f64 = 0.6931471803691238;
+pub(super) const LN2_LO: f64 = 1.9082149292705877e-10;
 
 /// `(e^r - 1 - r) / r^2` for |r| <= ln 2 / 2.
 const EXP: [f64; 11] = [
@@ -48,6 +48,20 @@ fn power_of_two(k: i64) -> f64 {
 /// `e^x` for any `x`; for `x` beyond ±1000 that of ±1000.
 #[inline(always)]
 pub(super) fn exp_one<const F: bool>(x: f64) -> f64 {
+    let (value, k) = exp_parts::<F>(x);
+    scaled(value, k)
+}
+
+/// `e^(x + small)`, where the square of the second term is less than any digit.
+#[inline(always)]
+pub(super) fn exp_sum<const F: bool>(x: f64, small: f64) -> f64 {
+    let (value, k) = exp_parts::<F>(x);
+    scaled(fma::<F>(value, small, value), k)
+}
+
+/// `e^x` as a number by a power of two.
+#[inline(always)]
+fn exp_parts<const F: bool>(x: f64) -> (f64, i64) {
     let x = if x > 1000.0 { 1000.0 } else { x };
     let x = if x < -1000.0 { -1000.0 } else { x };
     let shifted = fma::<F>(x, std::f64::consts::LOG2_E, SHIFT);
@@ -57,8 +71,12 @@ pub(super) fn exp_one<const F: bool>(x: f64) -> f64 {
     let r = fma::<F>(-kf, LN2_LO, high);
     let rest = fma::<F>(-kf, LN2_LO, high - r);
     let tail = fma::<F>(r * r, polynomial::<F, 11>(&EXP, r), rest);
-    let value = 1.0 + (r + tail);
-    // Two factors, since one alone may leave the range.
+    (1.0 + (r + tail), k)
+}
+
+/// A number by a power of two: two factors, since one alone may leave the range.
+#[inline(always)]
+fn scaled(value: f64, k: i64) -> f64 {
     let half = k >> 1;
     value * power_of_two(half) * power_of_two(k.wrapping_sub(half))
 }
@@ -87,9 +105,21 @@ pub(super) fn log_one<const F: bool>(x: f64) -> f64 {
     log_special(x, value)
 }
 
+/// `log(1 + x)`: the logarithm of the rounded sum, and what the rounding lost.
+#[inline(always)]
+fn log1p_one<const F: bool>(x: f64) -> f64 {
+    let sum = 1.0 + x;
+    let lost = if x > 1.0 { 1.0 - (sum - x) } else { x - (sum - 1.0) };
+    let value = log_one::<F>(sum) + lost / sum;
+    let value = if x == f64::INFINITY { x } else { value };
+    let value = if x == -1.0 { f64::NEG_INFINITY } else { value };
+    // Keeps the sign of zero.
+    if x == 0.0 { x } else { value }
+}
+
 /// `x = 2^k (1 + f)` with `1 + f` between the roots of 1/2 and 2.
 #[inline(always)]
-fn split(x: f64) -> (f64, f64) {
+pub(super) fn split(x: f64) -> (f64, f64) {
     let small = x < f64::MIN_POSITIVE;
     let bits = (if small { x * 18_014_398_509_481_984.0 } else { x }).to_bits();
     // The bits of the root of 1/2.
@@ -229,7 +259,14 @@ macro_rules! blocks {
     )*};
 }
 
-blocks!(exp = exp_one, log = log_one, tanh = tanh_one, short_sin = sin_one, short_cos = cos_one);
+blocks!(
+    exp = exp_one,
+    log = log_one,
+    log1p = log1p_one,
+    tanh = tanh_one,
+    short_sin = sin_one,
+    short_cos = cos_one
+);
 
 /// Functions on blocks that leave large arguments to another.
 macro_rules! turning {

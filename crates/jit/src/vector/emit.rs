@@ -3,6 +3,7 @@
 use super::plan::{Access, Plan};
 use super::{Lanes, as_reg, power};
 use crate::function::Function;
+use crate::integer;
 use crate::memory::memory;
 use crate::ops::{Val, is_half, is_wide, machine_four};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -145,6 +146,10 @@ impl<'k> Function<'_, '_, 'k> {
             Op::Binary(BinaryOp::Pow, a, n) if ty.is_float() && power::is_short(*n) => {
                 let x = self.four_operand(lanes, place, *a);
                 self.short_power(ty, x, *n)
+            }
+            Op::Binary(op, a, b) if let Some(shift) = integer::shift(*op, *b) => {
+                let x = self.four_operand(lanes, place, *a);
+                self.ops.shifted(*op, ty, x, shift)
             }
             Op::Binary(op, a, b) => {
                 let (x, y) =

@@ -3,7 +3,7 @@
 use super::{as_reg, power};
 use crate::arith::{has_vector_binary, has_vector_unary};
 use crate::convert::has_vector_cast;
-use crate::integer::has_vector_overflow;
+use crate::integer::{self, has_vector_overflow};
 use crate::ops::{is_half, is_wide};
 use crate::tiles::TileFn;
 use ein_ir::loops::{Addr, Buf, Captures, For, Kernel, Op, Operand, Reg, Stmt, captures};
@@ -407,6 +407,7 @@ impl<'k> Planner<'k> {
             Stmt::Let(_, Op::Unary(op, a)) => has_vector_unary(*op, self.operand_type(*a)),
             Stmt::Let(_, Op::Binary(op, a, b)) => {
                 has_vector_binary(*op, self.operand_type(*a))
+                    || integer::shift(*op, *b).is_some()
                     || *op == BinaryOp::Pow
                         && self.operand_type(*a).is_float()
                         && power::is_short(*b)

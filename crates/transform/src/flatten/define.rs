@@ -1,5 +1,6 @@
 //! Indexed definitions.
 
+mod apart;
 mod reduce;
 
 use super::array::{Array, ArrayKind};
@@ -202,6 +203,7 @@ impl<'p> Flatten<'p> {
             clauses.extend(self.clause(clause, &mut outer, &mut inner)?);
         }
         self.pending.remove(&arr);
+        let clauses = self.apart(clauses);
         self.check_steps(&clauses, &steps, e.span)?;
         // Definitions made meanwhile do not read this one, so they come first.
         if self.points.defs.len() > at {

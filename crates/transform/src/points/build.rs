@@ -128,6 +128,8 @@ impl Points {
             return self.sum_node(&self.linear(at));
         }
         let ty = self.nodes[at].ty;
+        // A condition under which nothing happens would only make it depend on more.
+        let when = when.filter(|_| traps);
         let most = i128::from(extent - 1).max(0);
         let (lo, hi) = range.unwrap_or((0, most));
         let range = (lo.clamp(0, most), hi.clamp(0, most));
@@ -176,6 +178,9 @@ impl Points {
         if let Some(known) = self.simpler(op, a, b) {
             return known;
         }
+        if let Some(exponent) = self.float_exponent(op, ta, b) {
+            return self.binary(op, a, exponent, None);
+        }
         if !ta.is_int() || !tb.is_int() {
             return self.intern(Kind::Binary(op, a, b), ty, None);
         }
@@ -194,6 +199,9 @@ impl Points {
                 _ => self.intern(Kind::Binary(op, a, b), ty, None),
             };
         }
+        if let Some(straight) = self.straight(op, a, b, ty) {
+            return straight;
+        }
         let limits = ty.int_range().unwrap_or((0, 0));
         match exact {
             Some((lo, hi)) if limits.0 <= lo && hi <= limits.1 => {
@@ -204,6 +212,17 @@ impl Points {
             }
             _ => self.intern(Kind::Checked(op, a, b, when), ty, exact.map(|r| meet(r, limits))),
         }
+    }
+
+    /// An integer exponent of a float as a float that is the same number.
+    fn float_exponent(&mut self, op: BinaryOp, base: ScalarType, n: Node) -> Option<Node> {
+        let most = match base {
+            ScalarType::F32 => 1 << 24,
+            ScalarType::F64 => 1 << 53,
+            _ => return None,
+        };
+        let (lo, hi) = self.nodes[n].range.filter(|_| op == BinaryOp::Pow)?;
+        (-most <= lo && hi <= most).then(|| self.cast(n, base))
     }
 
     /// What needs no operation.

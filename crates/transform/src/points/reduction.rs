@@ -52,7 +52,7 @@ impl Points {
         };
         match reduction.op {
             ReduceOp::Sum => sum_fits() != Some(true),
-            ReduceOp::Prod => !body.range.is_some_and(|it| magnitude(it) <= 1),
+            ReduceOp::Prod => body.range.is_none_or(|it| magnitude(it) > 1),
             _ => false,
         }
     }

@@ -3,28 +3,40 @@
 //! Before:  `h[b] = count(i) t[i] == b`, which compares every point with every key
 //! After:   `h[b] = 0`, then `h[t[i]] += 1` for every point whose key is one of `h`
 //!
-//! It is the same for sums with `t[i] == b` among their conditions, or of `if t[i] == b { v } else
-//! { 0 }`. Each sum has its terms in the same order; those of `f32` are added as `f64`.
+//! With several keys each point has one cell of them all. Where the points are many more than the
+//! cells, eight parts of them have cells of their own, so that threads share the points; the parts
+//! are added in order, and how many there are does not depend on the threads.
 //!
-//! Needs: an axis of the result that begins at zero and is compared with an `i32`.
+//! It is the same for sums with `t[i] == b` among their conditions, or of `if t[i] == b { v } else
+//! { 0 }`. Terms of `f32` are added as `f64`.
+//!
+//! Needs: axes of the result that begin at zero and are compared with an `i32`.
 //! Refuses: few keys, which vectors compare faster than memory is written; sums of integers that
-//! may not fit; values that mention the key otherwise.
+//! may not fit; terms that are reductions.
 
 use super::contract::only_clause;
+use super::nest::Loop;
 use crate::points::{
-    ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Scatter, Slot, Source,
+    ArrInfo, Body, Clause, Def, Kind, Node, Points, Reduction, Scatter, Slot, Source, Subst,
 };
+use ein_base::Symbol;
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, ScalarType};
+use rustc_hash::FxHashMap;
 
 /// From so many keys on it is done: several threads compare as many in the time of one pass.
 const KEYS: i64 = 64;
 
-/// A sum for each value of a key.
+/// Parts of the points that have cells of their own.
+const PARTS: i64 = 8;
+
+/// The least number of points for each cell of all parts together.
+const POINTS: i64 = 4;
+
+/// A sum for each value of some keys.
 struct Bins {
-    /// The axis of the key, and the key of a point.
-    axis: usize,
-    key: Node,
+    /// The axes of the keys, and the keys of a point.
+    keys: Vec<(usize, Node)>,
     /// What else must hold.
     guard: Option<Node>,
     /// What is added, in the type in which it is.
@@ -80,30 +92,82 @@ fn find(points: &mut Points, slots: &[Slot], reduction: &Reduction) -> Option<Bi
             _ => parts.push(condition),
         }
     }
-    let (at, axis, key) = parts.iter().enumerate().find_map(|(at, part)| {
-        let Kind::Binary(BinaryOp::Eq, a, b) = points.nodes[*part].kind else { return None };
-        let key_of = |index: Node, key: Node| {
-            let Kind::Index(ix) = points.nodes[index].kind else { return None };
-            let axis = slots.iter().position(|slot| slot.ix == ix)?;
-            let plain = points.nodes[key].ty == ScalarType::I32 && !points.nodes[key].reduces;
-            (plain && !points.depends(key, ix)).then_some((at, axis, key))
-        };
-        key_of(a, b).or_else(|| key_of(b, a))
-    })?;
-    parts.remove(at);
-    let ix = slots[axis].ix;
-    let from_zero = points.as_int(slots[axis].lo) == Some(0);
-    let many = points.as_int(slots[axis].hi).is_some_and(|keys| keys >= KEYS);
-    // Where no two points have a key in common there is nothing to gain.
-    let moves = reduction.binders.iter().any(|(it, ..)| points.depends(key, *it));
-    let others = parts.iter().chain([&value]);
-    let free =
-        others.into_iter().all(|node| !points.depends(*node, ix) && !points.nodes[*node].reduces);
+    let mut keys: Vec<(usize, Node)> = Vec::new();
+    let mut equal = Vec::new();
+    parts.retain(|part| match key_of(points, slots, reduction, *part) {
+        Some((axis, key)) if !keys.iter().any(|(other, _)| *other == axis) => {
+            keys.push((axis, key));
+            equal.push(*part);
+            false
+        }
+        _ => true,
+    });
+    let count = |(axis, _): &(usize, Node)| points.as_int(slots[*axis].hi);
+    let many = keys.iter().map(count).product::<Option<i64>>()? >= KEYS;
+    let mut known = Known::new(points, slots, &keys, &equal);
+    let value = known.apply(points, value);
+    parts.iter_mut().for_each(|part| *part = known.apply(points, *part));
+    let others = parts.iter().chain([&value]).chain(keys.iter().map(|(_, key)| key));
+    let free = others.into_iter().all(|node| {
+        keys.iter().all(|(axis, _)| !points.depends(*node, slots[*axis].ix))
+            && !points.nodes[*node].reduces
+    });
     let mut guard = None;
     for part in parts {
         guard = points.both(guard, Some(part));
     }
-    (from_zero && many && moves && free).then_some(Bins { axis, key, guard, value })
+    (many && free).then_some(Bins { keys, guard, value })
+}
+
+/// What is known at a point of the cell that it is added to: the index of the axis is the key, and
+/// the key is one of the axis.
+struct Known {
+    inside: Subst,
+    keys: Subst,
+}
+
+impl Known {
+    fn new(points: &mut Points, slots: &[Slot], keys: &[(usize, Node)], equal: &[Node]) -> Known {
+        let mut inside = FxHashMap::default();
+        for ((axis, key), equal) in keys.iter().zip(equal) {
+            inside.insert(*equal, is_inside(points, *key, slots[*axis].hi));
+        }
+        let keys = Subst::new(keys.iter().map(|(axis, key)| (slots[*axis].ix, *key)));
+        Known { inside: Subst::nodes(inside), keys }
+    }
+
+    fn apply(&mut self, points: &mut Points, node: Node) -> Node {
+        let node = self.inside.apply(points, node);
+        self.keys.apply(points, node)
+    }
+}
+
+/// Whether a key is one of an axis.
+fn is_inside(points: &mut Points, key: Node, end: Node) -> Node {
+    let zero = points.int(0);
+    let above = points.binary(BinaryOp::Ge, key, zero, None);
+    let below = points.binary(BinaryOp::Lt, key, end, None);
+    points.binary(BinaryOp::And, above, below, None)
+}
+
+/// The axis that a condition compares with a key of a point, and the key.
+fn key_of(
+    points: &Points,
+    slots: &[Slot],
+    reduction: &Reduction,
+    condition: Node,
+) -> Option<(usize, Node)> {
+    let Kind::Binary(BinaryOp::Eq, a, b) = points.nodes[condition].kind else { return None };
+    let of = |index: Node, key: Node| {
+        let Kind::Index(ix) = points.nodes[index].kind else { return None };
+        let axis = slots.iter().position(|slot| slot.ix == ix)?;
+        let from_zero = points.as_int(slots[axis].lo) == Some(0);
+        let plain = from_zero && points.nodes[key].ty == ScalarType::I32;
+        // Where no two points have a key in common there is nothing to gain.
+        let moves = reduction.binders.iter().any(|(it, ..)| points.depends(key, *it));
+        (plain && moves).then_some((axis, key))
+    };
+    of(a, b).or_else(|| of(b, a))
 }
 
 fn is_zero(points: &Points, node: Node) -> bool {
@@ -129,30 +193,68 @@ fn binned(
     };
     let value = points.cast(bins.value, wide);
     let shape = points.arrs[def.arr].shape.clone();
-    let keys = shape[bins.axis];
-    let (zero, end) = (points.int(0), points.int(keys));
-    let above = points.binary(BinaryOp::Ge, bins.key, zero, None);
-    let below = points.binary(BinaryOp::Lt, bins.key, end, None);
-    let inside = points.both(Some(above), Some(below));
-    let guard = points.both(inside, bins.guard);
-    let axis = clause.slots[bins.axis].ix;
-    let others = clause.slots.iter().filter(|slot| slot.ix != axis);
-    let others: Vec<(Ix, Node, Node)> = others.map(|slot| (slot.ix, slot.lo, slot.hi)).collect();
-    // The cells of one key are filled together.
-    let (outer, inner): (Vec<_>, Vec<_>) =
-        others.into_iter().partition(|(ix, ..)| points.depends(bins.key, *ix));
-    let binders = outer.into_iter().chain(reduction.binders.iter().copied()).chain(inner).collect();
+    let mut guard = bins.guard;
     let here: Vec<Node> = clause.slots.iter().map(|slot| points.index(slot.ix)).collect();
     let mut at = here.clone();
-    at[bins.axis] = points.position(bins.key, keys, false, None);
-    let sums = Body::Scatter(Scatter { binders, guard, at, value });
-    if wide == ty {
-        return sums;
+    for (axis, key) in &bins.keys {
+        let inside = is_inside(points, *key, clause.slots[*axis].hi);
+        guard = points.both(Some(inside), guard);
+        at[*axis] = points.position(*key, shape[*axis], false, None);
     }
+    let is_key = |at: usize| bins.keys.iter().any(|(axis, _)| *axis == at);
+    let others = clause.slots.iter().enumerate().filter(|(at, _)| !is_key(*at));
+    let others: Vec<Loop> = others.map(|(_, slot)| (slot.ix, slot.lo, slot.hi)).collect();
+    // The cells of one key are filled together.
+    let (outer, inner): (Vec<_>, Vec<_>) = others
+        .into_iter()
+        .partition(|(ix, ..)| bins.keys.iter().any(|(_, key)| points.depends(*key, *ix)));
+    let binders = outer.into_iter().chain(reduction.binders.iter().copied()).chain(inner).collect();
+    let sums = Scatter { binders, guard, at, value };
+    let parts = in_parts(points, &shape, reduction, &sums);
+    if wide == ty && parts.is_none() {
+        return Body::Scatter(sums);
+    }
+    let (sums, part) = parts.map_or((sums, None), |(sums, part)| (sums, Some(part)));
+    let of_part: Vec<i64> = part.iter().map(|_| PARTS).chain(shape).collect();
     let (name, source) = (points.arrs[def.arr].name, Source::Defined(usize::MAX));
-    let arr = points.arrs.push(ArrInfo { name, ty: wide, shape, source });
-    defs.push(Def { arr, span: def.span, body: sums, adjoint: false });
-    let sum = points.load(arr, &here);
+    let arr = points.arrs.push(ArrInfo { name, ty: wide, shape: of_part, source });
+    defs.push(Def { arr, span: def.span, body: Body::Scatter(sums), adjoint: false });
+    let cell: Vec<Node> = part.iter().map(|(ix, ..)| points.index(*ix)).chain(here).collect();
+    let mut sum = points.load(arr, &cell);
+    if let Some(part) = part {
+        let total = Reduction { op: ReduceOp::Sum, binders: vec![part], guard: None, body: sum };
+        sum = points.reduce(total, wide);
+    }
     let value = points.cast(sum, ty);
     Body::Clauses(vec![Clause { value, ..clause }], None)
+}
+
+/// The same sums for each part of the points, and the index of the part, if that pays.
+fn in_parts(
+    points: &mut Points,
+    shape: &[i64],
+    reduction: &Reduction,
+    sums: &Scatter,
+) -> Option<(Scatter, Loop)> {
+    let (ix, lo, hi) = *reduction.binders.first().filter(|it| sums.binders.first() == Some(it))?;
+    let (first, end) = (points.as_int(lo)?, points.as_int(hi)?);
+    let cells = shape.iter().product::<i64>();
+    if (end - first) / POINTS / PARTS < cells {
+        return None;
+    }
+    let share = (end - first + PARTS - 1) / PARTS;
+    let part = points.fresh(Symbol::intern("part"), (0, i128::from(PARTS - 1)));
+    let here = points.index(part);
+    let skip = points.int(share);
+    let skip = points.binary(BinaryOp::Mul, here, skip, None);
+    let from = points.binary(BinaryOp::Add, lo, skip, None);
+    let share = points.int(share);
+    let to = points.binary(BinaryOp::Add, from, share, None);
+    let to = points.binary(BinaryOp::Min, to, hi, None);
+    let mut sums = sums.clone();
+    sums.binders[0] = (ix, from, to);
+    let part = (part, points.int(0), points.int(PARTS));
+    sums.binders.insert(0, part);
+    sums.at.insert(0, here);
+    Some((sums, part))
 }

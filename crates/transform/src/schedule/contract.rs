@@ -8,6 +8,9 @@ use ein_scalar::BinaryOp;
 /// Products with fewer multiplications per matrix are left to plain loops.
 const LEAST_WORK: i64 = 8192;
 
+/// Results of at most so many cells are kept in registers while sums of at least so many terms run.
+const IN_REGISTERS: (i64, i64) = (16, 4096);
+
 /// A sum over `k` of `a[batch, m, k] * b[batch, k, n]`.
 #[derive(Clone, Debug)]
 pub struct Contraction {
@@ -95,6 +98,9 @@ pub fn contraction(points: &Points, value: Node, slots: &[Slot]) -> Option<Contr
         |axes: &[usize]| -> i64 { axes.iter().map(|axis| found.extent(points, *axis)).product() };
     let (m, n) = (count(&found.m), count(&found.n));
     let depth: i64 = k.iter().map(|(_, lo, hi)| hi - lo).product();
+    if m * n <= IN_REGISTERS.0 && depth >= IN_REGISTERS.1 {
+        return None;
+    }
     let worth = m >= 4 && n >= 4 && depth >= 4 && m * n * depth >= LEAST_WORK;
     worth.then_some(found)
 }

@@ -252,6 +252,12 @@ impl Emit {
         self.bound(ix).is_some()
     }
 
+    /// Whether a scope is a loop in vectors.
+    pub(crate) fn is_vector(&self, level: usize) -> bool {
+        let head = &self.scopes[level].head;
+        matches!(head, Some(Head { kind: ForKind::Vector { .. }, .. }))
+    }
+
     /// Whether one of the open loops is parallel.
     pub(crate) fn any_parallel(&self) -> bool {
         self.scopes

@@ -64,16 +64,17 @@ impl Emit {
             }
             self.nest(arr, rest, cells);
             loops.iter().for_each(|_| self.close());
-        } else if inner.is_empty() {
+        } else if inner.is_empty() || self.have_few_terms(&loops, &inner) {
             self.plain(arr, loops, &cells);
-        } else if let Some(cells) = self.written_out_terms(&loops, &cells, &inner) {
-            self.nest_of_all(arr, loops, cells);
         } else if let Some(row) = self.across(&loops, &inner) {
             let (loops, cells) = self.several_rows(loops, cells);
             let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
             let inner = self.reductions_over(&values, &loops);
             self.rows(arr, loops, row, &cells, &inner);
         } else if self.worth_a_row(&loops, &cells, &inner) {
+            let (loops, cells) = self.in_even_tiles(loops, cells);
+            let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
+            let inner = self.reductions_over(&values, &loops);
             self.with_rows(arr, loops, &cells, &inner);
         } else {
             self.jammed(arr, loops, &cells);
@@ -183,7 +184,7 @@ impl Emit {
         }
     }
 
-    /// Loops without a reduction inside.
+    /// Loops without a reduction inside, or with reductions that are written out.
     fn plain(&mut self, arr: Arr, mut loops: Vec<Loop>, cells: &[Cell]) {
         let last = loops.len() - 1;
         let contiguous = |ix: Ix| self.stride(arr, &cells[0].0, ix) == Some(1);
@@ -201,7 +202,15 @@ impl Emit {
             let lo = self.bound_value(*lo);
             self.bind(*ix, lo);
         }
-        self.plain_loops(arr, loops, cells);
+        match *loops.as_slice() {
+            // What threads share has no edges.
+            [only] => {
+                for (piece, cells) in self.between_edges(only, cells) {
+                    self.plain_loops(arr, vec![piece], &cells);
+                }
+            }
+            _ => self.plain_loops(arr, loops, cells),
+        }
         merged.iter().for_each(|(ix, _)| self.unbind(*ix));
     }
 
@@ -287,7 +296,17 @@ impl Emit {
         loops.iter().all(|(_, lo, hi)| self.constant_extent(*lo, *hi).is_some())
     }
 
-    pub(crate) fn vector(&mut self, arr: Arr, (ix, lo, hi): Loop, cells: &[Cell]) {
+    /// The innermost loop, in vectors between its edges.
+    pub(crate) fn vector(&mut self, arr: Arr, inner: Loop, cells: &[Cell]) {
+        for (piece, cells) in self.between_edges(inner, cells) {
+            match self.constant_extent(piece.1, piece.2) {
+                Some(1) => self.body(arr, &cells),
+                _ => self.vector_piece(arr, piece, &cells),
+            }
+        }
+    }
+
+    fn vector_piece(&mut self, arr: Arr, (ix, lo, hi): Loop, cells: &[Cell]) {
         let (lo, hi) = (self.bound_value(lo), self.bound_value(hi));
         let divisors = self.divisors(ix, cells);
         let run = |emit: &mut Emit| {
@@ -333,7 +352,8 @@ impl Emit {
             let Kind::Binary(BinaryOp::Div, a, b) = info.kind else { continue };
             let wide = matches!(info.ty, ScalarType::F32 | ScalarType::F64);
             let constant = matches!(self.points.nodes[b].kind, Kind::Const(_));
-            let varies = self.points.depends(a, ix) && !self.points.depends(b, ix);
+            let here = self.points.nodes[b].free.iter().all(|ix| self.is_bound(*ix));
+            let varies = self.points.depends(a, ix) && here;
             if wide && !constant && varies && !found.contains(&b) {
                 found.push(b);
             }

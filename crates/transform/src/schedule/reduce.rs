@@ -68,6 +68,9 @@ impl Emit {
     /// wanted as well are computed with it.
     pub(crate) fn reduction(&mut self, node: Node) -> (Operand, usize) {
         let level = self.level(node);
+        if self.is_vector(level) {
+            return (self.written_out_terms(node), level);
+        }
         let group = self.companions(node, level);
         let inner = self.scopes.split_off(level + 1);
         let outer = self.any_parallel();
@@ -322,7 +325,7 @@ impl Emit {
     }
 
     /// The type of an accumulator and its first value.
-    fn start(&self, reduction: &Reduction) -> (ScalarType, Scalar) {
+    pub(crate) fn start(&self, reduction: &Reduction) -> (ScalarType, Scalar) {
         let body = self.points.nodes[reduction.body].ty;
         let ty = match reduction.op {
             ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Count if !body.is_float() => {
@@ -441,13 +444,14 @@ impl Emit {
 
     /// Whether a reduction can be kept in a row of accumulators.
     pub(crate) fn fits_a_row(&self, reduction: &Reduction) -> bool {
-        let simple = self.fits(reduction) && !self.counts_points(reduction);
-        match reduction.op {
-            ReduceOp::Sum | ReduceOp::Count | ReduceOp::Mean => simple,
-            ReduceOp::Max | ReduceOp::Min => simple,
-            ReduceOp::Prod | ReduceOp::Any | ReduceOp::All => false,
-            ReduceOp::Argmax | ReduceOp::Argmin => false,
-        }
+        reduction.op != ReduceOp::Prod && self.is_accumulated(reduction)
+    }
+
+    /// Whether a reduction only takes its terms in, none of which has to be looked at, and knows how
+    /// many there are if that matters.
+    pub(crate) fn is_accumulated(&self, reduction: &Reduction) -> bool {
+        let addresses = matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin);
+        !addresses && self.fits(reduction) && !self.counts_points(reduction)
     }
 
     /// The type of a row of accumulators.

@@ -19,6 +19,14 @@ const TERMS: i64 = 4;
 /// What the nearest cache surely holds, in bytes.
 const NEAREST_CACHE: i64 = 32 << 10;
 
+/// The longest tile that so many cells are some of: all of them if they are few.
+fn even_tile(extent: i64) -> Option<i64> {
+    if extent <= TILE {
+        return Some(extent);
+    }
+    (TILE / 8..=TILE).rev().find(|size| extent % size == 0)
+}
+
 /// A row of accumulators, its reduction and the operation.
 type Row = (Arr, Node, BinaryOp);
 
@@ -31,7 +39,33 @@ impl Emit {
             [(_, value)] => node_cost(&self.points, *value) - reduced,
             _ => 0.0,
         };
-        rest >= 8.0 && self.constant_extent(lo, hi).is_some_and(|n| (8..=TILE).contains(&n))
+        rest >= 8.0
+            && self.constant_extent(lo, hi).is_some_and(|n| n >= 8 && even_tile(n).is_some())
+    }
+
+    /// The same cells with a last loop that is not longer than a tile.
+    pub(crate) fn in_even_tiles(
+        &mut self,
+        mut loops: Vec<Loop>,
+        cells: Vec<Cell>,
+    ) -> (Vec<Loop>, Vec<Cell>) {
+        let Some((ix, lo, hi)) = loops.last().copied() else { return (loops, cells) };
+        let extent = self.constant_extent(lo, hi).unwrap_or(0);
+        let Some(size) = even_tile(extent).filter(|size| *size < extent) else {
+            return (loops, cells);
+        };
+        let range = |count: i64| (0, i128::from(count - 1));
+        let tile = self.points.fresh(Symbol::intern("tile"), range(extent / size));
+        let inside = self.points.fresh(self.points.ixs[ix].name, range(size));
+        let (mut place, step) = (self.points.index(tile), self.points.int(size));
+        place = self.points.binary(BinaryOp::Mul, place, step, None);
+        for more in [lo, self.points.index(inside)] {
+            place = self.points.binary(BinaryOp::Add, place, more, None);
+        }
+        let (zero, tiles) = (self.points.int(0), self.points.int(extent / size));
+        loops.pop();
+        loops.extend([(tile, zero, tiles), (inside, zero, step)]);
+        (loops, self.replaced(ix, place, &cells))
     }
 
     /// First the reductions of a row of cells, then what is done with them, in vectors.
@@ -341,7 +375,8 @@ impl Emit {
         self.store(acc, &[place], sum);
     }
 
-    fn add_term(
+    /// Takes a term in, where its condition holds.
+    pub(crate) fn add_term(
         &mut self,
         sum: Operand,
         body: Node,

@@ -7,6 +7,7 @@
 use super::contract::{self, Contraction};
 use super::delay;
 use super::factor;
+use super::halves;
 use super::nest::FEW;
 use super::peel;
 use super::{address, bins, hoist};
@@ -27,6 +28,7 @@ pub fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
     address::run(points);
     bins::run(points);
     hoist::run(points);
+    halves::run(points);
     factor::run(points);
     renumber(points);
     split_contractions(points);

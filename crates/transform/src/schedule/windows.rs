@@ -4,13 +4,14 @@
 //!          read and written for every term
 //! After:   `y[i, j] = 0 + x[i, j] + x[i, j + 1] + …`, which runs in vectors without one
 //!
-//! Needs: constant bounds, memory that is contiguous along the row.
-//! Refuses: conditions, sums of integers that do not surely fit their type, costly terms.
+//! Needs: constant bounds, memory that is contiguous along the row between its edges.
+//! Refuses: sums of integers that do not surely fit 64 bits, costly terms.
 
 use super::emit::Emit;
-use super::nest::{Cell, Loop};
+use super::nest::Loop;
 use super::reduce::operation;
 use crate::points::{Kind, Node, Reduction, Subst};
+use ein_ir::loops::Operand;
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use rustc_hash::FxHashMap;
@@ -25,83 +26,130 @@ const LEAST: i64 = 8;
 const COST: f64 = 200.0;
 
 impl Emit {
-    /// The cells without these reductions, if each has few terms and they are read in vectors.
-    pub(crate) fn written_out_terms(
-        &mut self,
-        loops: &[Loop],
-        cells: &[Cell],
-        inner: &[Node],
-    ) -> Option<Vec<Cell>> {
-        let (ix, lo, hi) = *loops.last()?;
+    /// Whether these reductions have few terms each, which are read in vectors.
+    pub(crate) fn have_few_terms(&self, loops: &[Loop], inner: &[Node]) -> bool {
+        let Some((ix, lo, hi)) = loops.last().copied() else { return false };
         let loads = self.points.loads(inner);
-        let strides: Vec<_> = loads.iter().map(|(arr, at)| self.stride(*arr, at, ix)).collect();
+        let strides: Vec<_> =
+            loads.iter().map(|(arr, at)| self.stride_between_edges(*arr, at, ix)).collect();
         let in_vectors = strides.iter().all(|it| matches!(it, Some(0 | 1)));
-        if !in_vectors || !strides.contains(&Some(1)) || self.constant_extent(lo, hi)? < LEAST {
-            return None;
-        }
-        let mut instead = FxHashMap::default();
-        for node in inner {
-            let Kind::Reduce(reduction) = self.points.nodes[*node].kind.clone() else {
-                return None;
-            };
-            let ty = self.points.nodes[*node].ty;
-            if !self.has_few_terms(&reduction, ty) {
-                return None;
-            }
-            let value = self.all_terms(&reduction, ty);
-            instead.insert(*node, value);
-        }
-        let mut subst = Subst::nodes(instead);
-        let points = &mut self.points;
-        Some(cells.iter().map(|(at, value)| (at.clone(), subst.apply(points, *value))).collect())
-    }
-
-    fn has_few_terms(&self, reduction: &Reduction, ty: ScalarType) -> bool {
-        let body = &self.points.nodes[reduction.body];
-        let plain = match (reduction.op, ty) {
-            (ReduceOp::Sum | ReduceOp::Mean, ScalarType::F32 | ScalarType::F64) => {
-                body.ty == ty && !self.points.exact
-            }
-            (ReduceOp::Max | ReduceOp::Min, _) => body.ty == ty,
+        let long = self.constant_extent(lo, hi).is_some_and(|extent| extent >= LEAST);
+        let few = |node: &Node| match &self.points.nodes[*node].kind {
+            Kind::Reduce(reduction) => self.has_few_terms(reduction),
             _ => false,
         };
-        let count = self.points.point_count(reduction).unwrap_or(0);
-        plain
-            && reduction.guard.is_none()
-            && !body.reduces
-            && (1..=TERMS).contains(&count)
-            && body.cost * count as f64 <= COST
+        long && in_vectors && strides.contains(&Some(1)) && inner.iter().all(few)
     }
 
-    fn all_terms(&mut self, reduction: &Reduction, ty: ScalarType) -> Node {
+    fn has_few_terms(&self, reduction: &Reduction) -> bool {
+        let body = &self.points.nodes[reduction.body];
+        let half = matches!(body.ty, ScalarType::F16 | ScalarType::BF16);
+        let count = self.points.point_count(reduction).unwrap_or(0);
+        // Without vectors there is nothing to gain.
+        !self.points.exact
+            && self.is_accumulated(reduction)
+            && !half
+            && !body.reduces
+            && (1..=TERMS).contains(&count)
+            && self.term_cost(reduction, count) * count as f64 <= COST
+    }
+
+    /// What a term costs; powers of a sum of powers are products with the one before.
+    fn term_cost(&self, reduction: &Reduction, count: i64) -> f64 {
+        let cost = |node: &Node| self.points.nodes[*node].cost;
+        let powers = self.rising_powers(reduction, count);
+        let saved = powers.iter().map(|(power, base)| cost(power) - cost(base) - 1.0);
+        cost(&reduction.body) - saved.sum::<f64>()
+    }
+
+    /// The powers in a sum whose exponents are its indices and less than the number of its terms,
+    /// with what they are of. Products give these as well as the sum is: each is as far from the
+    /// power as a partial sum may be from what it stands for.
+    fn rising_powers(&self, reduction: &Reduction, count: i64) -> Vec<(Node, Node)> {
+        let Reduction { op: ReduceOp::Sum | ReduceOp::Mean, binders, body, .. } = reduction else {
+            return Vec::new();
+        };
+        let own = |node: Node| binders.iter().any(|(ix, ..)| self.points.depends(node, *ix));
+        let rising = |node: Node| match self.points.nodes[node].kind {
+            Kind::Binary(BinaryOp::Pow, base, exponent) if !own(base) => {
+                // An exponent of floats is an integer that was converted.
+                let n = match self.points.nodes[exponent].kind {
+                    Kind::Cast(n) => n,
+                    _ => exponent,
+                };
+                let range = self.points.nodes[n].range?;
+                let own = own(n) && range.0 >= 0 && range.1 < i128::from(count);
+                (own && self.points.nodes[node].ty.is_float()).then_some((node, base))
+            }
+            _ => None,
+        };
+        self.points.below(&[*body]).into_iter().filter_map(rising).collect()
+    }
+
+    /// A power as products.
+    fn by_products(&mut self, base: Node, exponent: i64) -> Node {
+        let ty = self.points.nodes[base].ty;
+        let mut power = self.points.constant(Scalar::one(ty));
+        for _ in 0..exponent {
+            power = self.points.binary(BinaryOp::Mul, power, base, None);
+        }
+        power
+    }
+
+    /// The value of a reduction in a vector loop, where no loop can stand.
+    pub(crate) fn written_out_terms(&mut self, node: Node) -> Operand {
+        let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else {
+            return self.value(node);
+        };
         let op = operation(reduction.op);
-        let mut terms = vec![reduction.body];
+        let (ty, first) = self.start(&reduction);
+        let held = self.all_terms(&reduction).into_iter().fold(
+            Operand::Const(first),
+            |held, (term, guard)| match (held, guard) {
+                // What the others are compared with need not be compared itself.
+                (Operand::Const(_), None) if matches!(op, BinaryOp::Max | BinaryOp::Min) => {
+                    self.value(term)
+                }
+                _ => self.add_term(held, term, guard, op, ty),
+            },
+        );
+        self.finish_row(node, (held, ty))
+    }
+
+    /// A term in which powers of these have constant exponents, with products instead.
+    fn without_powers(&mut self, term: Node, powers: &[(Node, Node)]) -> Node {
+        let mut instead = FxHashMap::default();
+        for node in self.points.below(&[term]) {
+            if let Kind::Binary(BinaryOp::Pow, base, exponent) = self.points.nodes[node].kind
+                && powers.iter().any(|(_, of)| *of == base)
+                && let Kind::Const(n) = self.points.nodes[exponent].kind
+            {
+                instead.insert(node, self.by_products(base, n.as_f64() as i64));
+            }
+        }
+        Subst::nodes(instead).apply(&mut self.points, term)
+    }
+
+    /// The terms and the conditions under which they count.
+    fn all_terms(&mut self, reduction: &Reduction) -> Vec<(Node, Option<Node>)> {
+        let count = self.points.point_count(reduction).unwrap_or(0);
+        let powers = self.rising_powers(reduction, count);
+        let mut terms = vec![(reduction.body, reduction.guard)];
         for (ix, lo, hi) in &reduction.binders {
             let (lo, hi) = (self.points.as_int(*lo), self.points.as_int(*hi));
             let mut more = Vec::new();
-            for term in terms {
+            for (term, guard) in terms {
                 for at in lo.unwrap_or(0)..hi.unwrap_or(0) {
-                    let at = self.points.int(at);
-                    more.push(Subst::one(*ix, at).apply(&mut self.points, term));
+                    let mut subst = Subst::one(*ix, self.points.int(at));
+                    let guard = guard.map(|guard| subst.apply(&mut self.points, guard));
+                    more.push((subst.apply(&mut self.points, term), guard));
                 }
             }
             terms = more;
         }
-        let count = terms.len() as f64;
-        let mut terms = terms.into_iter();
-        // A sum begins with zero: it is never the negative one.
-        let first = match op {
-            BinaryOp::Add => Some(self.points.constant(Scalar::zero(ty))),
-            _ => terms.next(),
-        };
-        let first = first.unwrap_or(reduction.body);
-        let all = terms.fold(first, |all, term| self.points.binary(op, all, term, None));
-        match (reduction.op, Scalar::from_f64(count, ty)) {
-            (ReduceOp::Mean, Some(count)) => {
-                let count = self.points.constant(count);
-                self.points.binary(BinaryOp::Div, all, count, None)
-            }
-            _ => all,
+        if !powers.is_empty() {
+            terms.iter_mut().for_each(|(term, _)| *term = self.without_powers(*term, &powers));
         }
+        terms
     }
 }

@@ -1,0 +1,158 @@
+//! Rows whose reads wrap around or stop at an edge, in pieces.
+//!
+//! Before:  `for j in 0..n { y[j] = x[(j + 1) % n] }`, with a division for each cell
+//! After:   `for j in 0..n - 1 { y[j] = x[j + 1] }`, in vectors, and `y[n - 1] = x[0]`
+//!
+//! Where the pieces meet may depend on the loops around: `x[(i + j) % n]` wraps at `j = n - i`.
+//!
+//! Needs: positions that follow the index of the row between the edges, constant bounds.
+//! Refuses: rows in which an order of the edges is not known, or that have too many.
+
+use super::emit::Emit;
+use super::nest::{Cell, Loop};
+use crate::points::{Arr, Ix, Kind, Linear, Node};
+
+/// A row has at least so many cells.
+const LEAST: i64 = 16;
+
+/// The most edges of a row.
+const EDGES: usize = 8;
+
+impl Emit {
+    /// The pieces of a row of cells, with the cells of each. One if nothing would be gained.
+    pub(crate) fn between_edges(&mut self, row: Loop, cells: &[Cell]) -> Vec<(Loop, Vec<Cell>)> {
+        let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
+        let Some(pieces) = self.pieces(row, &values) else { return vec![(row, cells.to_vec())] };
+        pieces
+            .into_iter()
+            .map(|piece| {
+                let place = self.points.index(piece.0);
+                (piece, self.replaced(row.0, place, cells))
+            })
+            .collect()
+    }
+
+    /// The loop in pieces, if these read in vectors what all of it does not.
+    pub(crate) fn pieces(&mut self, (ix, lo, hi): Loop, values: &[Node]) -> Option<Vec<Loop>> {
+        if self.constant_extent(lo, hi)? < LEAST || self.points.exact {
+            return None;
+        }
+        let loads = self.points.loads(values);
+        let bent = |(arr, at): &(Arr, Box<[Node]>)| {
+            self.stride(*arr, at, ix).is_none()
+                && matches!(self.stride_between_edges(*arr, at, ix), Some(0 | 1))
+        };
+        let places: Vec<Node> =
+            loads.iter().filter(|load| bent(load)).flat_map(|(_, at)| at.iter().copied()).collect();
+        let ends = (self.points.linear(lo), self.points.linear(hi));
+        let mut edges = Vec::new();
+        for node in self.points.below(&places) {
+            if self.points.depends(node, ix) {
+                self.add_edges(&mut edges, node, ix, &ends)?;
+            }
+        }
+        (!edges.is_empty() && edges.len() <= EDGES).then(|| self.cut((ix, lo, hi), &edges))
+    }
+
+    /// Adds the values of an index at which a node bends, in order. `None` if they are not known.
+    fn add_edges(
+        &self,
+        edges: &mut Vec<Linear>,
+        node: Node,
+        ix: Ix,
+        (lo, hi): &(Linear, Linear),
+    ) -> Option<()> {
+        let Some(bend) = self.points.bend(node) else { return Some(()) };
+        let own = |(term, _): &(Node, i64)| self.points.nodes[*term].kind == Kind::Index(ix);
+        let Some(at) = bend.of.terms.iter().position(own) else { return Some(()) };
+        let mut rest = bend.of;
+        let (_, factor) = rest.terms.remove(at);
+        if rest.terms.iter().any(|(term, _)| self.points.depends(*term, ix)) {
+            return None;
+        }
+        for from in bend.from {
+            let mut edge = Linear { terms: Vec::new(), offset: from };
+            edge.add(&rest, -1);
+            let edge = match factor {
+                1 => edge,
+                // It comes from above: where both sums are the same, either will do.
+                -1 => {
+                    let offset = i64::from(!bend.ties);
+                    let mut after = Linear { terms: Vec::new(), offset };
+                    after.add(&edge, -1);
+                    after
+                }
+                _ => return None,
+            };
+            for edge in self.first_and_last(&edge)? {
+                let above = self.points.reach(&edge.minus(lo))?;
+                let below = self.points.reach(&hi.minus(&edge))?;
+                if above.1 <= 0 || below.1 <= 0 {
+                    continue;
+                }
+                if above.0 < 0 || below.0 < 0 {
+                    return None;
+                }
+                self.insert_edge(edges, edge)?;
+            }
+        }
+        Some(())
+    }
+
+    /// The first and the last place of an edge for all indices that have no value yet: those of
+    /// reductions that will be written out.
+    fn first_and_last(&self, edge: &Linear) -> Option<[Linear; 2]> {
+        let [mut first, mut last] =
+            [(); 2].map(|()| Linear { terms: Vec::new(), offset: edge.offset });
+        for (term, factor) in &edge.terms {
+            let info = &self.points.nodes[*term];
+            if info.free.iter().all(|ix| self.is_bound(*ix)) {
+                first.add_term(*term, *factor);
+                last.add_term(*term, *factor);
+                continue;
+            }
+            let (lo, hi) = info.range?;
+            let ends = [lo, hi].map(|end| i64::try_from(end).ok()?.checked_mul(*factor));
+            first.offset += ends[0]?.min(ends[1]?);
+            last.offset += ends[0]?.max(ends[1]?);
+        }
+        Some([first, last])
+    }
+
+    /// Inserts an edge before the first one that is not before it.
+    fn insert_edge(&self, edges: &mut Vec<Linear>, edge: Linear) -> Option<()> {
+        for at in 0..edges.len() {
+            let (least, most) = self.points.reach(&edges[at].minus(&edge))?;
+            if (least, most) == (0, 0) {
+                return Some(());
+            }
+            if least >= 0 {
+                edges.insert(at, edge);
+                return Some(());
+            }
+            if most > 0 {
+                return None;
+            }
+        }
+        edges.push(edge);
+        Some(())
+    }
+
+    /// A loop in pieces that end at these edges, each with an index of its own.
+    fn cut(&mut self, (ix, lo, hi): Loop, edges: &[Linear]) -> Vec<Loop> {
+        let name = self.points.ixs[ix].name;
+        let mut ends: Vec<Node> = edges.iter().map(|edge| self.points.sum_node(edge)).collect();
+        ends.push(hi);
+        let mut from = lo;
+        let mut pieces = Vec::new();
+        for to in ends {
+            let range =
+                |node: Node| self.points.nodes[node].range.unwrap_or(self.points.ixs[ix].range);
+            let (first, last) = (range(from).0, range(to).1 - 1);
+            let piece = self.points.fresh_between(name, (first, last.max(first)), from, to);
+            pieces.push((piece, from, to));
+            from = to;
+        }
+        pieces
+    }
+}
