@@ -50,6 +50,7 @@ mod instance;
 mod ledger;
 mod lift;
 mod literal;
+mod lost;
 mod matching;
 mod matrix;
 mod packs;
@@ -73,6 +74,7 @@ mod tries;
 mod types;
 
 pub use facts::{BindingFact, Broadcast, ReadFact, Report, Verdict};
+pub use lost::lost;
 pub use recursion::RecursionFact;
 
 /// A checked program.

@@ -85,6 +85,16 @@ pub fn run(program: &mut Program) -> Outcome {
     Outcome { diagnostics: pass.diagnostics, decisions: pass.decisions }
 }
 
+/// What is wrong with the requests of a program that is rejected for other reasons: of those that
+/// its mistakes do not reach.
+pub fn survey(program: &mut Program) -> Vec<Diagnostic> {
+    if !asks(program) {
+        return Vec::new();
+    }
+    crate::sound::keep_sound(program);
+    run(program).diagnostics
+}
+
 /// Whether there is a derivative in the program at all; most have none, and need not be read closely.
 fn asks(program: &Program) -> bool {
     let derivative = |e: &Expr| any(e, &mut |e| matches!(*e.kind, ExprKind::Derivative(_)));

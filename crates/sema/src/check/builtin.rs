@@ -100,7 +100,7 @@ impl Cx<'_> {
         args: Vec<Expr>,
         span: Span,
     ) -> Expr {
-        if args.iter().any(|arg| arg.ty.has_error() && !matches!(arg.ty, Type::Data(..))) {
+        if args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
         match builtin {

@@ -65,7 +65,7 @@ impl Cx<'_> {
                 }
             }
         }
-        if ty.has_error() {
+        if ty.is_broken() {
             return Expr::error(span);
         }
         let count = size::Expr::constant(items.len() as i64);
@@ -136,7 +136,7 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         let Signature { params, ret } = of;
-        if args.len() != params.len() || args.iter().any(|arg| arg.ty.has_error()) {
+        if args.len() != params.len() || args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
         let mut cells = vec![Cell { frame, cell: Vec::new() }];
@@ -207,7 +207,7 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         let name = self.hir.defs[def].name.sym;
-        if args.iter().any(|arg| arg.ty.has_error() && !matches!(arg.ty, Type::Data(..))) {
+        if args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
         if let Some(value) = self.apply_to_rows(def, function, coords, &args, span) {

@@ -14,9 +14,7 @@ impl Cx<'_> {
             hir::StmtKind::Define(definition) => self.define(definition),
             hir::StmtKind::Expr(value) => {
                 let value = self.open_value(*value, None, None);
-                if !value.ty.has_error() {
-                    self.emit(Stmt { kind: StmtKind::Expr(value), span: stmt.span });
-                }
+                self.emit(Stmt { kind: StmtKind::Expr(value), span: stmt.span });
             }
         }
     }
@@ -212,8 +210,13 @@ impl Cx<'_> {
     }
 
     /// What is asked of `[]`: without rows nothing but the annotation tells how long they are.
-    fn wanted_of_nothing(&mut self, value: ExprId, elem: &Type, dims: &[Dim]) -> Option<Type> {
-        let is_empty = matches!(&self.hir.exprs[value].kind, H::Array(items) if items.is_empty());
+    pub(super) fn wanted_of_nothing(
+        &mut self,
+        value: ExprId,
+        elem: &Type,
+        dims: &[Dim],
+    ) -> Option<Type> {
+        let is_empty = self.is_empty(value);
         let in_row = dims.iter().any(|dim| matches!(dim.kind, DimKind::Pack(_)));
         if !is_empty || in_row || dims.len() < 2 || elem.is_array() {
             return None;

@@ -302,7 +302,7 @@ impl Cx<'_> {
     /// A call of a closure on checked arguments, lifted over what they have beyond the cells that
     /// its parameters declare.
     fn call_closure(&mut self, closure: ExprId, callee: Expr, args: Vec<Expr>, span: Span) -> Expr {
-        if args.iter().any(|arg| arg.ty.has_error()) {
+        if args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
         let hir = self.hir;
@@ -420,7 +420,7 @@ impl Cx<'_> {
         args: Vec<Expr>,
         span: Span,
     ) -> Expr {
-        if args.iter().any(|arg| arg.ty.has_error()) {
+        if args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
         if ranks.len() != args.len() {

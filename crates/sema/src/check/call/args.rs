@@ -4,7 +4,7 @@ use super::super::matching::Match;
 use super::super::{Cx, IndexId, error};
 use crate::hir::{self, Arg, ExprId, Function, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
-use ein_ir::tensor::{Expr, Type};
+use ein_ir::tensor::{Expr, Signature, Type};
 use rustc_hash::FxHashMap;
 
 impl Cx<'_> {
@@ -115,9 +115,12 @@ impl Cx<'_> {
         let mut exprs: Vec<Option<Expr>> = vec![None; values.len()];
         let mut known: FxHashMap<hir::LocalId, Type> = FxHashMap::default();
         let mut order: Vec<usize> = (0..values.len()).collect();
-        let open = |cx: &Self, at: usize| {
-            generic_of(&function.params[at]).is_some()
-                && values[at].is_some_and(|id| cx.literal_class(id).is_some())
+        // Literals have a type of their own if need be, and `[]` has none.
+        let open = |cx: &Self, at: usize| match values[at] {
+            Some(id) if generic_of(&function.params[at]).is_some() => {
+                2 * u8::from(cx.is_empty(id)) + u8::from(cx.literal_class(id).is_some())
+            }
+            _ => 0,
         };
         order.sort_by_key(|at| open(self, *at));
         for at in order {
@@ -137,6 +140,8 @@ impl Cx<'_> {
                 known.iter().find_map(|(_, ty)| self.literal_like(class, ty))
             });
             let want = hint.or_else(|| self.wanted_of(param));
+            let empty = values[at].and_then(|id| self.wanted_of_empty(id, want.as_ref(), param));
+            let want = empty.or(want);
             let expr = match values[at] {
                 // Coordinate arguments are bound in it, and it is closed over them.
                 Some(id) => self.closed_argument(id, want.as_ref(), mapped),
@@ -183,6 +188,22 @@ impl Cx<'_> {
         self.close_over(used, body)
     }
 
+    /// What `[]` is as an argument: an array without rows, of the rank of the parameter.
+    fn wanted_of_empty(
+        &mut self,
+        id: ExprId,
+        elem: Option<&Type>,
+        param: &hir::Param,
+    ) -> Option<Type> {
+        let TypeKind::Array { dims, .. } = &param.ty.as_ref()?.kind else { return None };
+        let elem = elem?;
+        // Sizes are names of the signature, which may be that of the function being checked.
+        let sizes = std::mem::take(&mut self.f.sizes);
+        let want = self.wanted_of_nothing(id, elem, dims);
+        self.f.sizes = sizes;
+        want
+    }
+
     fn wanted_of(&mut self, param: &hir::Param) -> Option<Type> {
         self.wanted_by(param.ty.as_ref()?)
     }
@@ -194,6 +215,11 @@ impl Cx<'_> {
             TypeKind::Array { elem, .. } => match &elem.kind {
                 TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
                 TypeKind::Str => Some(Type::Str),
+                TypeKind::Function(..) => {
+                    let of = self.lower_quietly(elem, &Match::default());
+                    let known = |of: &Signature| !of.params.iter().any(Type::has_error);
+                    matches!(&of, Type::Signature(of) if known(of)).then_some(of)
+                }
                 _ => None,
             },
             TypeKind::Function(..) => None,
@@ -201,9 +227,10 @@ impl Cx<'_> {
                 let m = Match::default();
                 Some(self.lower_quietly(ty, &m))
             }
-            TypeKind::AnyRank(_) | TypeKind::Param(_) | TypeKind::Some(..) | TypeKind::Error => {
-                None
+            TypeKind::AnyRank(_) => {
+                Some(self.lower_quietly(ty, &Match::default())).filter(|ty| !ty.has_error())
             }
+            TypeKind::Param(_) | TypeKind::Some(..) | TypeKind::Error => None,
         }
     }
 
