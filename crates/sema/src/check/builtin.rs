@@ -61,7 +61,7 @@ impl Cx<'_> {
             Builtin::Join if args.len() == 2 => {
                 let mapped = self.enter_coords(coords);
                 let (a, b) = self.two_pieces(args[0].value, args[1].value, &mapped);
-                self.leave_coords(mapped.len());
+                self.leave_coords(&mapped);
                 self.join(coords, a, b, span)
             }
             Builtin::Append if args.len() == 2 => {
@@ -82,7 +82,7 @@ impl Cx<'_> {
                 let mapped = self.enter_coords(coords);
                 let args: Vec<Expr> =
                     args.iter().map(|arg| self.closed_argument(arg.value, want, &mapped)).collect();
-                self.leave_coords(mapped.len());
+                self.leave_coords(&mapped);
                 self.apply_with(builtin, coords, args, span)
             }
         }

@@ -70,7 +70,7 @@ impl Cx<'_> {
     }
 
     /// The sizes of a value against those asked for.
-    fn expect_sizes(&mut self, value: &Expr, ty: &Type, what: &str) {
+    pub(super) fn expect_sizes(&mut self, value: &Expr, ty: &Type, what: &str) {
         let (Type::Array(have), Type::Array(want)) = (&value.ty, ty) else { return };
         for (position, (have, want)) in have.axes.iter().zip(&want.axes).enumerate() {
             match self.compare_sizes(&have.size, &want.size) {

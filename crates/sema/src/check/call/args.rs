@@ -4,6 +4,7 @@ use super::super::matching::Match;
 use super::super::{Cx, IndexId, error};
 use crate::hir::{self, Arg, ExprId, Function, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
+use ein_ir::tensor::walk::each_in_stmt;
 use ein_ir::tensor::{Expr, Signature, Type};
 use rustc_hash::FxHashMap;
 
@@ -173,11 +174,12 @@ impl Cx<'_> {
         self.f.pending.push(Vec::new());
         let value = self.expr(id, want);
         let stmts = self.f.pending.pop().unwrap_or_default();
-        let used: Vec<IndexId> = self
-            .index_deps(&value)
-            .into_iter()
-            .filter(|index| mapped.iter().any(|(_, bound)| bound == index))
-            .collect();
+        let mut used = self.index_deps(&value);
+        for stmt in &stmts {
+            each_in_stmt(stmt, &mut |e| used.extend(self.index_deps(e)));
+        }
+        let used: Vec<IndexId> =
+            mapped.iter().map(|(_, bound)| *bound).filter(|bound| used.contains(bound)).collect();
         if used.is_empty() {
             for stmt in stmts {
                 self.emit(stmt);
