@@ -39,6 +39,7 @@ mod lazy;
 mod loops;
 mod modes;
 mod pattern;
+mod positions;
 mod reduce;
 mod rename;
 mod reverse;
@@ -277,7 +278,9 @@ impl Pass<'_> {
     fn enter_scope(&mut self, var: VarId, value: &Expr) {
         let mut reads = FxHashSet::default();
         self.reads_in(value, &mut reads, &mut FxHashSet::default());
-        self.scope.push(Bound { var, value: Rc::new(value.clone()), reads: Rc::new(reads) });
+        let mut value = value.clone();
+        positions::narrow(&mut value);
+        self.scope.push(Bound { var, value: Rc::new(value), reads: Rc::new(reads) });
     }
 
     /// The bindings that a variable is computed from, itself included, in order.

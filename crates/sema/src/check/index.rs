@@ -52,6 +52,7 @@ impl Cx<'_> {
                 return self.fail(d);
             }
         }
+        self.solve_pack_read(&base, slots, span);
         // What counts from the end needs an extent that has a value here.
         let base = if self.counts_back(slots) { self.settle_expr(base) } else { base };
         let mut parts = Vec::new();
