@@ -5,7 +5,7 @@ use crate::hir::{self, Domain, ExprId, ExprKind as H, WhereItem};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{
-    Axis, Binder, Bounds, Expr, ExprKind, Item, Reduce, ReduceOp, StmtKind, Type,
+    Axis, Binder, Bounds, Expr, ExprKind, Item, Reduce, ReduceOp, StmtKind, Type, VarId,
 };
 use ein_scalar::{Scalar, ScalarType};
 
@@ -250,6 +250,10 @@ impl Cx<'_> {
                     return self.fail(d);
                 }
             }
+        }
+        let vars: Vec<VarId> = bounds.iter().map(|bound| self.indices[bound.index].var).collect();
+        if self.ragged_terms(op, &value, &vars) {
+            return Expr::error(span);
         }
         let kept: Vec<usize> =
             (0..value.ty.rank()).filter(|axis| !reduced.contains(&Some(*axis))).collect();
