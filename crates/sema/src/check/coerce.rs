@@ -35,9 +35,10 @@ impl Cx<'_> {
     /// Makes a value agree with a type that an annotation asks for; sizes must be equal, layouts
     /// are the business of the caller. `what` says who asks.
     pub(super) fn expect_type(&mut self, value: Expr, ty: &Type, what: &str) -> Expr {
-        if value.ty.has_error() || ty.has_error() {
+        if value.ty.is_broken() || ty.has_error() {
             return value;
         }
+        let value = super::arms::complete(value, ty);
         if let (Type::Template(..), Type::Signature(wanted)) = (&value.ty, ty) {
             return self.specialise_value(value, wanted.params.clone(), wanted.ret.clone());
         }

@@ -350,8 +350,11 @@ impl<'a> Cx<'a> {
                     _ => self.lower_type(ret),
                 };
                 let value = self.open_value(function.body, Some(&want), None);
-                if value.ty.has_error() || self.same_kind(&value.ty, &want) {
+                if value.ty.is_broken() {
                     return value;
+                }
+                if self.same_kind(&value.ty, &want) {
+                    return super::arms::complete(value, &want);
                 }
                 let d = self.mismatch(&value, &want, &what);
                 self.fail(d)

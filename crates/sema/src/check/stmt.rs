@@ -236,10 +236,11 @@ impl Cx<'_> {
 
     /// A value against an array type.
     pub(super) fn meet_array(&mut self, value: Expr, elem: Type, dims: &[Dim], what: &str) -> Expr {
-        if value.ty.has_error() {
+        if value.ty.is_broken() {
             let axes = self.lower_dims(dims);
             return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
         }
+        let value = super::arms::complete(value, &elem);
         if let Type::AnyRank(_) = &value.ty {
             let axes = self.lower_dims(dims);
             let span = value.span;

@@ -217,6 +217,10 @@ impl Cx<'_> {
             TypeKind::Array { elem, .. } => match &elem.kind {
                 TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
                 TypeKind::Str => Some(Type::Str),
+                TypeKind::Data(..) | TypeKind::Tuple(_) => {
+                    let of = self.lower_quietly(elem, &Match::default());
+                    (!of.has_error()).then_some(of)
+                }
                 TypeKind::Function(..) => {
                     let of = self.lower_quietly(elem, &Match::default());
                     let known = |of: &Signature| !of.params.iter().any(Type::has_error);
