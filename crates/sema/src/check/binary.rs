@@ -1,6 +1,7 @@
 //! Infix operators.
 
 use super::arms::complete;
+use super::consts::fold;
 use super::literal::Class;
 use super::{Cx, error};
 use crate::hir::{BinaryOp as B, ExprId, ExprKind as H};
@@ -105,8 +106,18 @@ impl Cx<'_> {
             ),
         )
         .here("an integer literal")
-        .label(other.span, format!("this is `{}`", self.show(&other.ty)))
-        .fix("write it as a float: `2.0` instead of `2`", value.span.end(), ".0");
+        .label(other.span, format!("this is `{}`", self.show(&other.ty)));
+        let plain = match &*value.kind {
+            ExprKind::Unary(UnaryOp::Neg, inner) => matches!(&*inner.kind, ExprKind::Const(_)),
+            kind => matches!(kind, ExprKind::Const(_)),
+        };
+        let d = match fold(&value) {
+            Some(number) if plain => {
+                let text = format!("write it as a float: `{number}.0` instead of `{number}`");
+                d.fix(text, value.span.end(), ".0")
+            }
+            _ => d.help("write its numbers as floats: `2.0` instead of `2`"),
+        };
         self.fail(d)
     }
 
@@ -181,7 +192,8 @@ impl Cx<'_> {
         // Toward floats, and toward the wider one.
         let rank = |ty: ScalarType| (ty.is_float(), ty.size_bytes());
         let (value, target) = if rank(s) < rank(t) { (x, t) } else { (y, s) };
-        let name = self.show_name(value).map_or("…".to_string(), |name| name.to_string());
+        let read = if matches!(&*value.kind, ExprKind::Index { .. }) { "[…]" } else { "" };
+        let name = self.show_name(value).map_or("…".to_string(), |name| format!("{name}{read}"));
         let text = format!("convert one of them: `{name} as {}`", target.name());
         d.fix(text, value.span.end(), format!(" as {}", target.name()))
     }

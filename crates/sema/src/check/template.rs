@@ -376,7 +376,7 @@ impl Cx<'_> {
             return Some(*at);
         }
         let name = Name { sym: Symbol::intern("closure"), span: node.span };
-        if !self.count_instance(key.source, (name.sym, span)) {
+        if !self.count_instance(&key, (name.sym, span)) {
             return None;
         }
         let at = self.new_instance(key, name);

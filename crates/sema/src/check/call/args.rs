@@ -242,9 +242,20 @@ impl Cx<'_> {
 
     fn default_argument(&mut self, param: &hir::Param) -> Expr {
         match param.default {
+            Some(_) if self.defaults.contains(&param.span) => {
+                let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
+                let message = format!("the default of `{name}` depends on itself");
+                let d = error(Code::E0211, param.span, message)
+                    .here(format!("a call here takes the default of `{name}` again"))
+                    .help("pass the argument in that call");
+                self.fail(d)
+            }
             Some(default) => {
                 let want = self.wanted_of(param);
-                self.expr(default, want.as_ref())
+                self.defaults.push(param.span);
+                let value = self.expr(default, want.as_ref());
+                self.defaults.pop();
+                value
             }
             None => Expr::error(param.span),
         }
