@@ -171,6 +171,14 @@ impl Session {
         let mut derivatives = Vec::new();
         let rejected = |found: &[Diagnostic]| found[before..].iter().any(Diagnostic::is_error);
         if !rejected(diagnostics) {
+            diagnostics.extend(ein_sema::check::lost(&checked.program));
+        }
+        if rejected(diagnostics) {
+            // A bug that what is left of a broken program brings to light must not hide what was
+            // found in it.
+            let survey = || ein_transform::autodiff::survey(&mut checked.program);
+            diagnostics.extend(guarded(survey).unwrap_or_default());
+        } else {
             verified(&checked.program, tensor::verify::verify)?;
             let outcome = ein_transform::autodiff::run(&mut checked.program);
             diagnostics.extend(outcome.diagnostics);

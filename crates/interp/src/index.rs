@@ -142,10 +142,12 @@ impl<'p> Machine<'p> {
         }))
     }
 
-    /// What the reader calls an array.
+    /// What the reader calls an array; nothing for what the compiler named itself.
     pub(crate) fn name_of(&self, e: &Expr) -> Option<Symbol> {
         match &*e.kind {
-            ExprKind::Var(var) => Some(self.program.vars[*var].name),
+            ExprKind::Var(var) => {
+                Some(self.program.vars[*var].name).filter(|name| !name.as_str().starts_with('$'))
+            }
             ExprKind::Index { base, .. }
             | ExprKind::Slice { base, .. }
             | ExprKind::Permute { base, .. } => self.name_of(base),

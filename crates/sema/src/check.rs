@@ -50,6 +50,7 @@ mod instance;
 mod ledger;
 mod lift;
 mod literal;
+mod lost;
 mod matching;
 mod matrix;
 mod packs;
@@ -73,6 +74,7 @@ mod tries;
 mod types;
 
 pub use facts::{BindingFact, Broadcast, ReadFact, Report, Verdict};
+pub use lost::lost;
 pub use recursion::RecursionFact;
 
 /// A checked program.
@@ -132,6 +134,8 @@ struct Cx<'a> {
     root_module: bool,
     /// Whether tests of the library are to be checked, too.
     check_library: bool,
+    /// The parameters whose defaults are being checked.
+    defaults: Vec<Span>,
     /// Names that inputs replace.
     inputs: &'a FxHashSet<Symbol>,
     /// Parameters that must not broadcast.
@@ -283,6 +287,7 @@ impl<'a> Cx<'a> {
             const_order: Vec::new(),
             root_module: false,
             check_library: false,
+            defaults: Vec::new(),
             inputs,
             no_broadcast: FxHashSet::default(),
             input_vars: FxHashSet::default(),

@@ -10,7 +10,7 @@
 //! Limits: a folder without a file of its own is a module only on the way to a file below it.
 
 mod brackets;
-mod builtins;
+pub(crate) mod builtins;
 mod defs;
 mod exprs;
 mod imports;

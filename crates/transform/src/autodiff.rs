@@ -39,6 +39,7 @@ mod lazy;
 mod loops;
 mod modes;
 mod pattern;
+mod positions;
 mod reduce;
 mod rename;
 mod reverse;
@@ -83,6 +84,16 @@ pub fn run(program: &mut Program) -> Outcome {
     }
     pass.clean_top();
     Outcome { diagnostics: pass.diagnostics, decisions: pass.decisions }
+}
+
+/// What is wrong with the requests of a program that is rejected for other reasons: of those that
+/// its mistakes do not reach.
+pub fn survey(program: &mut Program) -> Vec<Diagnostic> {
+    if !asks(program) {
+        return Vec::new();
+    }
+    crate::sound::keep_sound(program);
+    run(program).diagnostics
 }
 
 /// Whether there is a derivative in the program at all; most have none, and need not be read closely.
@@ -267,7 +278,9 @@ impl Pass<'_> {
     fn enter_scope(&mut self, var: VarId, value: &Expr) {
         let mut reads = FxHashSet::default();
         self.reads_in(value, &mut reads, &mut FxHashSet::default());
-        self.scope.push(Bound { var, value: Rc::new(value.clone()), reads: Rc::new(reads) });
+        let mut value = value.clone();
+        positions::narrow(&mut value);
+        self.scope.push(Bound { var, value: Rc::new(value), reads: Rc::new(reads) });
     }
 
     /// The bindings that a variable is computed from, itself included, in order.

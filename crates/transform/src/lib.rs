@@ -6,4 +6,5 @@ pub mod autodiff;
 pub mod flatten;
 pub mod points;
 pub mod schedule;
+pub mod sound;
 pub mod storage;

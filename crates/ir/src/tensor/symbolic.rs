@@ -33,7 +33,15 @@ pub fn to_size(e: &Expr, var: &dyn Fn(VarId) -> Option<size::Expr>) -> Option<si
             }
         }
         ExprKind::Cast(inner) => match (&inner.ty, &e.ty) {
-            (Type::Scalar(from), Type::Scalar(to)) if widens(*from, *to) => to_size(inner, var),
+            (Type::Scalar(from), Type::Scalar(to)) => {
+                let size = to_size(inner, var)?;
+                let fits = |value: i64| {
+                    let (lo, hi) = to.int_range()?;
+                    (lo..=hi).contains(&i128::from(value)).then_some(())
+                };
+                let same = widens(*from, *to) || size.as_constant().and_then(fits).is_some();
+                same.then_some(size)
+            }
             _ => None,
         },
         ExprKind::Block { stmts, value } if stmts.is_empty() => to_size(value, var),

@@ -161,6 +161,23 @@ impl Type {
             | Type::Range => false,
         }
     }
+    /// Whether it follows from a mistake that was reported. Type arguments that nothing gives yet
+    /// (`Option::None`) do not count: such a value can be stored, printed and passed on.
+    pub fn is_broken(&self) -> bool {
+        match self {
+            Type::Error => true,
+            Type::Array(array) => array.elem.is_broken(),
+            Type::AnyRank(elem) | Type::Jagged(elem, _) => elem.is_broken(),
+            Type::Tuple(items) => items.iter().any(Type::is_broken),
+            Type::Unit
+            | Type::Scalar(_)
+            | Type::Str
+            | Type::Data(..)
+            | Type::Template(..)
+            | Type::Signature(_)
+            | Type::Range => false,
+        }
+    }
     /// The boolean type.
     pub const BOOL: Type = Type::Scalar(ScalarType::Bool);
     /// The type of indices and sizes.

@@ -321,9 +321,31 @@ impl Cx<'_> {
 pub(super) fn complete(value: Expr, ty: &Type) -> Expr {
     let mut value = value;
     if value.ty.has_error() && !matches!(&*value.kind, ExprKind::Error) {
-        value.ty = ty.clone();
+        value.ty = completed(&value.ty, ty);
     }
     value
+}
+
+/// A type with what it leaves open as another one says, which may be that of its elements.
+fn completed(open: &Type, ty: &Type) -> Type {
+    match (open, ty) {
+        (Type::Error, ty) => ty.clone(),
+        (Type::Array(open), ty) => {
+            let elem = if let Type::Array(ty) = ty { &ty.elem } else { ty };
+            Type::array(completed(&open.elem, elem), open.axes.clone())
+        }
+        (Type::Tuple(open), Type::Tuple(items)) if open.len() == items.len() => {
+            Type::Tuple(open.iter().zip(items).map(|(open, ty)| completed(open, ty)).collect())
+        }
+        (Type::Data(id, open), Type::Data(other, args)) if id == other => {
+            Type::Data(*id, open.iter().zip(args).map(|(open, ty)| completed(open, ty)).collect())
+        }
+        (Type::AnyRank(open), Type::AnyRank(ty)) => Type::AnyRank(Box::new(completed(open, ty))),
+        (Type::Jagged(open, depth), Type::Jagged(ty, _)) => {
+            Type::Jagged(Box::new(completed(open, ty)), *depth)
+        }
+        _ => open.clone(),
+    }
 }
 
 /// Whether a pattern matches every value.

@@ -1,6 +1,7 @@
 //! Infix operators.
 
 use super::arms::complete;
+use super::consts::fold;
 use super::literal::Class;
 use super::{Cx, error};
 use crate::hir::{BinaryOp as B, ExprId, ExprKind as H};
@@ -105,8 +106,18 @@ impl Cx<'_> {
             ),
         )
         .here("an integer literal")
-        .label(other.span, format!("this is `{}`", self.show(&other.ty)))
-        .fix("write it as a float: `2.0` instead of `2`", value.span.end(), ".0");
+        .label(other.span, format!("this is `{}`", self.show(&other.ty)));
+        let plain = match &*value.kind {
+            ExprKind::Unary(UnaryOp::Neg, inner) => matches!(&*inner.kind, ExprKind::Const(_)),
+            kind => matches!(kind, ExprKind::Const(_)),
+        };
+        let d = match fold(&value) {
+            Some(number) if plain => {
+                let text = format!("write it as a float: `{number}.0` instead of `{number}`");
+                d.fix(text, value.span.end(), ".0")
+            }
+            _ => d.help("write its numbers as floats: `2.0` instead of `2`"),
+        };
         self.fail(d)
     }
 
@@ -181,7 +192,8 @@ impl Cx<'_> {
         // Toward floats, and toward the wider one.
         let rank = |ty: ScalarType| (ty.is_float(), ty.size_bytes());
         let (value, target) = if rank(s) < rank(t) { (x, t) } else { (y, s) };
-        let name = self.show_name(value).map_or("…".to_string(), |name| name.to_string());
+        let read = if matches!(&*value.kind, ExprKind::Index { .. }) { "[…]" } else { "" };
+        let name = self.show_name(value).map_or("…".to_string(), |name| format!("{name}{read}"));
         let text = format!("convert one of them: `{name} as {}`", target.name());
         d.fix(text, value.span.end(), format!(" as {}", target.name()))
     }
@@ -375,6 +387,22 @@ impl Cx<'_> {
         Expr::new(kind, Type::BOOL, span)
     }
 
+    /// Integers in the type of those that are no constants, if that is one, else in the widest.
+    fn of_one_type<const N: usize>(&self, values: [Expr; N]) -> [Expr; N] {
+        let constant = |e: &Expr| self.to_size(e).and_then(|size| size.as_constant());
+        let mut types = values.iter().filter(|e| constant(e).is_none()).map(|e| e.ty.scalar());
+        let first = types.next().flatten().unwrap_or(ScalarType::I64);
+        let fits = |e: &Expr| match (constant(e), first.int_range()) {
+            (Some(value), Some((lo, hi))) => (lo..=hi).contains(&i128::from(value)),
+            _ => e.ty.scalar() == Some(first),
+        };
+        let ty = Type::Scalar(if values.iter().all(fits) { first } else { ScalarType::I64 });
+        values.map(|e| {
+            let span = e.span;
+            if e.ty == ty { e } else { Expr::new(ExprKind::Cast(e), ty.clone(), span) }
+        })
+    }
+
     /// `e in 0..n`, `e in array`, `"a" in "abc"`
     fn membership(&mut self, a: ExprId, b: ExprId, span: Span) -> Expr {
         let hir = self.hir;
@@ -402,6 +430,8 @@ impl Cx<'_> {
                 let x = self.expect_integer(x, "what is looked for in a range");
                 let x = self.atomise(x);
                 let ExprKind::Range(lo, hi) = *y.kind else { return Expr::error(span) };
+                // Positions may be of any type of integer, and so may what is compared with them.
+                let [lo, x, hi] = self.of_one_type([lo, x, hi]);
                 let below =
                     Expr::new(ExprKind::Binary(BinaryOp::Le, lo, x.clone()), Type::BOOL, span);
                 let above = Expr::new(ExprKind::Binary(BinaryOp::Lt, x, hi), Type::BOOL, span);

@@ -24,7 +24,7 @@ impl Cx<'_> {
         let mut args = args.into_iter();
         let Some(base) = args.next() else { return Expr::error(span) };
         let count = args.next();
-        if base.ty.has_error() || count.as_ref().is_some_and(|count| count.ty.has_error()) {
+        if base.ty.is_broken() || count.as_ref().is_some_and(|count| count.ty.is_broken()) {
             return Expr::error(span);
         }
         let base = self.settle_expr(base);
@@ -215,7 +215,7 @@ impl Cx<'_> {
 
     /// `join[c](a, b)`: end to end along an axis; a value without it counts as one slice.
     pub(super) fn join(&mut self, coords: &[CoordArg], a: Expr, b: Expr, span: Span) -> Expr {
-        if a.ty.has_error() || b.ty.has_error() {
+        if a.ty.is_broken() || b.ty.is_broken() {
             return Expr::error(span);
         }
         let (a, b) = (self.settle_expr(a), self.settle_expr(b));
@@ -351,7 +351,7 @@ impl Cx<'_> {
             return self.wrong_count("blocks", 2, 0, span);
         };
         let base = self.expr(first.value, None);
-        if base.ty.has_error() {
+        if base.ty.is_broken() {
             return Expr::error(span);
         }
         let base = self.settle_expr(base);
@@ -386,7 +386,7 @@ impl Cx<'_> {
 
     /// `unblocks(((a, b), (c, d)))`: the pieces put together again.
     pub(super) fn join_blocks(&mut self, value: Expr, span: Span) -> Expr {
-        if value.ty.has_error() {
+        if value.ty.is_broken() {
             return value;
         }
         self.join_level(value, 0, span)

@@ -61,7 +61,7 @@ impl Cx<'_> {
             Builtin::Join if args.len() == 2 => {
                 let mapped = self.enter_coords(coords);
                 let (a, b) = self.two_pieces(args[0].value, args[1].value, &mapped);
-                self.leave_coords(mapped.len());
+                self.leave_coords(&mapped);
                 self.join(coords, a, b, span)
             }
             Builtin::Append if args.len() == 2 => {
@@ -82,7 +82,7 @@ impl Cx<'_> {
                 let mapped = self.enter_coords(coords);
                 let args: Vec<Expr> =
                     args.iter().map(|arg| self.closed_argument(arg.value, want, &mapped)).collect();
-                self.leave_coords(mapped.len());
+                self.leave_coords(&mapped);
                 self.apply_with(builtin, coords, args, span)
             }
         }
@@ -100,7 +100,7 @@ impl Cx<'_> {
         args: Vec<Expr>,
         span: Span,
     ) -> Expr {
-        if args.iter().any(|arg| arg.ty.has_error() && !matches!(arg.ty, Type::Data(..))) {
+        if args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
         match builtin {
@@ -442,16 +442,11 @@ impl Cx<'_> {
         let axes = vec![array.ty.axes()[0].clone()];
         let length = axes[0].size.clone();
         self.tabulate(axes, span, |cx, indices| {
-            let shifted = Expr::new(
-                ExprKind::Binary(BinaryOp::Add, indices[0].clone(), amount),
-                Type::I32,
-                span,
-            );
-            let at = Expr::new(
-                ExprKind::Binary(BinaryOp::FloorMod, shifted, Expr::size(length, span)),
-                Type::I32,
-                span,
-            );
+            let length = Expr::size(length, span);
+            let plain = |op, a, b| Expr::new(ExprKind::Binary(op, a, b), Type::I32, span);
+            let amount = within_length(amount, &length);
+            let shifted = plain(BinaryOp::Add, indices[0].clone(), amount);
+            let at = plain(BinaryOp::FloorMod, shifted, length);
             cx.read(array, vec![at], Bounds::Checked, span)
         })
     }
@@ -637,4 +632,21 @@ impl Cx<'_> {
         }
         Expr::new(ExprKind::Host(HostOp::Io(op), args), ty, span)
     }
+}
+
+/// An integer of any type as the position in an array of this length that is as far from the start.
+fn within_length(amount: Expr, length: &Expr) -> Expr {
+    let span = amount.span;
+    let convert = |e: Expr, ty: &Type| match e.ty == *ty {
+        true => e,
+        false => Expr::new(ExprKind::Cast(e), ty.clone(), span),
+    };
+    // Lengths fit in each of these types.
+    let ty = match amount.ty {
+        Type::I32 | Type::Scalar(ScalarType::U64) => amount.ty.clone(),
+        _ => Type::Scalar(ScalarType::I64),
+    };
+    let (amount, length) = (convert(amount, &ty), convert(length.clone(), &ty));
+    let rest = Expr::new(ExprKind::Binary(BinaryOp::FloorMod, amount, length), ty, span);
+    convert(rest, &Type::I32)
 }

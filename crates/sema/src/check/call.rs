@@ -9,6 +9,7 @@ use super::instance::{Instance, SizeKey};
 use super::matching::{Cell, Match};
 use super::{Cx, error};
 use crate::hir::{self, Arg, CoordArg, DefId, ExprId, ExprKind as H, Function, TypeKind};
+use crate::resolve::builtins::builtin_name;
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, Place, Signature, Type};
@@ -23,6 +24,9 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         let hir = self.hir;
+        if !coords.is_empty() && !self.takes_coordinates(callee) {
+            return self.no_coordinates(callee, coords.len(), span);
+        }
         match &hir.exprs[callee].kind {
             H::Fn(_) if args.is_empty() && self.literal_function(callee).is_some() => {
                 match self.literal_function(callee) {
@@ -41,6 +45,29 @@ impl Cx<'_> {
                 self.call_value(value, args, want, span)
             }
         }
+    }
+
+    /// Whether a bracket before the arguments can mean coordinates.
+    fn takes_coordinates(&self, callee: ExprId) -> bool {
+        match &self.hir.exprs[callee].kind {
+            H::Fn(_) => true,
+            H::Builtin(builtin) => builtin.takes_coordinates(),
+            H::Array(items) => self.are_functions(items),
+            H::Error => true,
+            _ => false,
+        }
+    }
+
+    fn no_coordinates(&mut self, callee: ExprId, count: usize, span: Span) -> Expr {
+        let name = match &self.hir.exprs[callee].kind {
+            H::Builtin(builtin) => format!("`{}`", builtin_name(*builtin)),
+            H::Local(local) => format!("`{}`", self.local_name(*local)),
+            _ => "this function value".into(),
+        };
+        let d = error(Code::E0302, span, format!("{name} takes no coordinates"))
+            .here(format!("{count} in brackets"))
+            .help("leave the bracket out; a function of your own can take coordinates");
+        self.fail(d)
     }
 
     /// Results of several functions as one array.
@@ -65,7 +92,7 @@ impl Cx<'_> {
                 }
             }
         }
-        if ty.has_error() {
+        if ty.is_broken() {
             return Expr::error(span);
         }
         let count = size::Expr::constant(items.len() as i64);
@@ -136,7 +163,7 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         let Signature { params, ret } = of;
-        if args.len() != params.len() || args.iter().any(|arg| arg.ty.has_error()) {
+        if args.len() != params.len() || args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
         let mut cells = vec![Cell { frame, cell: Vec::new() }];
@@ -192,7 +219,7 @@ impl Cx<'_> {
         };
         let mapped = self.enter_coords(coords);
         let exprs = self.arguments(function, &values, &mapped, want);
-        self.leave_coords(mapped.len());
+        self.leave_coords(&mapped);
         let result = self.apply(def, function, coords, exprs, span);
         self.at_point(result, coords, span)
     }
@@ -207,7 +234,7 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         let name = self.hir.defs[def].name.sym;
-        if args.iter().any(|arg| arg.ty.has_error() && !matches!(arg.ty, Type::Data(..))) {
+        if args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
         if let Some(value) = self.apply_to_rows(def, function, coords, &args, span) {

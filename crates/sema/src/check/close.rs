@@ -89,7 +89,7 @@ impl Cx<'_> {
     /// A tensor over free index variables.
     fn close(&mut self, free: Vec<IndexId>, value: Expr, layout: Option<&[Symbol]>) -> Expr {
         let span = value.span;
-        if value.ty.has_error() {
+        if value.ty.is_broken() {
             return value;
         }
         let coords: Vec<Coord> = free.iter().map(|index| self.index_coord(*index)).collect();

@@ -35,9 +35,10 @@ impl Cx<'_> {
     /// Makes a value agree with a type that an annotation asks for; sizes must be equal, layouts
     /// are the business of the caller. `what` says who asks.
     pub(super) fn expect_type(&mut self, value: Expr, ty: &Type, what: &str) -> Expr {
-        if value.ty.has_error() || ty.has_error() {
+        if value.ty.is_broken() || ty.has_error() {
             return value;
         }
+        let value = super::arms::complete(value, ty);
         if let (Type::Template(..), Type::Signature(wanted)) = (&value.ty, ty) {
             return self.specialise_value(value, wanted.params.clone(), wanted.ret.clone());
         }
@@ -70,7 +71,7 @@ impl Cx<'_> {
     }
 
     /// The sizes of a value against those asked for.
-    fn expect_sizes(&mut self, value: &Expr, ty: &Type, what: &str) {
+    pub(super) fn expect_sizes(&mut self, value: &Expr, ty: &Type, what: &str) {
         let (Type::Array(have), Type::Array(want)) = (&value.ty, ty) else { return };
         for (position, (have, want)) in have.axes.iter().zip(&want.axes).enumerate() {
             match self.compare_sizes(&have.size, &want.size) {

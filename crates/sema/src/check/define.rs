@@ -310,27 +310,7 @@ impl Cx<'_> {
                 let (more, value, inner) = self.clause_body(*body, elem);
                 self.f.facts.truncate(before);
                 items.extend(more);
-                let otherwise = otherwise.map(|id| {
-                    let hint = value.ty.clone();
-                    let span = hir.exprs[id].span;
-                    let e = self.scoped(|cx| cx.expr(id, Some(&hint)));
-                    if !self.same_kind(&e.ty, &hint) {
-                        let d = error(
-                            Code::E0505,
-                            span,
-                            format!(
-                                "the value is `{}`, but after `else` it is `{}`",
-                                self.show(&hint),
-                                self.show(&e.ty)
-                            ),
-                        )
-                        .here("of another type")
-                        .label(value.span, format!("this is `{}`", self.show(&hint)))
-                        .help("make both values of one type");
-                        return self.fail(d);
-                    }
-                    e
-                });
+                let otherwise = otherwise.map(|id| self.else_value(id, &value));
                 (items, value, otherwise.or(inner))
             }
             _ => (Vec::new(), self.scoped(|cx| cx.expr(body, elem)), None),

@@ -500,7 +500,7 @@ impl Cx<'_> {
 
     /// A value that nobody takes.
     pub(super) fn discard(&mut self, value: Expr) -> Expr {
-        if value.ty == Type::Unit || value.ty.has_error() {
+        if value.ty == Type::Unit || value.ty.is_broken() {
             return value;
         }
         let span = value.span;
@@ -547,7 +547,7 @@ impl Cx<'_> {
                     self.fail(d)
                 }
             },
-            ty if ty.has_error() => Expr::error(span),
+            ty if ty.is_broken() => Expr::error(span),
             ty => {
                 let d = error(
                     Code::E0511,
@@ -564,7 +564,7 @@ impl Cx<'_> {
 
     pub(super) fn field(&mut self, base: Expr, name: ein_base::Name, span: Span) -> Expr {
         match (&base.ty, name.sym.as_str()) {
-            (ty, _) if ty.has_error() => Expr::error(span),
+            (ty, _) if ty.is_broken() => Expr::error(span),
             (Type::Array(_), "shape") => self.shape_of(base, span),
             (Type::Array(_) | Type::Str | Type::Jagged(..), "length") => self.length_of(base, span),
             (Type::AnyRank(_), "shape") => Expr::new(

@@ -87,7 +87,7 @@ impl<'a> Cx<'a> {
             instance.called_itself |= !instance.done && instance.ret.is_none();
             return Some(at);
         }
-        if !self.count_instance(key.source, call) {
+        if !self.count_instance(&key, call) {
             return None;
         }
         let at = self.new_instance(key, self.hir.defs[def].name);
@@ -112,21 +112,22 @@ impl<'a> Cx<'a> {
         Some(at)
     }
 
-    /// One more instance of a function, unless there are too many.
-    pub(super) fn count_instance(&mut self, source: Source, call: (Symbol, Span)) -> bool {
-        let count = self.instances.counts.entry(source).or_insert(0);
+    /// One more instance of a function, unless there are too many, or its types grow without end.
+    pub(super) fn count_instance(&mut self, key: &Key, call: (Symbol, Span)) -> bool {
+        let count = self.instances.counts.entry(key.source).or_insert(0);
         *count += 1;
-        if *count <= LIMIT {
+        let large = key.is_large();
+        if *count <= LIMIT && !large {
             return true;
         }
         let (name, span) = call;
-        let d = error(
-            Code::E0518,
-            span,
-            format!("`{name}` would need more than {LIMIT} different instances"),
-        )
-        .here("each call needs another type or rank")
-        .help("declare the types of its parameters, so that calls of itself agree");
+        let message = match large {
+            true => format!("`{name}` would need an instance for a type of too many parts"),
+            false => format!("`{name}` would need more than {LIMIT} different instances"),
+        };
+        let d = error(Code::E0518, span, message)
+            .here("each call needs another type or rank")
+            .help("declare the types of its parameters, so that calls of itself agree");
         self.report_at(d);
         false
     }
@@ -350,8 +351,11 @@ impl<'a> Cx<'a> {
                     _ => self.lower_type(ret),
                 };
                 let value = self.open_value(function.body, Some(&want), None);
-                if value.ty.has_error() || self.same_kind(&value.ty, &want) {
+                if value.ty.is_broken() {
                     return value;
+                }
+                if self.same_kind(&value.ty, &want) {
+                    return super::arms::complete(value, &want);
                 }
                 let d = self.mismatch(&value, &want, &what);
                 self.fail(d)

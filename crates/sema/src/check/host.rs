@@ -103,6 +103,11 @@ impl Cx<'_> {
         Expr::new(ExprKind::Array(items), ty, span)
     }
 
+    /// Whether an expression is written `[]`.
+    pub(super) fn is_empty(&self, id: ExprId) -> bool {
+        matches!(&self.hir.exprs[id].kind, H::Array(items) if items.is_empty())
+    }
+
     /// `[]`
     fn empty_array(&mut self, want: Option<&Type>, span: Span) -> Expr {
         let none = || Axis::anonymous(size::Expr::zero());
@@ -145,9 +150,7 @@ impl Cx<'_> {
     /// All items: literals take the type of the others, empty arrays that of a row.
     fn items(&mut self, items: &[ExprId], want: Option<&Type>) -> Vec<Expr> {
         let classes: Vec<_> = items.iter().map(|item| self.literal_class(*item)).collect();
-        let empty =
-            |id: &ExprId| matches!(&self.hir.exprs[*id].kind, H::Array(items) if items.is_empty());
-        let empty: Vec<bool> = items.iter().map(empty).collect();
+        let empty: Vec<bool> = items.iter().map(|item| self.is_empty(*item)).collect();
         let mut checked: Vec<Option<Expr>> = items.iter().map(|_| None).collect();
         for (position, item) in items.iter().enumerate() {
             if classes[position].is_none() && !empty[position] {

@@ -52,6 +52,9 @@ impl Cx<'_> {
                 return self.fail(d);
             }
         }
+        self.solve_pack_read(&base, slots, span);
+        // What counts from the end needs an extent that has a value here.
+        let base = if self.counts_back(slots) { self.settle_expr(base) } else { base };
         let mut parts = Vec::new();
         for slot in slots {
             match slot {
@@ -179,6 +182,18 @@ impl Cx<'_> {
             }
             None => Some(self.integer(id, what)),
         }
+    }
+
+    /// Whether an index, or an end of a slice, counts from the end.
+    fn counts_back(&self, slots: &[Slot]) -> bool {
+        let back = |id: &ExprId| self.back_from_end(*id).is_some();
+        slots.iter().any(|slot| match slot {
+            Slot::Expr(id) => match &self.hir.exprs[*id].kind {
+                H::Range { lo, hi, .. } => lo.iter().chain(hi).any(back),
+                _ => back(id),
+            },
+            Slot::Pack(..) => false,
+        })
     }
 
     /// The number of a negative literal, without its sign.

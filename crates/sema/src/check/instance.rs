@@ -8,6 +8,9 @@ use rustc_hash::FxHashMap;
 /// How many instances one function may have.
 pub(super) const LIMIT: usize = 256;
 
+/// How many parts the types of one instance may have together.
+const PARTS: usize = 4096;
+
 /// All instances, and those still being checked.
 #[derive(Default)]
 pub(super) struct Instances {
@@ -37,6 +40,31 @@ pub(super) struct Key {
     pub params: Vec<Option<Type>>,
     pub packs: Vec<usize>,
     pub types: Vec<Type>,
+}
+
+impl Key {
+    /// Whether its types have more parts than a program writes.
+    pub(super) fn is_large(&self) -> bool {
+        let mut left = PARTS;
+        let types = self.captures.iter().chain(self.params.iter().flatten()).chain(&self.types);
+        !types.into_iter().all(|ty| within(ty, &mut left))
+    }
+}
+
+/// Whether a type has no more parts than are left.
+fn within(ty: &Type, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else { return false };
+    *left = rest;
+    match ty {
+        Type::Array(array) => within(&array.elem, left),
+        Type::AnyRank(elem) | Type::Jagged(elem, _) => within(elem, left),
+        Type::Tuple(items) | Type::Data(_, items) => items.iter().all(|item| within(item, left)),
+        Type::Signature(of) => {
+            of.params.iter().all(|param| within(param, left)) && within(&of.ret, left)
+        }
+        Type::Template(_, captures) => captures.iter().all(|item| within(item, left)),
+        Type::Unit | Type::Scalar(_) | Type::Str | Type::Range | Type::Error => true,
+    }
 }
 
 /// One instance.

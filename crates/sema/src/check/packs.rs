@@ -6,7 +6,7 @@
 use super::{Binding, Cx, Declared, IndexId, error};
 use crate::hir::{ExprId, ExprKind as H, LocalId, Slot};
 use ein_base::{Code, Name, Span, Symbol};
-use ein_ir::tensor::Type;
+use ein_ir::tensor::{Expr, Type};
 use rustc_hash::FxHashMap;
 
 /// A read with packs among its indices.
@@ -17,6 +17,19 @@ struct PackRead {
     fixed: usize,
     packs: Vec<LocalId>,
     span: Span,
+}
+
+impl PackRead {
+    fn new(rank: usize, slots: &[Slot], span: Span) -> Self {
+        let packs: Vec<LocalId> = slots
+            .iter()
+            .filter_map(|slot| match slot {
+                Slot::Pack(local, _) => Some(*local),
+                Slot::Expr(_) => None,
+            })
+            .collect();
+        PackRead { rank, fixed: slots.len() - packs.len(), packs, span }
+    }
 }
 
 impl Cx<'_> {
@@ -125,6 +138,14 @@ impl Cx<'_> {
         }
     }
 
+    /// The length of a free pack that is read here for the first time, of an array that was not
+    /// known when the expression began.
+    pub(super) fn solve_pack_read(&mut self, base: &Expr, slots: &[Slot], span: Span) {
+        let read = PackRead::new(base.ty.rank(), slots, span);
+        let solved = self.last_unknown(&read, &self.f.pack_lengths);
+        self.f.pack_lengths.extend(solved);
+    }
+
     /// The pack of a read whose length follows from those of its other packs.
     fn last_unknown(
         &self,
@@ -197,22 +218,9 @@ impl Cx<'_> {
         let hir = self.hir;
         let node = &hir.exprs[id];
         if let H::Index { base, slots } = &node.kind {
-            let packs: Vec<LocalId> = slots
-                .iter()
-                .filter_map(|slot| match slot {
-                    Slot::Pack(local, _) => Some(*local),
-                    Slot::Expr(_) => None,
-                })
-                .collect();
-            if !packs.is_empty()
-                && let Some(rank) = self.known_rank(*base)
-            {
-                found.push(PackRead {
-                    rank,
-                    fixed: slots.len() - packs.len(),
-                    packs,
-                    span: node.span,
-                });
+            let packs = slots.iter().any(|slot| matches!(slot, Slot::Pack(..)));
+            if packs && let Some(rank) = self.known_rank(*base) {
+                found.push(PackRead::new(rank, slots, node.span));
             }
         }
         crate::visit::each_child(hir, id, &mut |child| self.pack_uses(child, found));

@@ -48,7 +48,7 @@ impl Cx<'_> {
         span: Span,
         build: impl FnOnce(&mut Self, Vec<Expr>) -> Expr,
     ) -> Expr {
-        if args.iter().any(|arg| arg.ty.has_error()) {
+        if args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
         if args.iter().all(|arg| !arg.ty.is_array()) {
@@ -123,7 +123,7 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         let value_ty = clauses.first().map_or(Type::Error, |(_, value)| value.ty.clone());
-        if value_ty.has_error() {
+        if value_ty.is_broken() {
             return Expr::error(span);
         }
         let bound: Vec<VarId> = clauses

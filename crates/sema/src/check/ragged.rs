@@ -11,7 +11,7 @@ use crate::hir::{self, CoordArg, DefId, DimKind, Function, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{
-    AtomDef, Axis, Binder, CompClause, Expr, ExprKind, HostOp, Pattern, Type, VarId,
+    AtomDef, Axis, Binder, CompClause, Expr, ExprKind, HostOp, Pattern, ReduceOp, Type, VarId,
 };
 
 impl Cx<'_> {
@@ -81,6 +81,20 @@ impl Cx<'_> {
         .here(format!("this is `{}`", self.show(&value.ty)))
         .note("an indexed definition is a rectangular array")
         .help("collect rows of unequal lengths with a comprehension: `[f(i) | i in 0..n]`");
+        self.report_at(d);
+        true
+    }
+
+    /// The same for arrays that a reduction takes together.
+    pub(super) fn ragged_terms(&mut self, op: ReduceOp, value: &Expr, bound: &[VarId]) -> bool {
+        if !self.varies(&value.ty, bound) {
+            return false;
+        }
+        let message =
+            format!("`{}` takes arrays of one shape together, and these differ", op.as_str());
+        let d = error(Code::E0416, value.span, message)
+            .here(format!("this is `{}`, and its index decides how long", self.show(&value.ty)))
+            .help(format!("reduce over the elements, too: `{}[i, k in 0..i](x[k])`", op.as_str()));
         self.report_at(d);
         true
     }

@@ -44,6 +44,9 @@ struct Found {
     reads: Vec<Read>,
     /// Variables whose value is used.
     mentioned: FxHashSet<VarId>,
+    /// Variables with a domain that only the run knows, each with the number of those above that
+    /// are bound before it.
+    opaque: Vec<(Atom, usize)>,
 }
 
 impl Cx<'_> {
@@ -130,12 +133,14 @@ impl Cx<'_> {
         });
     }
 
-    fn note_range(&mut self, binder: &Binder) {
-        let (lo, hi) = (self.to_size(&binder.lo), self.to_size(&binder.hi));
-        let atom = self.var_sizes.get(&binder.var).and_then(size::Expr::as_atom);
-        if let (Some(lo), Some(hi), Some(atom)) = (lo, hi, atom) {
-            self.ranges.insert(atom, (lo, hi));
-        }
+    /// Notes the domain of a variable. Gives the variable if only the run knows it.
+    fn note_range(&mut self, binder: &Binder) -> Option<Atom> {
+        let atom = self.var_sizes.get(&binder.var).and_then(size::Expr::as_atom)?;
+        let (Some(lo), Some(hi)) = (self.to_size(&binder.lo), self.to_size(&binder.hi)) else {
+            return Some(atom);
+        };
+        self.ranges.insert(atom, (lo, hi));
+        None
     }
 
     // ---------------------------------------------------------------- collecting
@@ -205,7 +210,9 @@ impl Cx<'_> {
                     if is_unsolved(binder) {
                         found.unsolved.push(binder.var);
                     } else {
-                        self.note_range(binder);
+                        if let Some(atom) = self.note_range(binder) {
+                            found.opaque.push((atom, found.unsolved.len()));
+                        }
                         self.collect(&binder.lo, conditional, found);
                         self.collect(&binder.hi, conditional, found);
                     }
@@ -266,7 +273,7 @@ impl Cx<'_> {
         // The others take what is legal for all values of the variables known by now.
         loop {
             let before = open.len();
-            open.retain(|(var, atom)| match self.arithmetic_range(*atom, &found.reads, &unknown) {
+            open.retain(|(var, atom)| match self.arithmetic_range(*atom, &found, &unknown) {
                 Some(range) => {
                     self.ranges.insert(*atom, range.clone());
                     solved.ranges.insert(*var, range);
@@ -388,9 +395,11 @@ impl Cx<'_> {
     fn arithmetic_range(
         &mut self,
         atom: Atom,
-        reads: &[Read],
+        found: &Found,
         unknown: &[Atom],
     ) -> Option<(size::Expr, size::Expr)> {
+        let reads = &found.reads;
+        let own = unknown.iter().position(|other| *other == atom);
         let mut result: Option<(size::Expr, size::Expr)> = None;
         let unconditional = reads.iter().any(|read| !read.conditional && read.index.mentions(atom));
         for read in reads {
@@ -400,7 +409,11 @@ impl Cx<'_> {
             let waiting = read.index.atoms().into_iter().any(|other| {
                 other != atom && unknown.contains(&other) && !self.ranges.contains_key(&other)
             });
-            if waiting {
+            // A variable that is bound further inside has no value where this one begins.
+            let inner = |(other, bound): &(Atom, usize)| {
+                own.is_some_and(|own| *bound > own) && read.index.mentions(*other)
+            };
+            if waiting || found.opaque.iter().any(inner) {
                 continue;
             }
             let range = {

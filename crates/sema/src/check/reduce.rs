@@ -5,7 +5,7 @@ use crate::hir::{self, Domain, ExprId, ExprKind as H, WhereItem};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{
-    Axis, Binder, Bounds, Expr, ExprKind, Item, Reduce, ReduceOp, StmtKind, Type,
+    Axis, Binder, Bounds, Expr, ExprKind, Item, Reduce, ReduceOp, StmtKind, Type, VarId,
 };
 use ein_scalar::{Scalar, ScalarType};
 
@@ -250,6 +250,10 @@ impl Cx<'_> {
                     return self.fail(d);
                 }
             }
+        }
+        let vars: Vec<VarId> = bounds.iter().map(|bound| self.indices[bound.index].var).collect();
+        if self.ragged_terms(op, &value, &vars) {
+            return Expr::error(span);
         }
         let kept: Vec<usize> =
             (0..value.ty.rank()).filter(|axis| !reduced.contains(&Some(*axis))).collect();
@@ -510,14 +514,13 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         self.scoped(|cx| {
+            let before = cx.f.facts.len();
             let items = cx.where_items(items);
             let value = cx.scoped(|cx| cx.expr(body, want));
-            let otherwise = otherwise.map(|e| {
-                let hint = value.ty.clone();
-                cx.scoped(|cx| cx.expr(e, Some(&hint)))
-            });
+            // After `else` the guards do not hold.
+            cx.f.facts.truncate(before);
             let otherwise = match otherwise {
-                Some(otherwise) => otherwise,
+                Some(id) => cx.else_value(id, &value),
                 None => cx.zero_value(&value.ty, span),
             };
             let mut result = value;
@@ -541,6 +544,22 @@ impl Cx<'_> {
             }
             result
         })
+    }
+
+    /// The value where a guard fails; of the type that it has where the guard holds.
+    pub(super) fn else_value(&mut self, id: ExprId, value: &Expr) -> Expr {
+        let otherwise = self.scoped(|cx| cx.expr(id, Some(&value.ty)));
+        if self.same_kind(&otherwise.ty, &value.ty) {
+            self.expect_sizes(&otherwise, &value.ty, "the value before `else`");
+            return otherwise;
+        }
+        let (have, other) = (self.show(&value.ty), self.show(&otherwise.ty));
+        let message = format!("the value is `{have}`, but after `else` it is `{other}`");
+        let d = error(Code::E0505, self.hir.exprs[id].span, message)
+            .here("of another type")
+            .label(value.span, format!("this is `{have}`"))
+            .help("make both values of one type");
+        self.fail(d)
     }
 
     /// What stands where nothing is defined.

@@ -14,9 +14,7 @@ impl Cx<'_> {
             hir::StmtKind::Define(definition) => self.define(definition),
             hir::StmtKind::Expr(value) => {
                 let value = self.open_value(*value, None, None);
-                if !value.ty.has_error() {
-                    self.emit(Stmt { kind: StmtKind::Expr(value), span: stmt.span });
-                }
+                self.emit(Stmt { kind: StmtKind::Expr(value), span: stmt.span });
             }
         }
     }
@@ -212,8 +210,13 @@ impl Cx<'_> {
     }
 
     /// What is asked of `[]`: without rows nothing but the annotation tells how long they are.
-    fn wanted_of_nothing(&mut self, value: ExprId, elem: &Type, dims: &[Dim]) -> Option<Type> {
-        let is_empty = matches!(&self.hir.exprs[value].kind, H::Array(items) if items.is_empty());
+    pub(super) fn wanted_of_nothing(
+        &mut self,
+        value: ExprId,
+        elem: &Type,
+        dims: &[Dim],
+    ) -> Option<Type> {
+        let is_empty = self.is_empty(value);
         let in_row = dims.iter().any(|dim| matches!(dim.kind, DimKind::Pack(_)));
         if !is_empty || in_row || dims.len() < 2 || elem.is_array() {
             return None;
@@ -233,10 +236,11 @@ impl Cx<'_> {
 
     /// A value against an array type.
     pub(super) fn meet_array(&mut self, value: Expr, elem: Type, dims: &[Dim], what: &str) -> Expr {
-        if value.ty.has_error() {
+        if value.ty.is_broken() {
             let axes = self.lower_dims(dims);
             return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
         }
+        let value = super::arms::complete(value, &elem);
         if let Type::AnyRank(_) = &value.ty {
             let axes = self.lower_dims(dims);
             let span = value.span;

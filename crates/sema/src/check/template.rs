@@ -302,7 +302,7 @@ impl Cx<'_> {
     /// A call of a closure on checked arguments, lifted over what they have beyond the cells that
     /// its parameters declare.
     fn call_closure(&mut self, closure: ExprId, callee: Expr, args: Vec<Expr>, span: Span) -> Expr {
-        if args.iter().any(|arg| arg.ty.has_error()) {
+        if args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
         let hir = self.hir;
@@ -376,7 +376,7 @@ impl Cx<'_> {
             return Some(*at);
         }
         let name = Name { sym: Symbol::intern("closure"), span: node.span };
-        if !self.count_instance(key.source, (name.sym, span)) {
+        if !self.count_instance(&key, (name.sym, span)) {
             return None;
         }
         let at = self.new_instance(key, name);
@@ -420,7 +420,7 @@ impl Cx<'_> {
         args: Vec<Expr>,
         span: Span,
     ) -> Expr {
-        if args.iter().any(|arg| arg.ty.has_error()) {
+        if args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
         if ranks.len() != args.len() {

@@ -45,3 +45,19 @@ pub enum Builtin {
     /// `std::intrinsics::load_npy` and the like.
     Io(IoOp),
 }
+
+impl Builtin {
+    /// Whether it works along coordinates that a bracket names: `first[c](x)`.
+    pub fn takes_coordinates(self) -> bool {
+        matches!(
+            self,
+            Builtin::First
+                | Builtin::Last
+                | Builtin::Rest
+                | Builtin::Init
+                | Builtin::Take
+                | Builtin::Drop
+                | Builtin::Join
+        )
+    }
+}

@@ -45,6 +45,22 @@ const FUNCTIONS: &[(&str, Builtin)] = &[
     ("hessian", Builtin::Hessian),
 ];
 
+/// How a built-in is written.
+pub(crate) fn builtin_name(builtin: Builtin) -> &'static str {
+    match builtin {
+        Builtin::Reduction(op) => op.as_str(),
+        Builtin::Unary(op) => op.as_str(),
+        Builtin::Binary(op) => op.as_str(),
+        Builtin::Io(io) => IoOp::NAMES
+            .iter()
+            .find(|(_, known)| *known == io)
+            .map_or("this file function", |it| it.0),
+        _ => {
+            FUNCTIONS.iter().find(|(_, known)| *known == builtin).map_or("this built-in", |it| it.0)
+        }
+    }
+}
+
 /// Tables of the built-in names, and the words that paths treat specially.
 #[derive(Debug)]
 pub(super) struct Builtins {

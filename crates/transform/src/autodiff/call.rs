@@ -197,7 +197,8 @@ impl Pass<'_> {
         }
         let source = &self.program.funcs[func];
         let name = Symbol::intern(&format!("{}'", source.name));
-        let body = source.body.clone();
+        let mut body = source.body.clone();
+        super::positions::narrow(&mut body);
         let (span, ret) = (source.span, source.ret.clone());
         let (sizes, captures, params) =
             (source.sizes.clone(), source.captures.clone(), source.params.clone());

@@ -191,7 +191,7 @@ impl Pass<'_> {
         Ok(Some(Expr::new(kind, ty.clone(), span)))
     }
 
-    /// Indices in which negative literals, which count from the end, are replaced by positions.
+    /// Indices as positions: negative literals count from the end, and all are `i32`.
     pub(super) fn positions(&self, var: VarId, at: &[IndexArg]) -> Vec<IndexArg> {
         let axes = self.program.vars[var].ty.axes();
         let place = |(index, axis): (&IndexArg, &ein_ir::tensor::Axis)| {
@@ -201,7 +201,7 @@ impl Pass<'_> {
             };
             let value = match negative {
                 Some(at) => Expr::size(axis.size.offset(at), index.value.span),
-                None => index.value.clone(),
+                None => super::positions::checked(index.value.clone()),
             };
             IndexArg { value, bounds: index.bounds }
         };

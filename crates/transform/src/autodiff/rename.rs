@@ -221,6 +221,35 @@ impl Pass<'_> {
         }
     }
 
+    /// The same expression with extents of other variables; what it reads stays.
+    pub(super) fn rename_extents(&mut self, e: &mut Expr, names: &Renaming) {
+        self.rename_type_in_place(&mut e.ty, names);
+        match &mut *e.kind {
+            ExprKind::Size(size) => *size = self.renamed_size(size, names),
+            ExprKind::Tensor(tensor) => {
+                for extent in tensor.shape.iter_mut().flatten() {
+                    *extent = self.renamed_size(extent, names);
+                }
+                self.rename_requires(&mut tensor.requires, names);
+            }
+            ExprKind::Reduce(reduce) => self.rename_requires(&mut reduce.requires, names),
+            ExprKind::Call { sizes, .. } => {
+                for size in sizes {
+                    *size = self.renamed_size(size, names);
+                }
+            }
+            ExprKind::Block { stmts, .. } => {
+                for stmt in stmts {
+                    if let StmtKind::Require(require) = &mut stmt.kind {
+                        self.rename_requires(std::slice::from_mut(require), names);
+                    }
+                }
+            }
+            _ => {}
+        }
+        each_child_mut(e, &mut |child| self.rename_extents(child, names));
+    }
+
     pub(super) fn renamed_type(&mut self, ty: &Type, names: &Renaming) -> Type {
         let mut ty = ty.clone();
         self.rename_type_in_place(&mut ty, names);

@@ -3,7 +3,7 @@
 use super::{Pass, let_stmt};
 use ein_ir::tensor::walk::each_child_mut;
 use ein_ir::tensor::{CompClause, Expr, ExprKind, Item, Pattern, Stmt, StmtKind, Type, VarId};
-use ein_scalar::BinaryOp;
+use ein_scalar::{BinaryOp, ScalarType};
 use rustc_hash::FxHashMap;
 
 /// Which variables have tangents, and where they are.
@@ -327,11 +327,21 @@ impl Pass<'_> {
         self.arith(BinaryOp::Mul, a, b)
     }
 
-    /// A scalar operation on two values of one type.
+    /// A scalar operation on two values of one type, or on positions: those that a program computes
+    /// may be of any type of integer.
     pub(super) fn arith(&self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
+        let whole = |e: &Expr| matches!(e.ty, Type::Scalar(ty) if ty.is_int());
+        let (a, b) =
+            if a.ty != b.ty && whole(&a) && whole(&b) { (wide(a), wide(b)) } else { (a, b) };
         let (ty, span) = (a.ty.clone(), a.span);
         Expr::new(ExprKind::Binary(op, a, b), ty, span)
     }
+}
+
+/// An integer in the type that holds every position.
+fn wide(e: Expr) -> Expr {
+    let span = e.span;
+    Expr::new(ExprKind::Cast(e), Type::Scalar(ScalarType::I64), span)
 }
 
 /// Whether values of a type can have a tangent.

@@ -1,8 +1,10 @@
 //! Definitions: every clause by its own tangent, guards and order kept.
 
 use super::Pass;
+use super::rename::Renaming;
 use super::tangent::Tangents;
 use ein_base::Span;
+use ein_ir::tensor::walk::each_in_clause_mut;
 use ein_ir::tensor::{Clause, ClauseSlot, Expr, ExprKind, Tensor, Type, VarId};
 
 impl Pass<'_> {
@@ -32,6 +34,16 @@ impl Pass<'_> {
             }
         };
         inner.finish(self_var, finished);
+        let mut own = tensor.clone();
+        if own.shape.iter().any(Option::is_none) {
+            // The extents that it finds out itself are those of the finished one.
+            let mut names = Renaming::default();
+            names.vars.insert(self_var, finished);
+            let parts = own.clauses.iter_mut();
+            parts
+                .for_each(|part| each_in_clause_mut(part, &mut |e| self.rename_extents(e, &names)));
+        }
+        let tensor = &own;
         // First without the tangent of itself: if nothing else moves, nothing does.
         let mut probe = inner.clone();
         let (_, moving) = self.clauses_tangent(tensor, &mut probe);

@@ -87,7 +87,7 @@ impl Flatten<'_> {
                 let place = self.element(positions, &[at[*axis]]);
                 // Only arrays of fixed shape are gathered from.
                 let extent = base.shape[*axis].first;
-                at[*axis] = self.points.position(place, extent, true, self.when);
+                at[*axis] = self.points.given_position(place, extent, true, self.when);
                 self.element(base, &at)
             }
             ArrayKind::Select(cond, a, b) => {

@@ -441,7 +441,7 @@ impl<'p> Flatten<'p> {
             }
             let proved = index.bounds == ein_ir::tensor::Bounds::Proved && !self.points.wrapping;
             at.push(match extent.constant() {
-                Some(extent) => self.points.position(place, extent, !proved, self.when),
+                Some(extent) => self.points.given_position(place, extent, !proved, self.when),
                 None if proved => place,
                 None => {
                     let why = "a position that is checked in a shrinking array";

@@ -136,6 +136,20 @@ impl Points {
         self.intern(Kind::Clamp { at, extent, traps, when }, ty, Some(range))
     }
 
+    /// The same for a position of the program, which may be of any integer type: what is read there
+    /// may be computed from it instead, with positions of the type that they have here.
+    pub fn given_position(
+        &mut self,
+        at: Node,
+        extent: i64,
+        traps: bool,
+        when: Option<Node>,
+    ) -> Node {
+        let at = self.position(at, extent, traps, when);
+        let narrow = i32::try_from(extent).is_ok();
+        self.cast(at, if narrow { ScalarType::I32 } else { ScalarType::I64 })
+    }
+
     /// A scalar operation.
     pub fn unary(&mut self, op: UnaryOp, a: Node, when: Option<Node>) -> Node {
         let ty = self.nodes[a].ty;

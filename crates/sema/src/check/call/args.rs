@@ -4,7 +4,8 @@ use super::super::matching::Match;
 use super::super::{Cx, IndexId, error};
 use crate::hir::{self, Arg, ExprId, Function, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
-use ein_ir::tensor::{Expr, Type};
+use ein_ir::tensor::walk::each_in_stmt;
+use ein_ir::tensor::{Expr, Signature, Type};
 use rustc_hash::FxHashMap;
 
 impl Cx<'_> {
@@ -115,9 +116,12 @@ impl Cx<'_> {
         let mut exprs: Vec<Option<Expr>> = vec![None; values.len()];
         let mut known: FxHashMap<hir::LocalId, Type> = FxHashMap::default();
         let mut order: Vec<usize> = (0..values.len()).collect();
-        let open = |cx: &Self, at: usize| {
-            generic_of(&function.params[at]).is_some()
-                && values[at].is_some_and(|id| cx.literal_class(id).is_some())
+        // Literals have a type of their own if need be, and `[]` has none.
+        let open = |cx: &Self, at: usize| match values[at] {
+            Some(id) if generic_of(&function.params[at]).is_some() => {
+                2 * u8::from(cx.is_empty(id)) + u8::from(cx.literal_class(id).is_some())
+            }
+            _ => 0,
         };
         order.sort_by_key(|at| open(self, *at));
         for at in order {
@@ -137,6 +141,8 @@ impl Cx<'_> {
                 known.iter().find_map(|(_, ty)| self.literal_like(class, ty))
             });
             let want = hint.or_else(|| self.wanted_of(param));
+            let empty = values[at].and_then(|id| self.wanted_of_empty(id, want.as_ref(), param));
+            let want = empty.or(want);
             let expr = match values[at] {
                 // Coordinate arguments are bound in it, and it is closed over them.
                 Some(id) => self.closed_argument(id, want.as_ref(), mapped),
@@ -168,11 +174,12 @@ impl Cx<'_> {
         self.f.pending.push(Vec::new());
         let value = self.expr(id, want);
         let stmts = self.f.pending.pop().unwrap_or_default();
-        let used: Vec<IndexId> = self
-            .index_deps(&value)
-            .into_iter()
-            .filter(|index| mapped.iter().any(|(_, bound)| bound == index))
-            .collect();
+        let mut used = self.index_deps(&value);
+        for stmt in &stmts {
+            each_in_stmt(stmt, &mut |e| used.extend(self.index_deps(e)));
+        }
+        let used: Vec<IndexId> =
+            mapped.iter().map(|(_, bound)| *bound).filter(|bound| used.contains(bound)).collect();
         if used.is_empty() {
             for stmt in stmts {
                 self.emit(stmt);
@@ -181,6 +188,22 @@ impl Cx<'_> {
         }
         let body = self.block(stmts, value);
         self.close_over(used, body)
+    }
+
+    /// What `[]` is as an argument: an array without rows, of the rank of the parameter.
+    fn wanted_of_empty(
+        &mut self,
+        id: ExprId,
+        elem: Option<&Type>,
+        param: &hir::Param,
+    ) -> Option<Type> {
+        let TypeKind::Array { dims, .. } = &param.ty.as_ref()?.kind else { return None };
+        let elem = elem?;
+        // Sizes are names of the signature, which may be that of the function being checked.
+        let sizes = std::mem::take(&mut self.f.sizes);
+        let want = self.wanted_of_nothing(id, elem, dims);
+        self.f.sizes = sizes;
+        want
     }
 
     fn wanted_of(&mut self, param: &hir::Param) -> Option<Type> {
@@ -194,6 +217,15 @@ impl Cx<'_> {
             TypeKind::Array { elem, .. } => match &elem.kind {
                 TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
                 TypeKind::Str => Some(Type::Str),
+                TypeKind::Data(..) | TypeKind::Tuple(_) => {
+                    let of = self.lower_quietly(elem, &Match::default());
+                    (!of.has_error()).then_some(of)
+                }
+                TypeKind::Function(..) => {
+                    let of = self.lower_quietly(elem, &Match::default());
+                    let known = |of: &Signature| !of.params.iter().any(Type::has_error);
+                    matches!(&of, Type::Signature(of) if known(of)).then_some(of)
+                }
                 _ => None,
             },
             TypeKind::Function(..) => None,
@@ -201,17 +233,29 @@ impl Cx<'_> {
                 let m = Match::default();
                 Some(self.lower_quietly(ty, &m))
             }
-            TypeKind::AnyRank(_) | TypeKind::Param(_) | TypeKind::Some(..) | TypeKind::Error => {
-                None
+            TypeKind::AnyRank(_) => {
+                Some(self.lower_quietly(ty, &Match::default())).filter(|ty| !ty.has_error())
             }
+            TypeKind::Param(_) | TypeKind::Some(..) | TypeKind::Error => None,
         }
     }
 
     fn default_argument(&mut self, param: &hir::Param) -> Expr {
         match param.default {
+            Some(_) if self.defaults.contains(&param.span) => {
+                let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
+                let message = format!("the default of `{name}` depends on itself");
+                let d = error(Code::E0211, param.span, message)
+                    .here(format!("a call here takes the default of `{name}` again"))
+                    .help("pass the argument in that call");
+                self.fail(d)
+            }
             Some(default) => {
                 let want = self.wanted_of(param);
-                self.expr(default, want.as_ref())
+                self.defaults.push(param.span);
+                let value = self.expr(default, want.as_ref());
+                self.defaults.pop();
+                value
             }
             None => Expr::error(param.span),
         }

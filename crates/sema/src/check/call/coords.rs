@@ -33,9 +33,10 @@ impl Cx<'_> {
         bound
     }
 
-    pub(in crate::check) fn leave_coords(&mut self, count: usize) {
-        for _ in 0..count {
-            self.f.coords.pop();
+    /// Takes back what `enter_coords` bound. Free coordinates that were met since stay.
+    pub(in crate::check) fn leave_coords(&mut self, bound: &[(Symbol, IndexId)]) {
+        self.f.coords.retain(|coord| !bound.contains(coord));
+        for _ in bound {
             match self.f.shadowed.pop().flatten() {
                 Some((local, Some(outer))) => {
                     self.f.env.insert(local, outer);

@@ -111,7 +111,7 @@ impl Cx<'_> {
                 };
                 let mapped = self.enter_coords(coords);
                 let exprs = self.arguments(function, &values, &mapped, want);
-                self.leave_coords(mapped.len());
+                self.leave_coords(&mapped);
                 let parts = self.parts_for(exprs, &function.params, path);
                 let result = self.apply(*def, function, coords, parts, span);
                 self.at_point(result, coords, span)

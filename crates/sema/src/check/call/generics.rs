@@ -98,12 +98,14 @@ impl Cx<'_> {
                 let ty = self.lower_quietly(ty, m);
                 let value = std::mem::replace(arg, Expr::error(arg.span));
                 *arg = complete(value, &ty);
-                continue;
             }
             let cell = match &ty.kind {
                 TypeKind::Array { elem, .. } => elem,
                 _ => ty,
             };
+            if matches!(arg.ty, Type::Error) {
+                continue;
+            }
             if let TypeKind::Data(..) = cell.kind {
                 // Matching took any value while the type arguments were open.
                 let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);

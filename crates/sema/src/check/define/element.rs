@@ -12,6 +12,7 @@ use crate::hir;
 use ein_base::{Code, Diagnostic, Stage};
 use ein_ir::tensor::{Type, VarId};
 use ein_scalar::ScalarType as S;
+use std::cmp::Reverse;
 
 /// Where the check stood before the clauses of a definition.
 pub(super) struct Before {
@@ -19,6 +20,21 @@ pub(super) struct Before {
     frames: Vec<usize>,
     facts: usize,
     extents: usize,
+}
+
+/// How far a type of element is from fitting: by the number of errors, then by how early the first
+/// of them stands.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Misfit {
+    count: usize,
+    first: Reverse<u32>,
+}
+
+impl Misfit {
+    fn of<'d>(errors: impl Iterator<Item = &'d Diagnostic>) -> Self {
+        let places: Vec<u32> = errors.map(|d| d.primary.span.hi()).collect();
+        Misfit { count: places.len(), first: Reverse(places.into_iter().min().unwrap_or(0)) }
+    }
 }
 
 impl Cx<'_> {
@@ -62,6 +78,7 @@ impl Cx<'_> {
         if others.is_empty() {
             return self.recurrent_clauses(definition, recursive, elem, drafts);
         }
+        let mut nearest: Option<(Misfit, &Type)> = None;
         for ty in std::iter::once(elem).chain(&others) {
             if ty != elem {
                 self.plain_clauses(&definition.clauses, recursive, Some(ty), drafts);
@@ -70,10 +87,14 @@ impl Cx<'_> {
             // Only errors about types say that this is not the one.
             let fits = |draft: &Draft| draft.clause.value.ty.scalar() == ty.scalar();
             let about_types = |d: &Diagnostic| d.is_error() && d.code.stage() == Stage::Types;
-            let agreed = drafts.iter().flatten().all(fits)
-                && !self.diagnostics[before.mark.diagnostics..].iter().any(about_types);
-            if agreed {
+            let errors =
+                self.diagnostics[before.mark.diagnostics..].iter().filter(|d| about_types(d));
+            let misfit = Misfit::of(errors);
+            if misfit.count == 0 && drafts.iter().flatten().all(fits) {
                 return var;
+            }
+            if misfit.count > 0 && nearest.as_ref().is_none_or(|(least, _)| misfit < *least) {
+                nearest = Some((misfit, ty));
             }
             self.roll_back(&before.mark);
             for (stmts, length) in self.f.pending.iter_mut().zip(&before.frames) {
@@ -87,7 +108,8 @@ impl Cx<'_> {
                 }
             }
         }
-        // None fits, so the mistake is another one: it is told of the type that was written.
+        // None fits, so the mistake is another one: it is told of the type that is nearest.
+        let elem = nearest.map_or(elem, |(_, ty)| ty);
         self.plain_clauses(&definition.clauses, recursive, Some(elem), drafts);
         self.recurrent_clauses(definition, recursive, elem, drafts)
     }

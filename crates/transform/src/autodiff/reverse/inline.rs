@@ -4,6 +4,7 @@
 use super::{Done, Reverse, Seed, unsupported};
 use crate::autodiff::let_stmt;
 use crate::autodiff::pattern::bound_by;
+use crate::autodiff::positions;
 use crate::autodiff::rename::Renaming;
 use ein_base::Span;
 use ein_ir::tensor::walk::{any, each_child};
@@ -91,7 +92,7 @@ impl Reverse<'_, '_> {
     /// A call as the statements that bind its parameters, and its body.
     fn unfolded(&mut self, call: &Call, span: Span) -> Done<(Vec<Stmt>, Expr)> {
         let callee = &self.pass.program.funcs[call.func];
-        let (size_vars, capture_vars, params, body) = (
+        let (size_vars, capture_vars, params, mut body) = (
             callee.sizes.clone(),
             callee.captures.clone(),
             callee.params.clone(),
@@ -100,6 +101,7 @@ impl Reverse<'_, '_> {
         if capture_vars.len() != call.captures.len() || size_vars.len() != call.sizes.len() {
             return unsupported("a function value");
         }
+        positions::narrow(&mut body);
         let mut names = Renaming::default();
         let mut stmts: Vec<Stmt> = Vec::new();
         for (var, size) in size_vars.iter().zip(&call.sizes) {
@@ -132,10 +134,11 @@ impl Reverse<'_, '_> {
         if !callee.sizes.is_empty() || !callee.captures.is_empty() {
             return unsupported("a rule with sizes");
         }
-        let (params, body) = (callee.params.clone(), callee.body.clone());
+        let (params, mut body) = (callee.params.clone(), callee.body.clone());
         if params.len() != 2 * args.len() {
             return unsupported("a rule");
         }
+        positions::narrow_unseen(&mut body);
         let mark = self.path.len();
         let mut names = Renaming::default();
         // The arguments themselves do not move here, only the tangents do.

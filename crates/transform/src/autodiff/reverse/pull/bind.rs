@@ -43,6 +43,9 @@ impl Reverse<'_, '_> {
                 StmtKind::Require(_) if self.in_rule && self.path.is_empty() => {
                     self.out.push(stmt.clone());
                 }
+                StmtKind::Require(_) if self.in_rule => {
+                    return unsupported("extents of a rule that are compared at each point");
+                }
                 // Effects happen once, in the primal.
                 StmtKind::Expr(_) | StmtKind::Require(_) => {}
             }
