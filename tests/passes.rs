@@ -172,12 +172,13 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ),
     // A stencil whose ring is larger than a cache, in tiles that move, with an edge of its own.
     (
-        "let u[0, i in 0..257, j in 0..257] = ((i * 7 + j * 3) % 11) as i64;
-         let u[t in 1..38, 0, j in 0..257] = u[t - 1, 1, j];
-         let u[t in 1..38, i in 2..255, j in 1..256] =
-             (u[t - 1, i - 2, j] + 3 * u[t - 1, i + 1, j - 1] + 5 * u[t - 1, i, j + 1]) % 10007;
-         let late = u[37];
-         let before = u[36];",
+        "let u[0, i in 0..296, j in 0..296] = ((i * 7 + j * 3) % 11) as i64;
+         let u[1, i in 0..296, j in 0..296] = ((i * 5 + j * 2) % 13) as i64;
+         let u[t in 2..40, 0, j in 0..296] = u[t - 1, 1, j];
+         let u[t in 2..40, i in 2..294, j in 1..295] =
+             (u[t - 1, i - 2, j] + 3 * u[t - 2, i + 1, j - 1] + 5 * u[t - 1, i, j + 1]) % 10007;
+         let late = u[39];
+         let before = u[38];",
         &["late", "before"],
     ),
 ];

@@ -19,15 +19,16 @@ use crate::points::{Clause, Node, Step};
 use ein_ir::loops::ForKind;
 use ein_scalar::BinaryOp;
 
-/// Rings of at most so many bytes stay in the cache of a core by themselves.
-const SMALL: i64 = 1 << 20;
+/// Rings of at most so many bytes stay in the caches of the cores by themselves.
+const SMALL: i64 = 1 << 21;
 
 /// The bytes of a ring that a tile may touch while it moves, and the fewest steps for which that
 /// pays: in the nearest cache, or in the one behind it.
 const TOUCHED: [(i64, i64); 2] = [(1 << 15, 8), (1 << 19, 4)];
 
-/// Tiles for which there is at least one to run beside them on two threads.
-const TILES: i64 = 8;
+/// The fewest tiles and blocks: several tiles of a line run beside each other on several threads.
+const TILES: i64 = 16;
+const BLOCKS: i64 = 8;
 
 /// The most steps of a block: more save no more.
 const MOST: i64 = 32;
@@ -83,7 +84,7 @@ impl Emit {
         let cut = TOUCHED.into_iter().find_map(|(touched, fewest)| {
             // While a tile moves, it touches about twice its rows.
             let width = (touched / (2 * row)).min((rows.1 - rows.0) / TILES);
-            let block = (width / reach.max(1)).min(MOST).min(steps / TILES);
+            let block = (width / reach.max(1)).min(MOST).min(steps / BLOCKS);
             let pays = block >= fewest && (width * block) as f64 * each >= PARALLEL_WORK;
             pays.then_some((width, block))
         });
