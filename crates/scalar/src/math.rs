@@ -27,6 +27,12 @@ pub mod single;
 mod special;
 mod trig;
 
+/// Coefficients of functions that are also computed elsewhere, many numbers at a time.
+pub mod coefficients {
+    pub use super::inverse_trig::ATAN;
+    pub use super::pow::TAIL as ATANH_TAIL;
+}
+
 pub use exp::{exp, exp2, expm1};
 pub use hyperbolic::{acosh, asinh, atanh, cosh, sinh, tanh};
 pub use inverse_trig::{acos, asin, atan, atan2};

@@ -2,24 +2,8 @@
 
 use super::BLOCK;
 use super::double::polynomial;
-use ein_scalar::math;
+use ein_scalar::math::{self, coefficients::ATAN};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
-
-/// `(atan(x) / x - 1) / x^2`, a polynomial in `x^2`, for |x| <= 7/16.
-const ATAN: [f64; 12] = [
-    -0.3333333333333333,
-    0.19999999999999404,
-    -0.14285714285565465,
-    0.111111110965279,
-    -0.09090908350382436,
-    0.07692285419714515,
-    -0.06666239748865294,
-    0.05876924062763387,
-    -0.05216532007308444,
-    0.044916556747777434,
-    -0.033114228762660534,
-    0.014759380407779155,
-];
 
 /// Arc tangent of `x + rest` for `0 <= x < 1e17`, as a sum of two.
 #[inline(always)]

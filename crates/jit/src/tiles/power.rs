@@ -3,22 +3,11 @@
 
 use super::BLOCK;
 use super::double::{LN2_HI, LN2_LO, exp_sum, polynomial, split};
-use ein_scalar::math;
+use ein_scalar::math::{self, coefficients::ATANH_TAIL};
 
 /// 2/3 and 2/5, the first coefficients of `2 atanh(s) / s - 2`, as pairs.
 const TWO_THIRDS: Pair = Pair(0.6666666666666666, 3.700743415417188e-17);
 const TWO_FIFTHS: Pair = Pair(0.4, -2.2204460492503132e-17);
-
-/// The further coefficients, from 2/7 on.
-const TAIL: [f64; 7] = [
-    0.285714285714286,
-    0.22222222222140214,
-    0.18181818226283877,
-    0.15384606355892447,
-    0.13334204464506105,
-    0.11721731747176209,
-    0.11567351729591345,
-];
 
 /// A number as a sum of two doubles, on a machine with a fused multiply-add.
 #[derive(Clone, Copy)]
@@ -62,7 +51,7 @@ fn log_pair(x: f64) -> Pair {
     let rest = (-head).mul_add(below.0, f) - head * below.1;
     let s = Pair::ordered(head, rest / below.0);
     let z = s.times(s);
-    let fifth = TWO_FIFTHS.plus(Pair(z.0 * polynomial::<true, 7>(&TAIL, z.0), 0.0));
+    let fifth = TWO_FIFTHS.plus(Pair(z.0 * polynomial::<true, 7>(&ATANH_TAIL, z.0), 0.0));
     let third = TWO_THIRDS.plus(z.times(fifth));
     let fraction = Pair(2.0 * s.0, 2.0 * s.1).plus(s.times(z.times(third)));
     Pair(k * LN2_HI, k * LN2_LO).plus(fraction)

@@ -10,7 +10,7 @@ const TWO_THIRDS: Pair = Pair { head: 0.6666666666666666, tail: 3.70074341541718
 const TWO_FIFTHS: Pair = Pair { head: 0.4, tail: -2.2204460492503132e-17 };
 
 /// The further coefficients, from 2/7 on.
-const TAIL: [f64; 7] = [
+pub const TAIL: [f64; 7] = [
     0.285714285714286,
     0.22222222222140214,
     0.18181818226283877,
