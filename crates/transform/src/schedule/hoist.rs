@@ -13,7 +13,7 @@
 use super::before::Before;
 use super::emit::{Emit, Use};
 use super::node_cost;
-use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Points, Step, Subst};
+use crate::points::{Arr, Body, Clause, Ix, Kind, Node, Points, Step, Subst};
 use ein_ir::loops::BufferKind;
 use ein_scalar::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,8 +33,8 @@ pub(crate) fn run(points: &mut Points) {
     let mut defs = Vec::with_capacity(points.defs.len());
     for mut def in std::mem::take(&mut points.defs) {
         let mut before = Before::new(&def);
-        let (arr, Def { body, .. }) = (def.arr, &mut def);
-        if let Body::Clauses(clauses, steps) = body {
+        let arr = def.arr;
+        if let Body::Clauses(clauses, steps) = &mut def.body {
             for clause in clauses {
                 let (loops, ordered) = loops_of(clause, steps.as_deref().unwrap_or(&[]));
                 let fits = |points: &Points, node: Node| {
