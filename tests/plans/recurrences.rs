@@ -53,3 +53,33 @@ fn steps_of_a_large_stencil_run_over_rows_that_move_back() {
     plain(&stencil(600, 600, 100, "u[t, i, j - 1]"), &["h"]);
     plain(&stencil(600, 600, 100, "sum[k](u[t - 1, i, k])"), &["h"]);
 }
+
+#[test]
+fn a_few_cells_are_carried_in_variables() {
+    let system = "let u[0, i in 0..6] = i as f64;
+         let u[t in 1..1000, i in 0..6] =
+             if i < 3 { u[t - 1, i] + 0.1 * u[t - 1, i + 3] } else { u[t - 1, i] * 0.5 };
+         let last = u[999];";
+    let carried = plan(system, &["last"]);
+    assert_eq!(lines(&carried, "var ").len(), 6, "{carried}");
+    assert!(!carried.contains("select"), "{carried}");
+    // Clause by clause, one of which reads another one of the same step.
+    let clauses = "let u[0, i in 0..2] = i as f64;
+         let u[t in 1..1000, 0] = u[t - 1, 0] + 0.1 * u[t - 1, 1];
+         let u[t in 1..1000, 1] = u[t - 1, 1] - 0.1 * u[t, 0];
+         let last = u[999];";
+    let carried = plan(clauses, &["last"]);
+    assert_eq!(lines(&carried, "var ").len(), 2, "{carried}");
+    // Cells that look at nothing but themselves are better off in vectors, many anyway.
+    for (cells, read) in [(8, "u[t - 1, i]"), (40, "u[t - 1, (i + 1) % 40]")] {
+        let plain = plan(
+            &format!(
+                "let u[0, i in 0..{cells}] = i as f64;
+                 let u[t in 1..1000, i in 0..{cells}] = 0.5 * {read};
+                 let last = u[999];"
+            ),
+            &["last"],
+        );
+        assert!(plain.contains("vector()") && !plain.contains("var "), "{plain}");
+    }
+}

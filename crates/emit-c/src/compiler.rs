@@ -14,7 +14,9 @@ use crate::cache::{self, Cache};
 use crate::{emit, with_prelude};
 
 /// What holds for every build. Vectors need no errno and no floating-point traps; not-a-numbers,
-/// infinities and the signs of zeros stay as they are, and only marked reductions are reordered.
+/// infinities and the signs of zeros stay as they are, and only marked reductions are reordered. What
+/// belongs into vectors is in marked loops; scalars that are gathered into short ones beside these
+/// wait for each other.
 const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O3",
@@ -23,6 +25,7 @@ const FLAGS: &[&str] = &[
     "-ffp-contract=fast",
     "-fno-math-errno",
     "-fno-trapping-math",
+    "-fno-tree-slp-vectorize",
     "-w",
 ];
 

@@ -192,6 +192,9 @@ impl Points {
         if let Some(known) = self.simpler(op, a, b) {
             return known;
         }
+        if let Some(root) = self.root(op, a, b) {
+            return root;
+        }
         if let Some(exponent) = self.float_exponent(op, ta, b) {
             return self.binary(op, a, exponent, None);
         }
@@ -237,6 +240,30 @@ impl Points {
         };
         let (lo, hi) = self.nodes[n].range.filter(|_| op == BinaryOp::Pow)?;
         (-most <= lo && hi <= most).then(|| self.cast(n, base))
+    }
+
+    /// A power that is a square root, or one over it. Powers of -0.0 and of minus infinity have no
+    /// sign, which these roots keep or fail at.
+    fn root(&mut self, op: BinaryOp, a: Node, exponent: Node) -> Option<Node> {
+        let ty = self.nodes[a].ty;
+        let number = |value: f64| match ty {
+            ScalarType::F32 => Some(Scalar::F32(value as f32)),
+            ScalarType::F64 => Some(Scalar::F64(value)),
+            _ => None,
+        };
+        let Kind::Const(exponent) = self.nodes[exponent].kind else { return None };
+        let exponent = exponent.as_f64();
+        if op != BinaryOp::Pow || exponent.abs() != 0.5 || self.exact {
+            return None;
+        }
+        let [zero, one, inf] = [0.0, 1.0, f64::INFINITY].map(number);
+        let (zero, one, inf) = (self.constant(zero?), self.constant(one?), self.constant(inf?));
+        let least = self.constant(number(f64::NEG_INFINITY)?);
+        let positive = self.binary(BinaryOp::Add, a, zero, None);
+        let root = self.unary(UnaryOp::Sqrt, positive, None);
+        let endless = self.binary(BinaryOp::Eq, a, least, None);
+        let root = self.select(endless, inf, root);
+        Some(if exponent < 0.0 { self.binary(BinaryOp::Div, one, root, None) } else { root })
     }
 
     /// What needs no operation.

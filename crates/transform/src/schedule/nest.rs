@@ -97,7 +97,13 @@ impl Emit {
     }
 
     /// The cells for each value of an index.
-    fn written_out(&mut self, ix: Ix, lo: Node, extent: i64, cells: &[Cell]) -> Vec<Cell> {
+    pub(crate) fn written_out(
+        &mut self,
+        ix: Ix,
+        lo: Node,
+        extent: i64,
+        cells: &[Cell],
+    ) -> Vec<Cell> {
         let lo = self.points.as_int(lo).unwrap_or(0);
         let mut all = Vec::new();
         for at in lo..lo + extent {

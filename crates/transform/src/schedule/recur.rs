@@ -5,11 +5,12 @@ use super::row_major;
 use super::sample::RowAxis;
 use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Step};
 use ein_base::Symbol;
-use ein_ir::loops::{BufferKind, ForKind, Operand, Stmt};
+use ein_ir::loops::{BufferKind, ForKind, Operand};
 use ein_scalar::Scalar;
 
 mod carried;
 mod skew;
+mod state;
 mod uncovered;
 
 /// An axis that loops around run over, with the bounds of the tile if there is one.
@@ -245,22 +246,27 @@ impl Emit {
                 self.points.fresh(Symbol::intern("s"), range)
             }
         };
-        let carried = self.carry(at, active, depth, lo, backward);
+        let state = self.state(at, active, depth, ix);
+        let mut carried = match &state {
+            Some(cells) => self.carry_cells(at, cells, (axis, ix), (lo, hi), backward),
+            None => self.carry(at, active, depth, (lo, hi), backward),
+        };
         let late: Vec<Clause>;
-        let active = match (carried, active) {
-            (Some((cell, _)), [clause]) => {
-                let value = self.with_cell_last(clause.value, cell);
-                late = vec![Clause { value, ..clause.clone() }];
+        let active = match (carried.as_mut_slice(), active) {
+            ([only], [clause]) if state.is_none() => {
+                only.value = self.with_cell_last(clause.value, only.cell);
+                late = vec![Clause { value: only.value, ..clause.clone() }];
                 late.as_slice()
             }
             _ => active,
         };
-        if let (Some((cell, var)), [clause]) = (carried, active) {
-            let rest = self.independent(clause.value, cell, ix);
-            let ahead = self.only_waits_for(at, clause, cell, axis);
+        if let ([only], [clause], None) = (carried.as_slice(), active, &state) {
+            let rest = self.independent(clause.value, only.cell, ix);
+            let ahead = self.only_waits_for(at, clause, only.cell, axis);
             let whole = !self.samples.contains_key(&at.arr);
-            if whole && ahead && !rest.is_empty() && hi - lo >= 64 {
-                return self.in_two_passes(at, clause, axis, (lo, hi), (cell, var), &rest);
+            if whole && ahead && !backward && !rest.is_empty() && hi - lo >= 64 {
+                let cell = (only.cell, only.var);
+                return self.in_two_passes(at, clause, axis, (lo, hi), cell, &rest);
             }
         }
         let kind = if backward { ForKind::Backward } else { ForKind::Serial };
@@ -273,18 +279,19 @@ impl Emit {
         let before = at.place[axis].replace(self.points.index(ix));
         let first = if backward { hi - 1 } else { lo };
         at.run = Some(Run { ix, first, steps: hi - lo, backward });
-        if let Some((node, var)) = carried {
-            self.remember(node, Operand::Reg(var));
+        for it in &carried {
+            self.remember(it.cell, Operand::Reg(it.var));
         }
         let outer = self.step.replace(ix);
-        self.step(at, active, depth + 1);
-        self.step = outer;
-        if let Some((_, var)) = carried
-            && let Some(clause) = active.first()
-        {
-            let value = self.value(clause.value);
-            self.push(Stmt::Set(var, value));
+        match state {
+            Some(cells) => {
+                self.uncovered(at, active);
+                self.body(at.arr, &cells);
+            }
+            None => self.step(at, active, depth + 1),
         }
+        self.step = outer;
+        self.pass_on(&carried);
         if depth == 0 {
             let row = self.axes_of_step(at, active.first());
             self.copy_sample(at.arr, axis, ix, &row);

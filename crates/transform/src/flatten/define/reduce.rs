@@ -72,23 +72,28 @@ impl<'p> Flatten<'p> {
         if reduction.guard.is_some() || hi - lo > FEW || self.points.exact {
             return None;
         }
-        let mut terms = (lo..hi).map(|at| {
+        let mut term = |at: i64| {
             let at = self.points.int(at);
             Subst::one(ix, at).apply(&mut self.points, reduction.body)
-        });
-        let terms: Vec<Node> = terms.by_ref().collect();
-        let (first, rest) = terms.split_first()?;
-        let mut total = *first;
-        for term in rest {
-            total = self.points.binary(op, total, *term, self.when);
-        }
+        };
+        let terms: Vec<Node> = (lo..hi).map(&mut term).collect();
+        let total = self.folded(op, &terms)?;
         let ty = self.points.nodes[total].ty;
         if op == BinaryOp::Add && ty.is_float() && self.points.may_be_negative_zero(total) {
-            // A sum begins with 0.0, so it is not -0.0.
+            // A sum begins with 0.0, so it is not -0.0. With a product that is one instruction, and
+            // none that the other terms wait for.
             let zero = self.points.constant(ein_scalar::Scalar::zero(ty));
-            total = self.points.binary(op, total, zero, None);
+            let mut terms = terms;
+            terms[0] = self.points.binary(op, terms[0], zero, None);
+            return self.folded(op, &terms);
         }
         Some(total)
+    }
+
+    /// Terms taken together, the first ones first.
+    fn folded(&mut self, op: BinaryOp, terms: &[Node]) -> Option<Node> {
+        let (first, rest) = terms.split_first()?;
+        Some(rest.iter().fold(*first, |all, term| self.points.binary(op, all, *term, self.when)))
     }
 
     fn empty_reduction(&mut self, op: ReduceOp, ty: ScalarType, span: Span) -> Flat<Node> {

@@ -3,12 +3,23 @@
 
 use super::super::emit::{AxisPlace, Emit};
 use super::At;
-use crate::points::{Arr, Clause, Ix, Kind, Node, Subst};
+use crate::points::{Arr, Clause, Ix, Kind, Node};
 use ein_ir::loops::{ForKind, Op, Operand, Reg, Stmt};
 use ein_scalar::BinaryOp;
 
 /// Steps whose independent parts are computed together.
 const PASS: i64 = 1024;
+
+/// A cell that the next step reads again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carried {
+    /// What reads it.
+    pub(super) cell: Node,
+    /// Where it is kept.
+    pub(super) var: Reg,
+    /// What it is at the end of a step.
+    pub(super) value: Node,
+}
 
 impl Emit {
     /// Whether all cells of the same array that a clause reads, but for one, were complete before
@@ -151,43 +162,24 @@ impl Emit {
         self.close();
     }
 
-    /// A cell that the next step reads again is kept in a variable.
+    /// A single cell that the next step reads again is kept in a variable.
     pub(super) fn carry(
         &mut self,
         at: &At<'_>,
         active: &[Clause],
         depth: usize,
-        lo: i64,
+        bounds: (i64, i64),
         backward: bool,
-    ) -> Option<(Node, Reg)> {
-        let rank = at.place.len();
-        let [clause] = active else { return None };
-        let single = depth + 1 == at.steps.len() && at.steps.len() + at.shared.len() == rank;
+    ) -> Vec<Carried> {
+        let [clause] = active else { return Vec::new() };
+        let single =
+            depth + 1 == at.steps.len() && at.steps.len() + at.shared.len() == at.place.len();
         let untiled = at.shared.iter().all(|(_, tile)| tile.is_none());
-        if !single || !untiled || clause.guard.is_some() || backward || lo == 0 {
-            return None;
+        if !single || !untiled || clause.guard.is_some() {
+            return Vec::new();
         }
         let axis = at.steps[depth].axis;
-        let before = self.points.loads(&[clause.value]).into_iter().find(|(arr, place)| {
-            *arr == at.arr
-                && place.iter().enumerate().all(|(other, node)| {
-                    let wanted = if other == axis { -1 } else { 0 };
-                    self.points.offset_from(*node, clause.slots[other].ix) == Some(wanted)
-                })
-        })?;
-        let node = self.points.load(before.0, &before.1);
-        // Its first value is what stands before the first step.
-        let first = self.points.int(lo);
-        let place: Vec<Node> = before
-            .1
-            .iter()
-            .map(|node| Subst::one(clause.slots[axis].ix, first).apply(&mut self.points, *node))
-            .collect();
-        let ty = self.points.arrs[at.arr].ty;
-        let (addr, _) = self.address(at.arr, &place);
-        let first = self.let_here(ty, Op::Load(addr));
-        let var = self.reg(ty);
-        self.push(Stmt::Var(var, first));
-        Some((node, var))
+        let cell = self.cell(clause, at.arr);
+        self.carry_cells(at, &[cell], (axis, clause.slots[axis].ix), bounds, backward)
     }
 }
