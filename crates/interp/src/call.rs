@@ -6,6 +6,7 @@ use ein_ir::size;
 use ein_ir::tensor::{Expr, FuncId};
 use ein_scalar::Scalar;
 
+use crate::keep::Scope;
 use crate::machine::Machine;
 use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
@@ -90,7 +91,8 @@ impl<'p> Machine<'p> {
             let value = std::mem::take(&mut self.locals[start + at]);
             self.bind(*param, value);
         }
-        let result = self.eval(&code.body)?;
+        let (result, _) = self.within(Scope::default(), |machine| machine.eval(&code.body));
+        let result = result?;
         self.locals.truncate(start);
         self.marks.truncate(marks);
         self.base = base;

@@ -259,7 +259,8 @@ impl<'p> Machine<'p> {
         }
         for clause in tensor.clauses.iter().rev() {
             self.check_slots(clause, build.outer.len())?;
-            self.fill(clause, 0, 0, build, &mut done)?;
+            let scope = self.scope_of_clause(clause);
+            self.within(scope, |machine| machine.fill(clause, 0, 0, build, &mut done)).0?;
         }
         Ok(())
     }

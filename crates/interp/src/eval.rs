@@ -11,6 +11,7 @@ use ein_ir::size;
 use ein_ir::tensor::{Arm, CompClause, Expr, ExprKind, Type};
 use ein_scalar::{Scalar, ScalarType, cast};
 
+use crate::keep::Scope;
 use crate::machine::Machine;
 use crate::stop::Stop;
 use crate::value::{Closure, DataValue, Value};
@@ -60,7 +61,7 @@ impl<'p> Machine<'p> {
                     self.scalar(otherwise)
                 }
             }
-            ExprKind::Reduce(reduce) => self.reduce(reduce, e),
+            ExprKind::Reduce(reduce) => self.kept_reduce(reduce, e),
             ExprKind::Block { .. }
             | ExprKind::Match { .. }
             | ExprKind::Call { .. }
@@ -153,8 +154,8 @@ impl<'p> Machine<'p> {
                 self.eval(value)
             }
             ExprKind::Match { value, arms } => self.match_arms(value, arms, e.span),
-            ExprKind::Tensor(tensor) => self.definition(tensor, e),
-            ExprKind::Scatter(scatter) => self.scatter(scatter, e),
+            ExprKind::Tensor(tensor) => self.kept(e, |it| it.definition(tensor, e)),
+            ExprKind::Scatter(scatter) => self.kept(e, |it| it.scatter(scatter, e)),
             ExprKind::Index { base, indices } => self.index(e, base, indices),
             ExprKind::Slice { base, axis, lo, hi } => {
                 self.slice(e, base, *axis, lo.as_ref(), hi.as_ref())
@@ -168,7 +169,9 @@ impl<'p> Machine<'p> {
                 let items = self.eval_all(items)?;
                 self.assemble(items, &e.ty, e.span)
             }
-            ExprKind::Comprehension { clauses, body } => self.comprehension(e, clauses, body),
+            ExprKind::Comprehension { clauses, body } => {
+                self.kept(e, |it| it.comprehension(e, clauses, body))
+            }
             ExprKind::Tuple(items) => Ok(Value::tuple(self.eval_all(items)?)),
             ExprKind::TupleGet(tuple, at) => self.tuple_get(tuple, *at),
             ExprKind::Make { data, variant, fields } => {
@@ -177,9 +180,11 @@ impl<'p> Machine<'p> {
             }
             ExprKind::FieldGet(value, at) => self.field_get(value, *at),
             ExprKind::Call { func, sizes, closure, args } => {
-                self.eval_call(*func, sizes, closure.as_ref(), args, e.span)
+                self.kept(e, |it| it.eval_call(*func, sizes, closure.as_ref(), args, e.span))
             }
-            ExprKind::CallValue { callee, args } => self.call_value(callee, args, e.span),
+            ExprKind::CallValue { callee, args } => {
+                self.kept(e, |it| it.call_value(callee, args, e.span))
+            }
             ExprKind::Closure { func, captures } => {
                 let captures = self.eval_all(captures)?;
                 Ok(Value::Closure(Arc::new(Closure { func: *func, captures })))
@@ -259,7 +264,8 @@ impl<'p> Machine<'p> {
             return Err(self.malformed(e.span, "the type of `try` is not `Result`"));
         };
         let back = self.checkpoint();
-        let (variant, field) = match self.eval(inner) {
+        let (result, _) = self.within(Scope::default(), |machine| machine.eval(inner));
+        let (variant, field) = match result {
             Ok(value) => (0, value),
             Err(Stop::Error(diagnostic)) => {
                 self.go_back(&back);

@@ -9,6 +9,7 @@ use ein_scalar::Scalar;
 
 use crate::array::count;
 use crate::definition::Build;
+use crate::keep::Scope;
 use crate::machine::Machine;
 use crate::reduce::Running;
 use crate::stop::{MarkKind, Stop};
@@ -73,7 +74,7 @@ impl<'p> Machine<'p> {
                 values.push((*sum, value));
             }
             let around = std::mem::replace(&mut machine.gathered, values);
-            let value = machine.clause_value(clause);
+            let (value, _) = machine.within(Scope::default(), |it| it.clause_value(clause));
             machine.gathered = around;
             match value? {
                 Some(value) => machine.write(build, point, value, clause.span),
@@ -144,7 +145,7 @@ impl<'p> Machine<'p> {
         f: impl FnOnce(&mut Self) -> Result<T, Stop>,
     ) -> Result<Option<T>, Stop> {
         let before = self.checkpoint();
-        match f(self) {
+        match self.within(Scope::default(), f).0 {
             Ok(value) => Ok(Some(value)),
             Err(Stop::Error(_)) => {
                 self.go_back(&before);

@@ -16,6 +16,7 @@ use ein_runtime::Tensor;
 use std::collections::BTreeSet;
 
 use crate::array::{count, unravel};
+use crate::keep::Scope;
 use crate::machine::Machine;
 use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
@@ -324,7 +325,8 @@ impl<'p> Machine<'p> {
                     self.push_mark(MarkKind::Index(binder.var));
                 }
             }
-            if let Some(value) = self.clause_value(clause)? {
+            let (value, _) = self.within(Scope::default(), |machine| machine.clause_value(clause));
+            if let Some(value) = value? {
                 let history = &mut self.histories[id];
                 let offset = history.offset(at);
                 let value = value.as_scalar();

@@ -12,6 +12,7 @@ use ein_scalar::{Overflow, Scalar};
 
 use crate::gather::Gathered;
 use crate::history::{self, History};
+use crate::keep::{Scope, Surveys};
 use crate::meter::Meter;
 use crate::recurrence::Pending;
 use crate::stack;
@@ -50,6 +51,9 @@ pub(crate) struct Machine<'p> {
     pub(crate) histories: Vec<History<'p>>,
     /// Reductions whose values are known at the point that is being computed.
     pub(crate) gathered: Gathered<'p>,
+    /// What the loops under way keep.
+    pub(crate) scope: Scope<'p>,
+    pub(crate) surveys: Surveys<'p>,
     /// The variables whose histories may be too large to be kept.
     large: BTreeSet<VarId>,
     /// Which variables of the top level have been bound.
@@ -100,6 +104,8 @@ impl<'p> Machine<'p> {
             pending: Vec::new(),
             histories: Vec::new(),
             gathered: Vec::new(),
+            scope: Scope::default(),
+            surveys: Surveys::default(),
             large,
             bound: vec![false; program.vars.len()],
             stack_floor: stack::floor(options.stack_bytes),

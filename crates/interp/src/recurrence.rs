@@ -10,6 +10,7 @@ use ein_ir::tensor::{Clause, ClauseSlot, Expr, IndexArg, Recurrence, Tensor};
 
 use crate::array::count;
 use crate::definition::Build;
+use crate::keep::Scope;
 use crate::machine::Machine;
 use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
@@ -21,6 +22,8 @@ pub(crate) struct Pending<'p> {
     /// For each point: 0 if no clause covers it, the number of its clause plus one, `UNDER_WAY`,
     /// or `DONE`.
     states: Vec<u32>,
+    /// What the points of each clause share; taken by the point that is being computed.
+    scopes: Vec<Scope<'p>>,
     /// The frame in which the definition stands.
     base: usize,
     slots: usize,
@@ -63,7 +66,8 @@ impl<'p> Machine<'p> {
         }
         let id = self.pending.len();
         let (base, slots) = (self.base, self.slots);
-        self.pending.push(Pending { tensor, build, states, base, slots });
+        let scopes = tensor.clauses.iter().map(|clause| self.scope_of_clause(clause)).collect();
+        self.pending.push(Pending { tensor, build, states, scopes, base, slots });
         if let Some(var) = tensor.self_var {
             self.bind(var, Value::Pending(id as u32));
         }
@@ -132,7 +136,8 @@ impl<'p> Machine<'p> {
             return Ok(());
         }
         let tensor = self.pending[id].tensor;
-        let clause = &tensor.clauses[state as usize - 1];
+        let number = state as usize - 1;
+        let clause = &tensor.clauses[number];
         let marks = self.marks.len();
         let mut rest = point;
         for (axis, slot) in clause.slots.iter().enumerate().rev() {
@@ -150,7 +155,10 @@ impl<'p> Machine<'p> {
             }
         }
         self.pending[id].states[point] = UNDER_WAY;
-        let value = match self.clause_value(clause) {
+        let scope = std::mem::take(&mut self.pending[id].scopes[number]);
+        let (value, scope) = self.within(scope, |machine| machine.clause_value(clause));
+        self.pending[id].scopes[number] = scope;
+        let value = match value {
             Ok(value) => value,
             Err(stop) => {
                 // A `try` may go on, and ask again.

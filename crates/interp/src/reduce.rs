@@ -65,9 +65,20 @@ impl Running {
 }
 
 impl<'p> Machine<'p> {
-    /// The value of a reduction.
+    /// The value of a reduction, which may be known.
     #[inline(never)]
-    pub(crate) fn reduce(&mut self, reduce: &'p Reduce, e: &'p Expr) -> Result<Scalar, Stop> {
+    pub(crate) fn kept_reduce(&mut self, reduce: &'p Reduce, e: &'p Expr) -> Result<Scalar, Stop> {
+        let value = match self.scope_of_reduction(reduce) {
+            Some(scope) => return self.within(scope, |machine| machine.reduce(reduce, e)).0,
+            None => self.kept(e, |machine| machine.reduce(reduce, e).map(Value::Scalar))?,
+        };
+        match value {
+            Value::Scalar(value) => Ok(value),
+            other => Err(self.expected(e.span, "a number", &other)),
+        }
+    }
+
+    fn reduce(&mut self, reduce: &'p Reduce, e: &'p Expr) -> Result<Scalar, Stop> {
         if let Some(Value::Scalar(value)) = self.accelerate(e)? {
             return Ok(value);
         }

@@ -502,6 +502,33 @@ pub enum Pattern {
     At(VarId, Box<Pattern>),
 }
 
+impl Pattern {
+    /// The variables that it binds; of alternatives those of the first, which bind the same.
+    pub fn variables(&self) -> Vec<VarId> {
+        match self {
+            Pattern::Wild | Pattern::Literal(_) | Pattern::Str(_) | Pattern::Range { .. } => {
+                Vec::new()
+            }
+            Pattern::Bind(var) => vec![*var],
+            Pattern::At(var, inner) => {
+                let mut vars = inner.variables();
+                vars.push(*var);
+                vars
+            }
+            Pattern::Tuple(items) | Pattern::Data { fields: items, .. } => {
+                items.iter().flat_map(Pattern::variables).collect()
+            }
+            Pattern::Or(items) => items.first().map(Pattern::variables).unwrap_or_default(),
+            Pattern::Array { before, rest, after } => {
+                let items = before.iter().chain(after);
+                let mut vars: Vec<VarId> = items.flat_map(Pattern::variables).collect();
+                vars.extend(rest.iter().flatten());
+                vars
+            }
+        }
+    }
+}
+
 impl Expr {
     /// An expression.
     pub fn new(kind: ExprKind, ty: Type, span: Span) -> Self {

@@ -35,7 +35,7 @@ impl Verifier<'_> {
             Pattern::Array { before, rest, after } => self.array_pattern(before, *rest, after, ty),
             Pattern::Data { variant, fields } => self.data_pattern(*variant, fields, ty),
             Pattern::Or(items) => {
-                let mut sets: Vec<Vec<VarId>> = items.iter().map(variables).collect();
+                let mut sets: Vec<Vec<VarId>> = items.iter().map(Pattern::variables).collect();
                 sets.iter_mut().for_each(|set| set.sort_unstable());
                 let same = sets.windows(2).all(|pair| pair[0] == pair[1]);
                 self.check(same, || "the alternatives bind different variables".into());
@@ -69,7 +69,7 @@ impl Verifier<'_> {
         for item in before.iter().chain(after) {
             match (&part, item) {
                 (Some(part), item) => self.pattern(item, part),
-                (None, item) => variables(item).into_iter().for_each(|var| self.bind(var)),
+                (None, item) => item.variables().into_iter().for_each(|var| self.bind(var)),
             }
         }
         if let Some(Some(var)) = rest {
@@ -90,30 +90,8 @@ impl Verifier<'_> {
             None => self.report("a pattern names a variant that is not there".into()),
         }
         // The types of fields are not in the IR; the variables say them.
-        for var in fields.iter().flat_map(variables) {
+        for var in fields.iter().flat_map(Pattern::variables) {
             self.bind(var);
-        }
-    }
-}
-
-/// The variables that a pattern binds; of alternatives those of the first.
-fn variables(pattern: &Pattern) -> Vec<VarId> {
-    match pattern {
-        Pattern::Wild | Pattern::Literal(_) | Pattern::Str(_) | Pattern::Range { .. } => Vec::new(),
-        Pattern::Bind(var) => vec![*var],
-        Pattern::At(var, inner) => {
-            let mut vars = variables(inner);
-            vars.push(*var);
-            vars
-        }
-        Pattern::Tuple(items) | Pattern::Data { fields: items, .. } => {
-            items.iter().flat_map(variables).collect()
-        }
-        Pattern::Or(items) => items.first().map(variables).unwrap_or_default(),
-        Pattern::Array { before, rest, after } => {
-            let mut vars: Vec<VarId> = before.iter().chain(after).flat_map(variables).collect();
-            vars.extend(rest.iter().flatten());
-            vars
         }
     }
 }
