@@ -145,3 +145,24 @@ fn copies_of_convolutions_stay_in_the_cache() {
     let rows = 8 * 3 * 3 * 31 * 31;
     assert!(lines(&plan, "scratch matrix")[0].ends_with(&format!("f32[{rows}]")), "{plan}");
 }
+
+#[test]
+fn a_tall_product_of_few_columns_is_kept_in_registers() {
+    let gram = |rows: usize, columns: usize| {
+        let source = format!(
+            "let x: [f32; {rows}, {columns}] = input();
+             let g[i, j] = sum[k](x[k, i] * x[k, j]);"
+        );
+        plan(&source, &["g"])
+    };
+    let tall = gram(100_000, 4);
+    // One pass over the rows adds to all sixteen sums.
+    let passes = lines(&tall, "vector(add");
+    assert_eq!(passes.len(), 1, "{tall}");
+    assert_eq!(passes[0].matches("add r").count(), 16, "{tall}");
+    assert!(!tall.contains("gemm"), "{tall}");
+    for (rows, columns) in [(100_000, 40), (1000, 200)] {
+        let wide = gram(rows, columns);
+        assert!(wide.contains("gemm"), "{wide}");
+    }
+}

@@ -83,3 +83,24 @@ fn a_few_cells_are_carried_in_variables() {
         assert!(plain.contains("vector()") && !plain.contains("var "), "{plain}");
     }
 }
+
+#[test]
+fn clauses_that_overlap_are_taken_apart() {
+    let subsequence = |first: &str| {
+        format!(
+            "let a: [i32; 300] = input();
+             let b: [i32; 300] = input();
+             let L[0, j in {first}..301] = 0;
+             let L[i in 0..301, 0] = 0;
+             let L[i in 1..301, j in 1..301] =
+                 if a[i - 1] == b[j - 1] {{ L[i - 1, j - 1] + 1 }}
+                 else {{ max(L[i - 1, j], L[i, j - 1]) }};
+             let n = L[300, 300];"
+        )
+    };
+    let overlapping = plan(&subsequence("0"), &["n"]);
+    assert!(overlapping.contains("for r3 in 1..301"), "{overlapping}");
+    // Two rows, as if the clauses had been written without the overlap.
+    assert!(overlapping.contains("scratch L_3: i32[602]"), "{overlapping}");
+    assert_eq!(overlapping, plan(&subsequence("1"), &["n"]));
+}
