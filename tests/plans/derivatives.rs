@@ -80,6 +80,17 @@ fn derivatives_say_how_they_are_computed() {
         derivatives("let g[i in 0..4] = @h[2, 1] / @w[i, 0];"),
         ["# derivative @h / @w: a row: one reverse sweep; reads x, h"]
     );
+    // Packs that stand for no axes make definitions of none.
+    assert_eq!(
+        derivatives(
+            "fn share[j](v: [f64; ..l, j, ..r]) -> [f64; ..l, j, ..r] {
+                 let total[..l, ..r] = sum[j](v[..l, j, ..r]);
+                 v[..l, j, ..r] / total[..l, ..r]
+             }
+             let p[n, k] = share[k](h[n, k]); let s = sum[n](p[n, 0]); let g = @s / @b;"
+        ),
+        ["# derivative @s / @b: one reverse sweep; reads h"]
+    );
     assert_eq!(
         derivatives(
             "fn again(n: i32, v: f64) -> f64 { if n <= 0 { v } else { 2.0 * again(n - 1, v) } }
