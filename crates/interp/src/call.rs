@@ -90,7 +90,10 @@ impl<'p> Machine<'p> {
             let value = std::mem::take(&mut self.locals[start + at]);
             self.bind(*param, value);
         }
-        let result = self.eval(&code.body)?;
+        let result = match self.accelerate_in_step(&code.body)? {
+            Some(value) => value,
+            None => self.eval(&code.body)?,
+        };
         self.locals.truncate(start);
         self.marks.truncate(marks);
         self.base = base;

@@ -7,6 +7,7 @@ use ein_scalar::ScalarType;
 
 use crate::array::{Cells, count};
 use crate::machine::Machine;
+use crate::steady::Held;
 use crate::stop::{MarkKind, Stop, show_shape};
 use crate::value::Value;
 
@@ -28,6 +29,8 @@ pub(crate) struct Build<'p> {
     cells: Option<Cells>,
     /// Whether its points are what the meter counts.
     pub(crate) metered: bool,
+    /// What its loops have not changed.
+    pub(crate) held: Held,
 }
 
 impl<'p> Machine<'p> {
@@ -178,6 +181,7 @@ impl<'p> Machine<'p> {
             shape,
             cells: None,
             metered: false,
+            held: Held::default(),
         };
         if let Some(inner) = inner {
             self.set_inner(&mut build, inner)?;
@@ -283,7 +287,7 @@ impl<'p> Machine<'p> {
                     self.meter.step(0);
                 }
             }
-            return match self.clause_value(clause)? {
+            return match self.steady_value(clause, &mut build.held, None)? {
                 Some(value) => self.write(build, point, value, clause.span),
                 None => Ok(()),
             };
@@ -344,7 +348,28 @@ impl<'p> Machine<'p> {
             let message = format!("axis {axis} of a definition cannot start at {lo}");
             return Err(self.fail(Code::E0809, clause.span, message));
         }
-        let what = format!("a clause covers {lo}..{hi} of axis {axis} with extent {extent}");
+        self.beyond(clause, axis, extent)
+    }
+
+    /// A clause beyond an extent needs something that is not there either, or covers nothing.
+    fn beyond(
+        &mut self,
+        clause: &'p Clause,
+        axis: usize,
+        extent: usize,
+    ) -> Result<(i64, i64), Stop> {
+        for slot in &clause.slots[axis..] {
+            if let ClauseSlot::Loop(binder) = slot {
+                let (lo, hi) = self.domain(binder)?;
+                if lo >= hi {
+                    return Ok((0, 0));
+                }
+                let index = self.index_value(lo, binder.lo.span)?;
+                self.bind(binder.var, index);
+            }
+        }
+        self.clause_value(clause)?;
+        let what = format!("a clause leaves axis {axis} with extent {extent}");
         Err(self.malformed(clause.span, what))
     }
 
@@ -374,6 +399,7 @@ impl Build<'_> {
             shape,
             cells: None,
             metered: false,
+            held: Held::default(),
         }
     }
 

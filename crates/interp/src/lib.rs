@@ -38,6 +38,7 @@ mod recurrence;
 mod reduce;
 mod scatter;
 mod stack;
+mod steady;
 mod stop;
 mod text;
 mod value;

@@ -1,6 +1,6 @@
 //! The state of an evaluation: frames, sizes, statements and the top level.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 use ein_base::{Code, Idx, Span};
@@ -15,6 +15,7 @@ use crate::history::{self, History};
 use crate::meter::Meter;
 use crate::recurrence::Pending;
 use crate::stack;
+use crate::steady::Steady;
 use crate::stop::{Mark, MarkKind, Stop};
 use crate::value::Value;
 use crate::{Accelerator, Host, Options};
@@ -52,6 +53,10 @@ pub(crate) struct Machine<'p> {
     pub(crate) gathered: Gathered<'p>,
     /// The variables whose histories may be too large to be kept.
     large: BTreeSet<VarId>,
+    /// Up to here the loops that are under way are steps of recurrences.
+    pub(crate) ordered: usize,
+    /// What the loops of clauses do not change, by the address of the clause.
+    pub(crate) steady: BTreeMap<usize, Steady>,
     /// Which variables of the top level have been bound.
     bound: Vec<bool>,
     stack_floor: usize,
@@ -101,6 +106,8 @@ impl<'p> Machine<'p> {
             histories: Vec::new(),
             gathered: Vec::new(),
             large,
+            ordered: 0,
+            steady: BTreeMap::new(),
             bound: vec![false; program.vars.len()],
             stack_floor: stack::floor(options.stack_bytes),
             ticks: POLL,
@@ -252,6 +259,7 @@ impl<'p> Machine<'p> {
         self.slots = to.slots;
         self.depth = to.depth;
         self.marks.truncate(to.marks);
+        self.ordered = self.ordered.min(to.marks);
         self.pending.truncate(to.pending);
         self.meter.give_back(self.meter.taken && !to.metered);
     }

@@ -11,6 +11,7 @@ use ein_ir::tensor::{Clause, ClauseSlot, Expr, IndexArg, Recurrence, Tensor};
 use crate::array::count;
 use crate::definition::Build;
 use crate::machine::Machine;
+use crate::steady::steps;
 use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
 
@@ -150,7 +151,7 @@ impl<'p> Machine<'p> {
             }
         }
         self.pending[id].states[point] = UNDER_WAY;
-        let value = match self.clause_value(clause) {
+        let value = match self.value_at_point(id, clause) {
             Ok(value) => value,
             Err(stop) => {
                 // A `try` may go on, and ask again.
@@ -164,6 +165,25 @@ impl<'p> Machine<'p> {
         self.pending[id].states[point] = DONE;
         self.marks.truncate(marks);
         Ok(())
+    }
+
+    /// The value of a clause at the point whose indices are bound.
+    fn value_at_point(&mut self, id: usize, clause: &'p Clause) -> Result<Option<Value>, Stop> {
+        let order = self.pending[id].tensor.recurrence.as_deref();
+        let loops = clause.slots.iter().filter(|slot| matches!(slot, ClauseSlot::Loop(_))).count();
+        let before = self.ordered;
+        // The first marks of the point are its own loops.
+        if steps(clause, order).len() == loops && self.in_order_before(loops) {
+            self.ordered = self.marks.len();
+        }
+        // Taken out and put back: what is read may ask for other points.
+        let mut held = std::mem::take(&mut self.pending[id].build.held);
+        let value = self.steady_value(clause, &mut held, order);
+        self.ordered = before;
+        if let Some(pending) = self.pending.get_mut(id) {
+            pending.build.held = held;
+        }
+        value
     }
 
     fn write_pending(
