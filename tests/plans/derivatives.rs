@@ -293,3 +293,24 @@ fn a_rule_that_calls_its_own_function_has_adjoints() {
     assert!(!text.contains("by columns"), "{text}");
     assert!(!text.contains("recursive"), "{text}");
 }
+
+#[test]
+fn a_call_in_a_recurrence_is_pulled_back_for_all_elements_at_once() {
+    let network = "use std::math::tanh;
+         let w: [f64; 128, 128] = input();
+         let x: [f64; 12] = input();
+         let h0: [f64; 128] = input();
+         fn cell(h: [f64; 128], x: f64, w: [f64; 128, 128]) -> [f64; 128] {
+             let z[i] = tanh(sum[j](w[i, j] * h[j]) + x);
+             let y[i] = tanh(sum[j](w[i, j] * z[j]));
+             y
+         }
+         let h[0] = h0;
+         let h[t in 1..12] = cell(h[t - 1], x[t], w);
+         let l = sum[i](h[11, i] ** 2);
+         let g = @l / @w;";
+    let plan = plan(network, &["g"]);
+    // Nothing is kept for each pair of elements.
+    let stored = lines(&plan, "scratch");
+    assert!(stored.iter().all(|line| line.ends_with("f64[1536]")), "{plan}");
+}
