@@ -80,6 +80,17 @@ fn derivatives_say_how_they_are_computed() {
         derivatives("let g[i in 0..4] = @h[2, 1] / @w[i, 0];"),
         ["# derivative @h / @w: a row: one reverse sweep; reads x, h"]
     );
+    // Packs that stand for no axes make definitions of none.
+    assert_eq!(
+        derivatives(
+            "fn share[j](v: [f64; ..l, j, ..r]) -> [f64; ..l, j, ..r] {
+                 let total[..l, ..r] = sum[j](v[..l, j, ..r]);
+                 v[..l, j, ..r] / total[..l, ..r]
+             }
+             let p[n, k] = share[k](h[n, k]); let s = sum[n](p[n, 0]); let g = @s / @b;"
+        ),
+        ["# derivative @s / @b: one reverse sweep; reads h"]
+    );
     assert_eq!(
         derivatives(
             "fn again(n: i32, v: f64) -> f64 { if n <= 0 { v } else { 2.0 * again(n - 1, v) } }
@@ -281,4 +292,25 @@ fn a_rule_that_calls_its_own_function_has_adjoints() {
     );
     assert!(!text.contains("by columns"), "{text}");
     assert!(!text.contains("recursive"), "{text}");
+}
+
+#[test]
+fn a_call_in_a_recurrence_is_pulled_back_for_all_elements_at_once() {
+    let network = "use std::math::tanh;
+         let w: [f64; 128, 128] = input();
+         let x: [f64; 12] = input();
+         let h0: [f64; 128] = input();
+         fn cell(h: [f64; 128], x: f64, w: [f64; 128, 128]) -> [f64; 128] {
+             let z[i] = tanh(sum[j](w[i, j] * h[j]) + x);
+             let y[i] = tanh(sum[j](w[i, j] * z[j]));
+             y
+         }
+         let h[0] = h0;
+         let h[t in 1..12] = cell(h[t - 1], x[t], w);
+         let l = sum[i](h[11, i] ** 2);
+         let g = @l / @w;";
+    let plan = plan(network, &["g"]);
+    // Nothing is kept for each pair of elements.
+    let stored = lines(&plan, "scratch");
+    assert!(stored.iter().all(|line| line.ends_with("f64[1536]")), "{plan}");
 }

@@ -99,6 +99,30 @@ impl<'p> Machine<'p> {
         if self.marks.iter().any(|mark| matches!(mark.kind, MarkKind::Index(_))) {
             return Ok(None);
         }
+        self.offer(e)
+    }
+
+    /// Whether all loops that are under way are steps of recurrences.
+    pub(crate) fn in_order(&self) -> bool {
+        self.in_order_before(0)
+    }
+
+    /// The same without the last so many marks.
+    pub(crate) fn in_order_before(&self, last: usize) -> bool {
+        let end = self.marks.len().saturating_sub(last);
+        let inner = self.marks.get(self.ordered.min(end)..end).unwrap_or_default();
+        !inner.iter().any(|mark| matches!(mark.kind, MarkKind::Index(_)))
+    }
+
+    /// The value of an array that a step of a recurrence computes once, if the accelerator has it.
+    pub(crate) fn accelerate_in_step(&mut self, e: &'p Expr) -> Result<Option<Value>, Stop> {
+        if self.accelerator.is_none() || self.ordered == 0 || !e.ty.is_array() || !self.in_order() {
+            return Ok(None);
+        }
+        self.offer(e)
+    }
+
+    fn offer(&mut self, e: &'p Expr) -> Result<Option<Value>, Stop> {
         let Some(accelerator) = self.accelerator.take() else { return Ok(None) };
         let value = accelerator.expression(e, self);
         self.accelerator = Some(accelerator);

@@ -91,8 +91,10 @@ impl<'p> Machine<'p> {
             let value = std::mem::take(&mut self.locals[start + at]);
             self.bind(*param, value);
         }
-        let (result, _) = self.within(Scope::default(), |machine| machine.eval(&code.body));
-        let result = result?;
+        let result = match self.accelerate_in_step(&code.body)? {
+            Some(value) => value,
+            None => self.within(Scope::default(), |machine| machine.eval(&code.body)).0?,
+        };
         self.locals.truncate(start);
         self.marks.truncate(marks);
         self.base = base;

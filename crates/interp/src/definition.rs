@@ -259,7 +259,7 @@ impl<'p> Machine<'p> {
         }
         for clause in tensor.clauses.iter().rev() {
             self.check_slots(clause, build.outer.len())?;
-            let scope = self.scope_of_clause(clause);
+            let scope = self.scope_of_clause(tensor, clause);
             self.within(scope, |machine| machine.fill(clause, 0, 0, build, &mut done)).0?;
         }
         Ok(())
@@ -345,7 +345,28 @@ impl<'p> Machine<'p> {
             let message = format!("axis {axis} of a definition cannot start at {lo}");
             return Err(self.fail(Code::E0809, clause.span, message));
         }
-        let what = format!("a clause covers {lo}..{hi} of axis {axis} with extent {extent}");
+        self.beyond(clause, axis, extent)
+    }
+
+    /// A clause beyond an extent needs something that is not there either, or covers nothing.
+    fn beyond(
+        &mut self,
+        clause: &'p Clause,
+        axis: usize,
+        extent: usize,
+    ) -> Result<(i64, i64), Stop> {
+        for slot in &clause.slots[axis..] {
+            if let ClauseSlot::Loop(binder) = slot {
+                let (lo, hi) = self.domain(binder)?;
+                if lo >= hi {
+                    return Ok((0, 0));
+                }
+                let index = self.index_value(lo, binder.lo.span)?;
+                self.bind(binder.var, index);
+            }
+        }
+        self.clause_value(clause)?;
+        let what = format!("a clause leaves axis {axis} with extent {extent}");
         Err(self.malformed(clause.span, what))
     }
 

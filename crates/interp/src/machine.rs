@@ -56,6 +56,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) surveys: Surveys<'p>,
     /// The variables whose histories may be too large to be kept.
     large: BTreeSet<VarId>,
+    /// Up to here the loops that are under way are steps of recurrences.
+    pub(crate) ordered: usize,
     /// Which variables of the top level have been bound.
     bound: Vec<bool>,
     stack_floor: usize,
@@ -107,6 +109,7 @@ impl<'p> Machine<'p> {
             scope: Scope::default(),
             surveys: Surveys::default(),
             large,
+            ordered: 0,
             bound: vec![false; program.vars.len()],
             stack_floor: stack::floor(options.stack_bytes),
             ticks: POLL,
@@ -258,6 +261,7 @@ impl<'p> Machine<'p> {
         self.slots = to.slots;
         self.depth = to.depth;
         self.marks.truncate(to.marks);
+        self.ordered = self.ordered.min(to.marks);
         self.pending.truncate(to.pending);
         self.meter.give_back(self.meter.taken && !to.metered);
     }

@@ -10,7 +10,7 @@ use ein_ir::tensor::{Clause, ClauseSlot, Expr, IndexArg, Recurrence, Tensor};
 
 use crate::array::count;
 use crate::definition::Build;
-use crate::keep::Scope;
+use crate::keep::{Scope, steps};
 use crate::machine::Machine;
 use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
@@ -66,7 +66,7 @@ impl<'p> Machine<'p> {
         }
         let id = self.pending.len();
         let (base, slots) = (self.base, self.slots);
-        let scopes = tensor.clauses.iter().map(|clause| self.scope_of_clause(clause)).collect();
+        let scopes = tensor.clauses.iter().map(|it| self.scope_of_clause(tensor, it)).collect();
         self.pending.push(Pending { tensor, build, states, scopes, base, slots });
         if let Some(var) = tensor.self_var {
             self.bind(var, Value::Pending(id as u32));
@@ -155,10 +155,7 @@ impl<'p> Machine<'p> {
             }
         }
         self.pending[id].states[point] = UNDER_WAY;
-        let scope = std::mem::take(&mut self.pending[id].scopes[number]);
-        let (value, scope) = self.within(scope, |machine| machine.clause_value(clause));
-        self.pending[id].scopes[number] = scope;
-        let value = match value {
+        let value = match self.value_at_point(id, number) {
             Ok(value) => value,
             Err(stop) => {
                 // A `try` may go on, and ask again.
@@ -172,6 +169,24 @@ impl<'p> Machine<'p> {
         self.pending[id].states[point] = DONE;
         self.marks.truncate(marks);
         Ok(())
+    }
+
+    /// The value of a clause at the point whose indices are bound.
+    fn value_at_point(&mut self, id: usize, number: usize) -> Result<Option<Value>, Stop> {
+        let tensor = self.pending[id].tensor;
+        let clause = &tensor.clauses[number];
+        // Taken out and put back: what is read may ask for other points.
+        let scope = std::mem::take(&mut self.pending[id].scopes[number]);
+        let before = self.ordered;
+        if scope.in_order() && clause.indices().count() == steps(tensor, clause).len() {
+            self.ordered = self.marks.len();
+        }
+        let (value, scope) = self.within(scope, |machine| machine.clause_value(clause));
+        self.ordered = before;
+        if let Some(pending) = self.pending.get_mut(id) {
+            pending.scopes[number] = scope;
+        }
+        value
     }
 
     fn write_pending(

@@ -167,7 +167,7 @@ impl<'p> Machine<'p> {
         for item in items {
             match item {
                 Item::Let(var, value) => {
-                    let value = self.eval(value)?;
+                    let value = self.kept(value, |machine| machine.eval(value))?;
                     self.bind(*var, value);
                 }
                 Item::Guard(guard) => {

@@ -13,10 +13,13 @@ use ein_ir::tensor::{
 use rustc_hash::FxHashMap;
 
 /// The most indices that a kept value may depend on.
-pub(crate) const KEYS: usize = 3;
+pub(crate) const KEYS: usize = 4;
 
-/// What is done when a program acts on the outside, which every point has to do.
+/// What acts on the outside, which every point has to do.
 const ACTS: u64 = 1 << 63;
+
+/// What depends on more indices than are told apart.
+const MORE: u64 = 1 << 62;
 
 /// An expression with the indices on which it depends.
 #[derive(Debug)]
@@ -100,8 +103,8 @@ impl<'a, 'p> Survey<'a, 'p> {
 
     /// A new index, or something else that a loop binds.
     fn index(&mut self, var: Option<VarId>) -> u64 {
-        let bit = if self.bits.len() < 63 { 1 << self.bits.len() } else { ACTS };
-        if bit != ACTS {
+        let bit = if self.bits.len() < 62 { 1 << self.bits.len() } else { MORE };
+        if bit != MORE {
             self.bits.push(var);
             self.around |= bit;
         }
@@ -168,7 +171,29 @@ impl<'a, 'p> Survey<'a, 'p> {
                 | ExprKind::Comprehension { .. }
                 | ExprKind::Scatter(_)
         );
-        if !costly || on & ACTS != 0 || self.around & !on == 0 {
+        if costly && on & ACTS == 0 {
+            self.found_if_repeated(e, on);
+        }
+    }
+
+    /// A binding takes effect at the outermost place where all its names are known, whatever it does
+    /// there.
+    fn note_binding(&mut self, e: &'p Expr, on: u64) {
+        let on = match on & ACTS {
+            0 => on,
+            _ => {
+                let on = on & !ACTS;
+                let outer = u64::MAX.checked_shr(on.leading_zeros()).unwrap_or(0);
+                on | (self.around & outer)
+            }
+        };
+        if !self.found.last().is_some_and(|last| std::ptr::eq(last.e, e)) {
+            self.found_if_repeated(e, on);
+        }
+    }
+
+    fn found_if_repeated(&mut self, e: &'p Expr, on: u64) {
+        if on & MORE != 0 || self.around & !on == 0 {
             return;
         }
         let used = self.bits.iter().enumerate().filter(|(bit, _)| on >> bit & 1 == 1);
@@ -189,7 +214,9 @@ impl<'a, 'p> Survey<'a, 'p> {
     }
 
     fn size(&self, size: &size::Expr) -> u64 {
-        size.atoms().into_iter().fold(0, |on, atom| match self.program.atoms[atom].def {
+        // Sizes of types that nobody computes may be no atoms of the program.
+        let atoms = size.atoms().into_iter().filter_map(|atom| self.program.atoms.get(atom));
+        atoms.fold(0, |on, atom| match atom.def {
             AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
                 on | self.var(var)
             }
@@ -228,6 +255,7 @@ impl<'a, 'p> Survey<'a, 'p> {
             all |= match item {
                 Item::Let(var, e) => {
                     let on = self.expr(e);
+                    self.note_binding(e, on);
                     self.vars.insert(*var, on);
                     on
                 }
@@ -248,7 +276,7 @@ impl<'a, 'p> Survey<'a, 'p> {
         on |= self.items(items);
         on |= values.iter().fold(0, |on, value| on | self.expr(value));
         self.around = around;
-        on & !(own & !ACTS)
+        on & !(own & !MORE)
     }
 
     fn comprehension(&mut self, clauses: &'p [CompClause], body: &'p Expr) -> u64 {
@@ -272,7 +300,7 @@ impl<'a, 'p> Survey<'a, 'p> {
         }
         on |= self.expr(body);
         self.around = around;
-        on & !(own & !ACTS)
+        on & !(own & !MORE)
     }
 
     /// A definition keeps what it repeats itself.

@@ -27,6 +27,7 @@ use crate::points::{
     Arithmetic, Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Step,
 };
 use array::{Array, ArrayKind};
+pub(crate) use define::MAX_PARTS;
 use descent::Descent;
 use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom, Operation};

@@ -59,6 +59,16 @@ pub struct Clause {
     pub span: Span,
 }
 
+impl Clause {
+    /// Its indices, by axis.
+    pub fn indices(&self) -> impl Iterator<Item = (usize, &Binder)> {
+        self.slots.iter().enumerate().filter_map(|(axis, slot)| match slot {
+            ClauseSlot::Loop(binder) => Some((axis, binder)),
+            ClauseSlot::Point(_) => None,
+        })
+    }
+}
+
 /// A slot on the left of a clause.
 #[derive(Clone, Debug)]
 pub enum ClauseSlot {

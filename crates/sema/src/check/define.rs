@@ -12,6 +12,7 @@ use ein_ir::tensor::{
 use std::sync::Arc;
 
 mod element;
+mod reads;
 
 /// The clauses of a definition, as far as they were checked.
 type Drafts = Vec<Option<Draft>>;
@@ -35,6 +36,11 @@ impl Cx<'_> {
             .iter()
             .any(|clause| clause.slots.iter().any(|slot| matches!(slot.kind, LeftSlotKind::Error)))
         {
+            self.bind_local(local, Expr::error(span));
+            return;
+        }
+        if let Some(d) = self.base_apart(definition, &recursive) {
+            self.report_at(d);
             self.bind_local(local, Expr::error(span));
             return;
         }
@@ -141,7 +147,9 @@ impl Cx<'_> {
             .map(|draft| draft.indices.len())
             .next()
             .unwrap_or(definition.clauses[0].slots.len());
-        let axes = (0..rank).map(|axis| self.self_axis(definition, drafts, axis)).collect();
+        let axes = self.with_reads(drafts.iter().flatten(), |cx| {
+            (0..rank).map(|axis| cx.self_axis(definition, drafts, axis)).collect()
+        });
         let var = self.new_var(name.sym, name.span, Type::Error);
         let ty = match elem {
             Type::Error => Type::Array(Arc::new(ein_ir::tensor::ArrayType { elem, axes })),
@@ -344,7 +352,7 @@ impl Cx<'_> {
                 .filter_map(|draft| draft.indices.get(axis).copied().flatten())
                 .map(|index| self.index_coord(index))
                 .max_by_key(|coord| coord.contract);
-            let extent = self.axis_extent(&drafts, axis);
+            let extent = self.with_reads(drafts.iter(), |cx| cx.axis_extent(&drafts, axis));
             let size = match &extent {
                 Some(size) => size.clone(),
                 None => self.unknown_size(true),

@@ -12,6 +12,9 @@ use ein_ir::tensor::{Binder, Clause as IrClause, ClauseSlot, Expr, Item, Tensor}
 use ein_scalar::{BinaryOp, ScalarType};
 use std::rc::Rc;
 
+/// The most reductions that a step of a recurrence may be made of; the schedule stores so many.
+pub(crate) const MAX_PARTS: usize = 96;
+
 /// A stated extent, and how far the clauses reach.
 type Stated = (Option<Extent>, i64);
 
@@ -205,6 +208,7 @@ impl<'p> Flatten<'p> {
         self.pending.remove(&arr);
         let clauses = self.apart(clauses);
         self.check_steps(&clauses, &steps, e.span)?;
+        self.not_too_many_parts(&clauses, e.span)?;
         // Definitions made meanwhile do not read this one, so they come first.
         if self.points.defs.len() > at {
             self.move_last(at - 1);
@@ -244,6 +248,21 @@ impl<'p> Flatten<'p> {
             return Err(declined("a recurrence whose clauses overlap", span));
         }
         Ok(())
+    }
+
+    /// Refuses steps that are made of more reductions than can be stored apart: what is not stored
+    /// is computed again wherever it is read, and that grows with the power of how deep they nest.
+    fn not_too_many_parts(&self, clauses: &[Clause], span: Span) -> Flat<()> {
+        let many = clauses.iter().any(|clause| {
+            let below = self.points.below(&[clause.value]);
+            let is_reduction =
+                |node: &&Node| matches!(self.points.nodes[**node].kind, Kind::Reduce(_));
+            below.iter().filter(is_reduction).count() > MAX_PARTS
+        });
+        match many {
+            true => Err(declined("a step of many reductions", span)),
+            false => Ok(()),
+        }
     }
 
     /// Moves a definition behind all others.

@@ -97,8 +97,8 @@ pub(crate) struct Emit {
     pub(crate) wanted: Vec<Node>,
     /// Copies of arrays with an axis last: what their cells are.
     pub(crate) turned: FxHashMap<(Arr, usize), (Vec<Ix>, Node)>,
-    /// Divisors of the code being written whose reciprocals are known.
-    pub(crate) reciprocals: FxHashMap<Node, Operand>,
+    /// Divisors of the code being written whose reciprocals are known inside of a scope.
+    pub(crate) reciprocals: FxHashMap<Node, (Operand, usize)>,
     /// Divisors of the code being written that have an inverse to multiply by.
     pub(crate) inverses: FxHashMap<Node, Operand>,
 }
@@ -375,11 +375,15 @@ impl Emit {
     }
 
     /// A quotient by a number whose reciprocal `r` is known: `x r`, corrected by what it misses. A
-    /// quotient that is infinite or not a number is right without the correction.
+    /// quotient that is infinite or not a number is right without the correction. What is hoisted
+    /// out of the scope in which `r` is known is divided.
     fn divided(&mut self, a: Node, b: Node, ty: ScalarType) -> (Operand, usize) {
         let ((x, la), (d, lb)) = (self.valued(a), self.valued(b));
         let level = la.max(lb);
-        let r = self.reciprocals[&b];
+        let (r, known) = self.reciprocals[&b];
+        if level <= known {
+            return (self.let_at(level, ty, Op::Binary(BinaryOp::Div, x, d)), level);
+        }
         let q = self.let_at(level, ty, Op::Binary(BinaryOp::Mul, x, r));
         let minus = self.let_at(level, ty, Op::Unary(UnaryOp::Neg, q));
         let missing = self.let_at(level, ty, Op::MulAdd(minus, d, x));

@@ -26,7 +26,7 @@ const TIMES: f64 = 4.0;
 const CELLS: i128 = 1 << 24;
 
 /// The most parts of one clause that are stored.
-const PARTS: usize = 32;
+const PARTS: usize = crate::flatten::MAX_PARTS;
 
 /// Stores what definitions repeat, as far as it belongs to no step of a recurrence.
 pub(crate) fn run(points: &mut Points) {

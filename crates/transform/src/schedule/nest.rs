@@ -332,7 +332,7 @@ impl Emit {
                 None => fits,
                 Some(all) => self.let_here(ScalarType::Bool, Op::Binary(BinaryOp::And, all, fits)),
             });
-            known.push((divisor, reciprocal));
+            known.push((divisor, (reciprocal, self.here())));
         }
         let Some(ordinary) = ordinary else { return };
         self.open_block();

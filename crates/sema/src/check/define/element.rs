@@ -86,7 +86,6 @@ impl Cx<'_> {
             let var = self.recurrent_clauses(definition, recursive, ty, drafts);
             // Only errors about types say that this is not the one.
             let fits = |draft: &Draft| draft.clause.value.ty.scalar() == ty.scalar();
-            let about_types = |d: &Diagnostic| d.is_error() && d.code.stage() == Stage::Types;
             let errors =
                 self.diagnostics[before.mark.diagnostics..].iter().filter(|d| about_types(d));
             let misfit = Misfit::of(errors);
@@ -96,12 +95,7 @@ impl Cx<'_> {
             if misfit.count > 0 && nearest.as_ref().is_none_or(|(least, _)| misfit < *least) {
                 nearest = Some((misfit, ty));
             }
-            self.roll_back(&before.mark);
-            for (stmts, length) in self.f.pending.iter_mut().zip(&before.frames) {
-                stmts.truncate(*length);
-            }
-            self.f.facts.truncate(before.facts);
-            self.f.extents.truncate(before.extents);
+            self.take_back_trial(before);
             for (draft, recursive) in drafts.iter_mut().zip(recursive) {
                 if *recursive {
                     *draft = None;
@@ -114,8 +108,64 @@ impl Cx<'_> {
         self.recurrent_clauses(definition, recursive, elem, drafts)
     }
 
+    fn take_back_trial(&mut self, before: &Before) {
+        self.roll_back(&before.mark);
+        for (stmts, length) in self.f.pending.iter_mut().zip(&before.frames) {
+            stmts.truncate(*length);
+        }
+        self.f.facts.truncate(before.facts);
+        self.f.extents.truncate(before.extents);
+    }
+
+    /// The type that all clauses agree with where each of them reads the tensor itself, as in
+    /// `let x[i in 0..n] = b[i] - sum[k in 0..i](a[i, k] * x[k]);`. `None` if nothing says which.
+    fn fitting_element(
+        &mut self,
+        definition: &hir::Definition,
+        recursive: &[bool],
+    ) -> Option<Type> {
+        let complete = definition.clauses.iter().all(|clause| self.starts_at_zero(clause));
+        if recursive.contains(&false) || !complete {
+            return None;
+        }
+        let before = self.before_trial();
+        let mut fitting: Vec<S> = Vec::new();
+        for scalar in ELEMENTS {
+            let ty = Type::Scalar(scalar);
+            let mut drafts: Drafts = definition.clauses.iter().map(|_| None).collect();
+            self.recurrent_clauses(definition, recursive, &ty, &mut drafts);
+            let wrong = self.diagnostics[before.mark.diagnostics..].iter().any(about_types);
+            let is_fit = |draft: &Option<Draft>| {
+                draft.as_ref().is_some_and(|draft| draft.clause.value.ty == ty)
+            };
+            if !wrong && drafts.iter().all(is_fit) {
+                fitting.push(scalar);
+            }
+            self.take_back_trial(&before);
+        }
+        // What fits floats as well as integers is told by neither.
+        let floats = fitting.iter().any(|scalar| scalar.is_float());
+        let others = fitting.iter().any(|scalar| !scalar.is_float());
+        (floats != others).then(|| Type::Scalar(fitting[0]))
+    }
+
+    /// Whether a clause leaves no room for a base before its first point.
+    fn starts_at_zero(&mut self, clause: &hir::Clause) -> bool {
+        clause.slots.iter().all(|slot| match &slot.kind {
+            hir::LeftSlotKind::Index(hir::Binder { domain: Some(domain), .. }) => match domain {
+                hir::Domain::Range { lo, .. } => {
+                    self.quiet_size(*lo, false).is_some_and(|lo| lo.as_constant() == Some(0))
+                }
+                hir::Domain::Coord(_) => true,
+                hir::Domain::Other(_) => false,
+            },
+            hir::LeftSlotKind::Index(_) | hir::LeftSlotKind::Literal(_) => false,
+            hir::LeftSlotKind::Error => false,
+        })
+    }
+
     /// The type of an element when every clause reads the tensor itself: what the branches that do
-    /// not read it say.
+    /// not read it say, or what fits everything that is done with it.
     pub(super) fn guess_element(
         &mut self,
         definition: &hir::Definition,
@@ -139,21 +189,34 @@ impl Cx<'_> {
         self.take_back(reported);
         self.f.facts.truncate(facts);
         self.forget_types(tried);
+        if elem.has_error()
+            && let Some(fitting) = self.fitting_element(definition, recursive)
+        {
+            return fitting;
+        }
         if elem.has_error() {
             let clause = &definition.clauses[0];
             let name = clause.name;
-            let d = self.other_rank(definition).unwrap_or_else(|| {
-                error(Code::E0516, name.span, format!("the type of `{name}` cannot be inferred"))
-                    .here("every value of it is made from other values of it")
-                    .help(format!("add a base clause: `let {name}[0] = …;`"))
-            });
+            let message = format!("the type of `{name}` cannot be inferred");
+            let d = error(Code::E0516, name.span, message)
+                .here("every value of it is made from other values of it")
+                .help(format!("add a base clause: `let {name}[0] = …;`"));
             self.report_at(d);
         }
         elem
     }
 
-    /// A recurrence without a base may have one of another rank above it.
-    fn other_rank(&self, definition: &hir::Definition) -> Option<Diagnostic> {
+    /// A recurrence without a base may have one above it with another number of indices, which is
+    /// a tensor of its own then.
+    pub(super) fn base_apart(
+        &mut self,
+        definition: &hir::Definition,
+        recursive: &[bool],
+    ) -> Option<Diagnostic> {
+        let complete = definition.clauses.iter().all(|clause| self.starts_at_zero(clause));
+        if recursive.contains(&false) || complete {
+            return None;
+        }
         let name = self.hir.locals[definition.local].name;
         let rank = definition.clauses[0].slots.len();
         let before = self.f.env.keys().chain(self.globals.keys()).copied().filter(|local| {
@@ -167,20 +230,50 @@ impl Cx<'_> {
             Some(Binding::Var(var)) => *var,
             _ => *self.globals.get(&before)?,
         };
+        // What is read is meant as a tensor of its own.
+        if self.hir.locals[before].used || self.out.vars[var].ty.rank() == 0 {
+            return None;
+        }
         let other = self.out.vars[var].ty.rank();
-        (other != rank && other > 0).then(|| {
-            error(
-                Code::E0417,
-                name.span,
-                format!("the clauses of `{name}` have different ranks: {other} and {rank}"),
-            )
-            .here(format!("of rank {rank}"))
-            .label(self.out.vars[var].span, format!("of rank {other}, so this is another tensor"))
+        let apart = "so this is another tensor";
+        let (message, here, there) = if other == rank {
+            let message = format!("the clauses of `{name}` have different numbers of indices");
+            (message, format!("of {rank} indices"), format!("of another number, {apart}"))
+        } else {
+            let ranks = format!("{other} and {rank}");
+            let message = format!("the clauses of `{name}` have different ranks: {ranks}");
+            (message, format!("of rank {rank}"), format!("of rank {other}, {apart}"))
+        };
+        let d = error(Code::E0417, name.span, message)
+            .here(here)
+            .label(self.out.vars[var].span, there)
             .note("clauses with the same number of indices form one definition")
-            .help(format!("write all clauses of `{name}` with the same number of indices"))
-        })
+            .help(format!("write all clauses of `{name}` with the same number of indices"));
+        Some(d)
     }
 }
+
+/// Whether it says that a type does not fit.
+fn about_types(d: &Diagnostic) -> bool {
+    d.is_error() && d.code.stage() == Stage::Types
+}
+
+/// The types of elements, those that literals have by themselves before others of their kind.
+const ELEMENTS: [S; 13] = [
+    S::F32,
+    S::F64,
+    S::F16,
+    S::BF16,
+    S::I32,
+    S::I64,
+    S::U8,
+    S::U32,
+    S::U64,
+    S::I8,
+    S::I16,
+    S::U16,
+    S::Bool,
+];
 
 /// The types that literals may have which by themselves are of type `ty`, those that are most in
 /// use first.

@@ -104,8 +104,9 @@ impl Reverse<'_, '_> {
             | ExprKind::Or(..)
             | ExprKind::Range(..)
             | ExprKind::Error => Ok(()),
-            ExprKind::Tensor(_)
-            | ExprKind::Scatter(_)
+            // A definition of no axes, as packs that stand for none make them.
+            ExprKind::Tensor(tensor) => self.pull_tensor(tensor, e, seed, own),
+            ExprKind::Scatter(_)
             | ExprKind::Slice { .. }
             | ExprKind::Gather { .. }
             | ExprKind::Permute { .. }

@@ -191,6 +191,17 @@ impl Reverse<'_, '_> {
     ) -> Done {
         let span = value.span;
         let mark = self.path.len();
+        // What a call computes on the way to all its elements is pulled back once for all of them.
+        if value.ty.is_array()
+            && matches!(&*value.kind, ExprKind::Call { .. })
+            && !coords.is_empty()
+        {
+            let row = self.bind("$s", element(bar.clone(), coords, span));
+            let own = own.map(|own| element(own.clone(), coords, span));
+            self.pull_array_owned(value, row, own)?;
+            self.path.truncate(mark);
+            return Ok(());
+        }
         let mut at = coords.to_vec();
         let inner = bar.ty.axes()[coords.len()..].to_vec();
         for axis in &inner {
