@@ -217,7 +217,7 @@ fn is_exact(op: UnaryOp, ty: ScalarType) -> bool {
         UnaryOp::Erf,
     ];
     if ty == ScalarType::F64 {
-        !fast[..6].contains(&op) && op != UnaryOp::Atan
+        !fast[..7].contains(&op) && op != UnaryOp::Atan
     } else {
         !fast.contains(&op)
     }
