@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ein_base::Idx;
+use ein_ir::loops::scan::{self, Scan};
 use ein_ir::loops::{
     Addr, Buf, BufferKind, For, ForKind, Gemm, Kernel, Matrix, Op, Operand, Reg, Stmt, captures,
 };
@@ -12,7 +13,6 @@ use ein_scalar::ScalarType;
 use crate::fetch::Rows;
 use crate::near;
 use crate::op::{self, Arg};
-use crate::scan::{self, Scan};
 use crate::vector;
 
 /// Who calls a kernel.

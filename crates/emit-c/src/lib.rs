@@ -15,7 +15,6 @@ mod fetch;
 mod near;
 mod op;
 mod prelude;
-mod scan;
 mod vector;
 
 pub use compiler::{BuildError, Compiled, Compiler, Unavailable};

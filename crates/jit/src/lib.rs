@@ -19,6 +19,7 @@ mod locals;
 mod memory;
 mod module;
 mod ops;
+mod scan;
 mod shims;
 mod tiles;
 mod vector;

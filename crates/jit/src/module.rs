@@ -4,7 +4,7 @@ use crate::function::Function;
 use crate::host::Host;
 use crate::locals::{self, LoopId};
 use crate::ops::Ops;
-use crate::{Unsupported, Vectors, wide};
+use crate::{Unsupported, Vectors, scan, wide};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -37,6 +37,8 @@ pub(crate) struct Unit<'k> {
     pub(crate) loops: usize,
     /// Whether vector loops use the widest vectors of the machine.
     pub(crate) wide: bool,
+    /// The function for scans, if they are not left to loops.
+    pub(crate) scan: Option<usize>,
 }
 
 /// The signature of a kernel: buffers and interface.
@@ -71,6 +73,7 @@ pub(crate) fn build(
         bodies: Vec::new(),
         loops: 0,
         wide: vectors == Vectors::Widest && wide::is_there(),
+        scan: scan::address().filter(|_| vectors == Vectors::Widest),
     };
     match define(&mut unit) {
         Ok(entry) => {
