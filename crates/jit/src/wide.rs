@@ -26,6 +26,9 @@ use cranelift_module::{Linkage, Module};
 use ein_ir::loops::{For, Kernel, Op, Operand, Reg, Stmt, captures};
 use ein_scalar::BinaryOp;
 
+/// How many instructions the call of a loop takes, with what is passed and comes back.
+const CALL: i64 = 24;
+
 /// Bytes of an accumulator among the results.
 const RESULT: i32 = 16;
 
@@ -70,7 +73,9 @@ impl<'k> Function<'_, '_, 'k> {
         trip: Option<i64>,
     ) -> Result<Option<Wide>, Unsupported> {
         let lanes = lanes(self.unit.kernel, inner);
-        if !self.unit.wide || trip.is_some_and(|trip| trip < lanes as i64) {
+        if !self.unit.wide
+            || trip.is_some_and(|trip| !is_worth_a_call(self.unit.kernel, plan, trip, lanes as i64))
+        {
             return Ok(None);
         }
         let shapes = shapes(self.unit.kernel, inner, reductions, plan, lanes, trip);
@@ -188,6 +193,27 @@ fn lanes(kernel: &Kernel, inner: &For) -> usize {
         Stmt::Var(..) | Stmt::For(_) | Stmt::If(..) | Stmt::Gemm(_) | Stmt::Trap(_) => false,
     });
     if long { 8 } else { 16 }
+}
+
+/// Whether short vectors would take more instructions than a call does: they take four times as many
+/// as wide ones, and some for each piece of a tile.
+fn is_worth_a_call(kernel: &Kernel, plan: &Plan<'_>, trip: i64, lanes: i64) -> bool {
+    let items = (0..=plan.last_stage()).flat_map(|stage| plan.items(stage));
+    let weight: i64 = items.map(|n| weight(kernel, plan.stmt(n))).sum();
+    let saved = weight.saturating_mul(trip / lanes).saturating_mul(3);
+    trip >= lanes && (!plan.calls.is_empty() || saved >= CALL)
+}
+
+/// How many instructions a statement takes in short vectors.
+fn weight(kernel: &Kernel, stmt: &Stmt) -> i64 {
+    match stmt {
+        Stmt::Let(reg, Op::Binary(BinaryOp::Min | BinaryOp::Max, ..))
+            if kernel.regs[*reg].is_float() =>
+        {
+            8
+        }
+        _ => 1,
+    }
 }
 
 /// The stages of a loop.
