@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use ein_ir::loops::Kernel;
 use ein_scalar::{Scalar, ScalarType};
 
-use crate::emit::{self, APART, Caller};
+use crate::emit::{self, Caller};
 use crate::{op, prelude};
 
 /// A program that becomes a C function.
@@ -151,10 +151,7 @@ fn source(program: &Program<'_>, parameters: &names::Parameters) -> String {
         program.name, program.made_from
     );
     let names = prelude::names(&kernel).filter(|name| *name != "ein_interface");
-    text.push_str(&prelude::select(
-        std::iter::once("ein_interface").chain(names),
-        kernel.contains(APART),
-    ));
+    text.push_str(&prelude::select(std::iter::once("ein_interface").chain(names)));
     text.push('\n');
     text.push_str(PARALLEL);
     let flushes = kernel.contains("rt->flushed(");

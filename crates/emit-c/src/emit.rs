@@ -4,18 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ein_base::Idx;
+use ein_ir::loops::scan::{self, Scan};
 use ein_ir::loops::{
     Addr, Buf, BufferKind, For, ForKind, Gemm, Kernel, Matrix, Op, Operand, Reg, Stmt, captures,
 };
 use ein_scalar::ScalarType;
 
 use crate::fetch::Rows;
+use crate::near;
 use crate::op::{self, Arg};
-use crate::scan::{self, Scan};
 use crate::vector;
-
-/// How a call begins that the compiler must not look behind.
-pub(crate) const APART: &str = "ein_body volatile apart = ";
 
 /// Who calls a kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,7 +102,7 @@ fn count_places(kernel: &Kernel, block: &[Stmt], places: &mut BTreeMap<Buf, Vec<
 
 /// A function that is being written.
 pub(crate) struct Function<'a> {
-    kernel: &'a Kernel,
+    pub kernel: &'a Kernel,
     name: &'a str,
     caller: Caller,
     /// The local buffers that bodies of parallel loops make.
@@ -167,7 +165,7 @@ impl Function<'_> {
         }
     }
 
-    fn nested(&mut self, head: &str, block: &[Stmt], tail: &str) {
+    pub fn nested(&mut self, head: &str, block: &[Stmt], tail: &str) {
         self.line(head);
         self.depth += 1;
         self.block(block);
@@ -273,13 +271,26 @@ impl Function<'_> {
         self.line("}");
     }
 
-    /// A loop in vectors: the reduced variables are replaced by accumulators.
+    /// A loop in vectors.
     pub fn vector(&mut self, inner: &For, plan: &[vector::Reduction], head: &str) {
+        if near::applies(self.kernel, inner) {
+            self.near(inner, plan, head);
+        } else {
+            self.lanes(inner, plan, head, false);
+        }
+    }
+
+    /// A loop in vectors: the reduced variables are replaced by accumulators. With `near`, large
+    /// numbers are only noted.
+    pub fn lanes(&mut self, inner: &For, plan: &[vector::Reduction], head: &str, near: bool) {
         let accumulators: Vec<_> =
             plan.iter().map(|it| vector::Accumulator::new(it, self.kernel.regs[it.var])).collect();
         let mut clauses: String = accumulators.iter().map(|it| it.clause()).collect();
         if inner.body.iter().any(|stmt| matches!(stmt, Stmt::Trap(_))) {
             clauses.push_str(" reduction(| : trap)");
+        }
+        if near {
+            clauses.push_str(" reduction(| : far)");
         }
         for line in accumulators.iter().filter_map(|it| it.before()) {
             self.line(&line);
@@ -306,7 +317,10 @@ impl Function<'_> {
                     };
                     self.line(&line);
                 }
-                None => self.stmt(stmt),
+                None => match near::call(self.kernel, stmt).filter(|_| near) {
+                    Some((reg, op, x)) => self.near_call(reg, op, x),
+                    None => self.stmt(stmt),
+                },
             }
         }
         self.depth -= 1;
@@ -389,7 +403,7 @@ impl Function<'_> {
             }
             None => {
                 // The compiler must not see who is called.
-                self.line(&format!("{APART}{name};"));
+                self.line(&format!("ein_body volatile apart = {name};"));
                 self.line(&format!("trap |= apart(&captured, {lo}, {hi});"));
             }
         }

@@ -12,9 +12,9 @@ mod cache;
 mod compiler;
 mod emit;
 mod fetch;
+mod near;
 mod op;
 mod prelude;
-mod scan;
 mod vector;
 
 pub use compiler::{BuildError, Compiled, Compiler, Unavailable};
@@ -31,6 +31,5 @@ pub fn source(kernel: &Kernel, name: &str) -> String {
 fn with_prelude(functions: &str) -> String {
     let mut names = vec!["ein_interface"];
     names.extend(prelude::names(functions));
-    let apart = functions.contains(emit::APART);
-    format!("{}\n{functions}", prelude::select(names, apart))
+    format!("{}\n{functions}", prelude::select(names))
 }

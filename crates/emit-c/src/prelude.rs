@@ -26,19 +26,15 @@ struct Blocks {
     by_name: BTreeMap<&'static str, usize>,
 }
 
-/// How the compiler is told of functions that it may put where they are called.
-const INLINE: &str = "#define EIN_INLINE static inline\n";
+/// The compiler must put functions where they are called: a loop that calls one has no vectors, and
+/// whether a call rounds as the others do would depend on how many there are.
+const INLINE: &str = "#define EIN_INLINE static inline __attribute__((always_inline))\n";
 
-/// And of those that it must: which of them it leaves out depends on how many calls there are, and
-/// what a call rounds depends on it.
-const ALWAYS_INLINE: &str = "#define EIN_INLINE static inline __attribute__((always_inline))\n";
-
-/// The blocks that define these names, with all they need, each after what it needs. With `apart`,
-/// what functions give must not depend on the others.
-pub(crate) fn select<'a>(names: impl IntoIterator<Item = &'a str>, apart: bool) -> String {
+/// The blocks that define these names, with all they need, each after what it needs.
+pub(crate) fn select<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let blocks = blocks();
     let mut text = HEADERS.to_string();
-    text.push_str(if apart { ALWAYS_INLINE } else { INLINE });
+    text.push_str(INLINE);
     let mut done = BTreeSet::new();
     for name in names {
         if let Some(&block) = blocks.by_name.get(name) {
@@ -95,7 +91,7 @@ mod tests {
 
     #[test]
     fn blocks_come_after_what_they_need() {
-        let text = select(["ein_tanh_f64"], false);
+        let text = select(["ein_tanh_f64"]);
         let at = |name: &str| text.find(name).unwrap_or_else(|| panic!("no {name}"));
         assert!(at("} ein_pair;") < at("ein_pair ein_pair_over("));
         assert!(at("ein_pair ein_pair_over(") < at("double ein_tanh_f64("));

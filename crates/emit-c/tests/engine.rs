@@ -8,6 +8,8 @@ mod casts;
 mod fetches;
 #[path = "engine/kernels.rs"]
 mod kernels;
+#[path = "engine/near.rs"]
+mod near;
 #[path = "engine/ops.rs"]
 mod ops;
 #[path = "engine/scans.rs"]

@@ -8,6 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use cranelift_module::{Linkage, Module};
 use ein_base::Idx;
+use ein_ir::loops::scan;
 use ein_ir::loops::{Buf, For, ForKind, Operand, Reg, Stmt};
 use ein_runtime::kernel::Interface;
 use ein_scalar::Scalar;
@@ -41,6 +42,12 @@ impl<'k> Function<'_, '_, 'k> {
         match &inner.kind {
             // Nothing that stands around code changes what it computes here.
             ForKind::Serial | ForKind::Apart => {
+                if let Some(function) = self.unit.scan
+                    && let Some(scan) = scan::find(self.unit.kernel, inner)
+                {
+                    self.scan(function, inner, &scan);
+                    return Ok(());
+                }
                 let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
                 self.serial(inner, lo, hi)
             }

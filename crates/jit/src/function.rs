@@ -172,6 +172,16 @@ impl<'f, 'u, 'k> Function<'f, 'u, 'k> {
         self.regs[reg.index()] = Some(Binding::Value(value, self.depth));
     }
 
+    /// Assigns a variable.
+    pub(crate) fn assign(&mut self, reg: Reg, value: Value) {
+        match self.regs[reg.index()] {
+            Some(Binding::Variable(variable)) => self.ops.b.def_var(variable, value),
+            Some(Binding::Value(..) | Binding::Known(_)) | None => {
+                panic!("{reg} is assigned and no variable")
+            }
+        }
+    }
+
     pub(crate) fn block(&mut self, block: &'k [Stmt]) -> Result<(), Unsupported> {
         block.iter().try_for_each(|stmt| self.stmt(stmt))
     }
@@ -192,12 +202,7 @@ impl<'f, 'u, 'k> Function<'f, 'u, 'k> {
             }
             Stmt::Set(reg, value) => {
                 let value = self.operand(*value);
-                match self.regs[reg.index()] {
-                    Some(Binding::Variable(variable)) => self.ops.b.def_var(variable, value),
-                    Some(Binding::Value(..) | Binding::Known(_)) | None => {
-                        panic!("{reg} is assigned and no variable")
-                    }
-                }
+                self.assign(*reg, value);
             }
             Stmt::Store(addr, value) => {
                 let value = self.operand(*value);

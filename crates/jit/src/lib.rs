@@ -19,9 +19,11 @@ mod locals;
 mod memory;
 mod module;
 mod ops;
+mod scan;
 mod shims;
 mod tiles;
 mod vector;
+mod wide;
 
 use cranelift_jit::JITModule;
 use ein_ir::loops::Kernel;
@@ -62,9 +64,23 @@ unsafe impl Send for Compiled {}
 // SAFETY: as above.
 unsafe impl Sync for Compiled {}
 
+/// The vectors that loops use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vectors {
+    /// The widest of the machine.
+    Widest,
+    /// Those of 128 bits, which every machine has.
+    Short,
+}
+
 /// Translates a verified kernel.
 pub fn compile(kernel: &Kernel) -> Result<Compiled, Unsupported> {
-    let (module, entry) = module::build(kernel)?;
+    compile_with(kernel, Vectors::Widest)
+}
+
+/// Translates a verified kernel, with vectors of a kind.
+pub fn compile_with(kernel: &Kernel, vectors: Vectors) -> Result<Compiled, Unsupported> {
+    let (module, entry) = module::build(kernel, vectors)?;
     // SAFETY: `build` gives the address of a function that it made with this signature.
     let entry = unsafe { std::mem::transmute::<*const u8, KernelFn>(entry) };
     Ok(Compiled { module: Some(module), entry, buffers: kernel.bufs.len() })

@@ -1,10 +1,10 @@
 //! A kernel as functions: one for the kernel and one for the body of each parallel loop.
 
-use crate::Unsupported;
 use crate::function::Function;
 use crate::host::Host;
 use crate::locals::{self, LoopId};
 use crate::ops::Ops;
+use crate::{Unsupported, Vectors, scan, wide};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -33,8 +33,12 @@ pub(crate) struct Unit<'k> {
     pub(crate) owners: Vec<Option<LoopId>>,
     /// Bodies met and not yet compiled.
     pub(crate) bodies: Vec<Body<'k>>,
-    /// How many bodies have been met.
+    /// How many loops have been made functions.
     pub(crate) loops: usize,
+    /// Whether vector loops use the widest vectors of the machine.
+    pub(crate) wide: bool,
+    /// The function for scans, if they are not left to loops.
+    pub(crate) scan: Option<usize>,
 }
 
 /// The signature of a kernel: buffers and interface.
@@ -55,7 +59,10 @@ fn signature(host: &Host, params: usize) -> Signature {
 }
 
 /// The code of a kernel and the address of its entry.
-pub(crate) fn build(kernel: &Kernel) -> Result<(JITModule, *const u8), Unsupported> {
+pub(crate) fn build(
+    kernel: &Kernel,
+    vectors: Vectors,
+) -> Result<(JITModule, *const u8), Unsupported> {
     let host = Host::get()?;
     let builder = JITBuilder::with_isa(host.isa.clone(), default_libcall_names());
     let mut unit = Unit {
@@ -65,6 +72,8 @@ pub(crate) fn build(kernel: &Kernel) -> Result<(JITModule, *const u8), Unsupport
         owners: locals::owners(kernel),
         bodies: Vec::new(),
         loops: 0,
+        wide: vectors == Vectors::Widest && wide::is_there(),
+        scan: scan::address().filter(|_| vectors == Vectors::Widest),
     };
     match define(&mut unit) {
         Ok(entry) => {

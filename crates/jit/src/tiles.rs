@@ -20,10 +20,14 @@ pub(crate) enum TileFn {
     Binary(BinaryOp),
 }
 
-/// How many elements are worked on at a time. The end of a tile is filled up to it.
+/// How many elements are worked on at a time.
 const BLOCK: usize = 64;
 
-/// Applies a function to the elements of tiles, block by block.
+/// And at the end of a tile, which is filled up to it.
+const SHORT: usize = 16;
+
+/// Applies a function to the elements of tiles, block by block; both functions are the same one, for
+/// blocks of two lengths.
 ///
 /// # Safety
 ///
@@ -34,32 +38,56 @@ unsafe fn by_blocks<T: Copy + Default, const N: usize>(
     from: [*const T; N],
     to: *mut T,
     count: i64,
-    f: impl Fn(&[[T; BLOCK]; N], &mut [T; BLOCK]),
+    long: impl Fn(&[[T; BLOCK]; N], &mut [T; BLOCK]),
+    short: impl Fn(&[[T; SHORT]; N], &mut [T; SHORT]),
 ) {
     let count = usize::try_from(count).unwrap_or(0);
-    let (mut input, mut output) = ([[T::default(); BLOCK]; N], [T::default(); BLOCK]);
     let mut done = 0;
+    while count - done >= BLOCK {
+        // SAFETY: as many elements are left, by the contract of this function.
+        unsafe { block(from.map(|it| it.add(done)), to.add(done), BLOCK, &long) };
+        done += BLOCK;
+    }
     while done < count {
-        let part = BLOCK.min(count - done);
-        for (from, input) in from.iter().zip(&mut input) {
-            // SAFETY: `part` elements are left, by the contract of this function.
-            unsafe { copy(from.add(done), input.as_mut_ptr(), part) };
-        }
-        f(&input, &mut output);
+        let part = SHORT.min(count - done);
         // SAFETY: as above.
-        unsafe { copy(output.as_ptr(), to.add(done), part) };
+        unsafe { block(from.map(|it| it.add(done)), to.add(done), part, &short) };
         done += part;
     }
 }
 
-/// Copies a block, or the beginning of one.
+/// Applies a function to a block, or the beginning of one.
 #[inline(always)]
-unsafe fn copy<T>(from: *const T, to: *mut T, count: usize) {
+unsafe fn block<T: Copy + Default, const N: usize, const LEN: usize>(
+    from: [*const T; N],
+    to: *mut T,
+    part: usize,
+    f: impl Fn(&[[T; LEN]; N], &mut [T; LEN]),
+) {
+    let (mut input, mut output) = ([[T::default(); LEN]; N], [T::default(); LEN]);
+    for (from, input) in from.iter().zip(&mut input) {
+        // SAFETY: the caller vouches for the places.
+        unsafe {
+            if part < LEN {
+                // With one of the elements, so that none is more special than they are.
+                *input = [**from; LEN];
+            }
+            copy(*from, input.as_mut_ptr(), part, LEN);
+        }
+    }
+    f(&input, &mut output);
+    // SAFETY: as above.
+    unsafe { copy(output.as_ptr(), to, part, LEN) };
+}
+
+/// Copies the elements of a block, or the beginning of one.
+#[inline(always)]
+unsafe fn copy<T>(from: *const T, to: *mut T, count: usize, whole: usize) {
     // SAFETY: the caller vouches for the places.
     unsafe {
-        if count == BLOCK {
+        if count == whole {
             // Of a known length: a few moves.
-            std::ptr::copy_nonoverlapping(from, to, BLOCK);
+            std::ptr::copy_nonoverlapping(from, to, whole);
         } else {
             std::ptr::copy_nonoverlapping(from, to, count);
         }
@@ -74,17 +102,41 @@ macro_rules! unary {
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
         unsafe extern "C" fn widest(from: *const $float, to: *mut $float, count: i64) {
             // SAFETY: the contract is the caller's.
-            unsafe { by_blocks([from], to, count, |[x], to| $module::$f::<true>(x, to)) }
+            unsafe {
+                by_blocks(
+                    [from],
+                    to,
+                    count,
+                    |[x], to| $module::$f::<true, _>(x, to),
+                    |[x], to| $module::$f::<true, _>(x, to),
+                )
+            }
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
         unsafe extern "C" fn wide(from: *const $float, to: *mut $float, count: i64) {
             // SAFETY: the contract is the caller's.
-            unsafe { by_blocks([from], to, count, |[x], to| $module::$f::<true>(x, to)) }
+            unsafe {
+                by_blocks(
+                    [from],
+                    to,
+                    count,
+                    |[x], to| $module::$f::<true, _>(x, to),
+                    |[x], to| $module::$f::<true, _>(x, to),
+                )
+            }
         }
         unsafe extern "C" fn plain(from: *const $float, to: *mut $float, count: i64) {
             // SAFETY: the contract is the caller's.
-            unsafe { by_blocks([from], to, count, |[x], to| $module::$f::<FUSED>(x, to)) }
+            unsafe {
+                by_blocks(
+                    [from],
+                    to,
+                    count,
+                    |[x], to| $module::$f::<FUSED, _>(x, to),
+                    |[x], to| $module::$f::<FUSED, _>(x, to),
+                )
+            }
         }
         #[cfg(target_arch = "x86_64")]
         match machine() {
@@ -109,13 +161,29 @@ macro_rules! binary {
             count: i64,
         ) {
             // SAFETY: the contract is the caller's.
-            unsafe { by_blocks([a, b], to, count, |[a, b], to| $module::$f::<true>(a, b, to)) }
+            unsafe {
+                by_blocks(
+                    [a, b],
+                    to,
+                    count,
+                    |[a, b], to| $module::$f::<true, _>(a, b, to),
+                    |[a, b], to| $module::$f::<true, _>(a, b, to),
+                )
+            }
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
         unsafe extern "C" fn wide(a: *const $float, b: *const $float, to: *mut $float, count: i64) {
             // SAFETY: the contract is the caller's.
-            unsafe { by_blocks([a, b], to, count, |[a, b], to| $module::$f::<true>(a, b, to)) }
+            unsafe {
+                by_blocks(
+                    [a, b],
+                    to,
+                    count,
+                    |[a, b], to| $module::$f::<true, _>(a, b, to),
+                    |[a, b], to| $module::$f::<true, _>(a, b, to),
+                )
+            }
         }
         unsafe extern "C" fn plain(
             a: *const $float,
@@ -124,7 +192,15 @@ macro_rules! binary {
             count: i64,
         ) {
             // SAFETY: the contract is the caller's.
-            unsafe { by_blocks([a, b], to, count, |[a, b], to| $module::$f::<FUSED>(a, b, to)) }
+            unsafe {
+                by_blocks(
+                    [a, b],
+                    to,
+                    count,
+                    |[a, b], to| $module::$f::<FUSED, _>(a, b, to),
+                    |[a, b], to| $module::$f::<FUSED, _>(a, b, to),
+                )
+            }
         }
         #[cfg(target_arch = "x86_64")]
         match machine() {
@@ -239,7 +315,7 @@ fn unary_double(op: UnaryOp) -> usize {
         UnaryOp::Log1p => unary!(f64, double::log1p),
         UnaryOp::Log2 => each!(f64, math::log2),
         UnaryOp::Log10 => each!(f64, math::log10),
-        UnaryOp::Tan => each!(f64, math::tan),
+        UnaryOp::Tan => unary!(f64, double::tan),
         UnaryOp::Sinh => each!(f64, math::sinh),
         UnaryOp::Cosh => each!(f64, math::cosh),
         UnaryOp::Asin => each!(f64, math::asin),
@@ -282,20 +358,20 @@ mod tests {
     fn plain_singles() {
         type Block = fn(&[f32; BLOCK], &mut [f32; BLOCK]);
         let functions: [(&str, Block, Exact); 14] = [
-            ("exp", single::exp::<false>, math::exp),
-            ("expm1", single::expm1::<false>, math::expm1),
-            ("exp2", single::exp2::<false>, math::exp2),
-            ("log", single::log::<false>, math::log),
-            ("log1p", single::log1p::<false>, math::log1p),
-            ("log2", single::log2::<false>, math::log2),
-            ("log10", single::log10::<false>, math::log10),
-            ("sin", single::sin::<false>, math::sin),
-            ("cos", single::cos::<false>, math::cos),
-            ("tan", single::tan::<false>, math::tan),
-            ("tanh", single::tanh::<false>, math::tanh),
-            ("sinh", single::sinh::<false>, math::sinh),
-            ("cosh", single::cosh::<false>, math::cosh),
-            ("erf", single::erf::<false>, math::erf),
+            ("exp", single::exp::<false, BLOCK>, math::exp),
+            ("expm1", single::expm1::<false, BLOCK>, math::expm1),
+            ("exp2", single::exp2::<false, BLOCK>, math::exp2),
+            ("log", single::log::<false, BLOCK>, math::log),
+            ("log1p", single::log1p::<false, BLOCK>, math::log1p),
+            ("log2", single::log2::<false, BLOCK>, math::log2),
+            ("log10", single::log10::<false, BLOCK>, math::log10),
+            ("sin", single::sin::<false, BLOCK>, math::sin),
+            ("cos", single::cos::<false, BLOCK>, math::cos),
+            ("tan", single::tan::<false, BLOCK>, math::tan),
+            ("tanh", single::tanh::<false, BLOCK>, math::tanh),
+            ("sinh", single::sinh::<false, BLOCK>, math::sinh),
+            ("cosh", single::cosh::<false, BLOCK>, math::cosh),
+            ("erf", single::erf::<false, BLOCK>, math::erf),
         ];
         for (name, f, exact) in functions {
             for block in 0..3000u32 {
@@ -325,15 +401,17 @@ mod tests {
     #[test]
     fn plain_doubles() {
         type Block = fn(&[f64; BLOCK], &mut [f64; BLOCK]);
-        let functions: [(&str, Block, Exact); 8] = [
-            ("atan", angle::atan::<false>, math::atan),
-            ("log1p", double::log1p::<false>, math::log1p),
-            ("log1p", double::log1p::<true>, math::log1p),
-            ("exp", double::exp::<false>, math::exp),
-            ("log", double::log::<false>, math::log),
-            ("tanh", double::tanh::<false>, math::tanh),
-            ("sin", double::sin::<false>, math::sin),
-            ("cos", double::cos::<false>, math::cos),
+        let functions: [(&str, Block, Exact); 10] = [
+            ("tan", double::tan::<false, BLOCK>, math::tan),
+            ("tan", double::tan::<true, BLOCK>, math::tan),
+            ("atan", angle::atan::<false, BLOCK>, math::atan),
+            ("log1p", double::log1p::<false, BLOCK>, math::log1p),
+            ("log1p", double::log1p::<true, BLOCK>, math::log1p),
+            ("exp", double::exp::<false, BLOCK>, math::exp),
+            ("log", double::log::<false, BLOCK>, math::log),
+            ("tanh", double::tanh::<false, BLOCK>, math::tanh),
+            ("sin", double::sin::<false, BLOCK>, math::sin),
+            ("cos", double::cos::<false, BLOCK>, math::cos),
         ];
         for (name, f, exact) in functions {
             for block in 0..3000u64 {
@@ -363,10 +441,10 @@ mod tests {
         type Exact = fn(f64, f64) -> f64;
         let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324];
         let functions: [(&str, Block, Exact); 4] = [
-            ("pow", power::pow::<false>, math::pow),
-            ("pow", power::pow::<true>, math::pow),
-            ("atan2", angle::atan2::<false>, math::atan2),
-            ("atan2", angle::atan2::<true>, math::atan2),
+            ("pow", power::pow::<false, BLOCK>, math::pow),
+            ("pow", power::pow::<true, BLOCK>, math::pow),
+            ("atan2", angle::atan2::<false, BLOCK>, math::atan2),
+            ("atan2", angle::atan2::<true, BLOCK>, math::atan2),
         ];
         for block in 0..3000usize {
             let number = |n: usize| (n.wrapping_mul(2_654_435_761) % 20_011) as f64 / 997.0 - 10.0;

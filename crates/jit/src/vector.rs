@@ -6,13 +6,14 @@
 //! two stages the functions do. What a later stage needs is kept in a tile on the stack.
 
 mod emit;
-mod plan;
-mod power;
+pub(crate) mod plan;
+pub(crate) mod power;
 
 use crate::Unsupported;
 use crate::function::{Binding, Function};
 use crate::ops::{Val, is_wide, machine_four};
 use crate::tiles;
+use crate::wide::Wide;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
@@ -32,7 +33,7 @@ struct Accumulator {
     copies: Vec<[Variable; 2]>,
 }
 
-/// What a vector loop keeps while it is emitted.
+/// What a vector loop keeps while it is emitted; in wide vectors, only its tiles.
 struct Lanes<'k> {
     plan: Plan<'k>,
     counter: Reg,
@@ -45,6 +46,8 @@ struct Lanes<'k> {
     tiles: FxHashMap<Reg, Value>,
     /// Whether the counter fits 32 bits; none if it is known to.
     fits: Option<Value>,
+    /// The stages in wide vectors, if they run in those.
+    wide: Option<Wide>,
 }
 
 impl<'k> Function<'_, '_, 'k> {
@@ -73,7 +76,7 @@ impl<'k> Function<'_, '_, 'k> {
             self.stmt(stmt)?;
         }
         self.depth += 1;
-        let mut lanes = self.prepare(inner, reductions, plan, lo, hi);
+        let mut lanes = self.prepare(inner, reductions, plan, lo, hi, trip)?;
         if lanes.plan.calls.is_empty() {
             self.span(&mut lanes, 0, lo, hi, trip)?;
         } else {
@@ -94,9 +97,17 @@ impl<'k> Function<'_, '_, 'k> {
         plan: Plan<'k>,
         lo: Value,
         hi: Value,
-    ) -> Lanes<'k> {
+        trip: Option<i64>,
+    ) -> Result<Lanes<'k>, Unsupported> {
+        let small = |it: &Self, operand| {
+            it.known(operand).is_some_and(|value| i32::try_from(value).is_ok())
+        };
+        let known = small(self, inner.lo) && small(self, inner.hi);
+        let wide =
+            if plan.counts && !known { None } else { self.wide(inner, reductions, &plan, trip)? };
         let mut accumulators = Vec::new();
-        for (reg, op) in reductions {
+        let short = wide.is_none();
+        for (reg, op) in reductions.iter().filter(|_| short) {
             let ty = self.unit.kernel.regs[*reg];
             let first = self.ops.constant_four(identity(*op, ty));
             let copies = (0..plan.copies)
@@ -110,21 +121,17 @@ impl<'k> Function<'_, '_, 'k> {
                 .collect();
             accumulators.push(Accumulator { reg: *reg, op: *op, copies });
         }
-        let trap = plan.traps.then(|| {
+        let trap = (short && plan.traps).then(|| {
             let variable = self.ops.b.declare_var(types::I32X4);
             let clear = self.ops.int(types::I32X4, 0);
             self.ops.b.def_var(variable, clear);
             variable
         });
         let mut splats = FxHashMap::default();
-        for reg in &plan.splats {
+        for reg in plan.splats.iter().filter(|_| short) {
             let value = self.reg(*reg);
             splats.insert(*reg, self.ops.splat(self.unit.kernel.regs[*reg], value));
         }
-        let small = |it: &Self, operand| {
-            it.known(operand).is_some_and(|value| i32::try_from(value).is_ok())
-        };
-        let known = small(self, inner.lo) && small(self, inner.hi);
         let fits = (plan.counts && !known).then(|| {
             let least = self.ops.b.ins().iconst(types::I64, i64::from(i32::MIN));
             let greatest = self.ops.b.ins().iconst(types::I64, i64::from(i32::MAX));
@@ -133,7 +140,7 @@ impl<'k> Function<'_, '_, 'k> {
             self.ops.b.ins().band(low, high)
         });
         let tiles = FxHashMap::default();
-        Lanes { plan, counter: inner.var, accumulators, trap, splats, tiles, fits }
+        Ok(Lanes { plan, counter: inner.var, accumulators, trap, splats, tiles, fits, wide })
     }
 
     /// Runs the stages over tiles, and the functions between them.
@@ -239,6 +246,10 @@ impl<'k> Function<'_, '_, 'k> {
         last: Value,
         trip: Option<i64>,
     ) -> Result<(), Unsupported> {
+        if let Some(wide) = &lanes.wide {
+            self.wide_span(wide, stage, |reg| lanes.tiles[&reg], first, last);
+            return Ok(());
+        }
         let counter = self.ops.b.declare_var(types::I64);
         self.ops.b.def_var(counter, first);
         let wide_last = match lanes.fits {
@@ -311,18 +322,24 @@ impl<'k> Function<'_, '_, 'k> {
             let [a, b, c, d] = self.ops.lanes(ty, values[0]).map(Val::one);
             let (low, high) = (self.ops.binary(op, types, a, b), self.ops.binary(op, types, c, d));
             let total = self.ops.binary(op, types, low, high);
-            let Some(Binding::Variable(variable)) = self.regs[accumulator.reg.index()] else {
-                panic!("{} is reduced and no variable", accumulator.reg)
-            };
-            let before = Val::one(self.ops.b.use_var(variable));
-            let after = self.ops.binary(op, types, before, total);
-            self.ops.b.def_var(variable, after.first());
+            self.reduce_into(accumulator.reg, op, total);
         }
         if let Some(trap) = lanes.trap {
             let bits = self.ops.b.use_var(trap);
             let any = self.ops.b.ins().vany_true(bits);
             self.trap_if(any);
         }
+    }
+
+    /// `v = op(v, x)` of a variable.
+    pub(crate) fn reduce_into(&mut self, reg: Reg, op: BinaryOp, x: Val) {
+        let Some(Binding::Variable(variable)) = self.regs[reg.index()] else {
+            panic!("{reg} is reduced and no variable")
+        };
+        let ty = self.unit.kernel.regs[reg];
+        let before = Val::one(self.ops.b.use_var(variable));
+        let after = self.ops.binary(op, [ty, ty], before, x);
+        self.ops.b.def_var(variable, after.first());
     }
 
     fn accumulator(&mut self, ty: ein_scalar::ScalarType, parts: &[Variable; 2]) -> Val {
@@ -358,10 +375,12 @@ impl<'k> Function<'_, '_, 'k> {
         }
         for n in lanes.plan.items(stage) {
             match lanes.plan.stmt(n) {
-                Stmt::Let(reg, Op::Binary(BinaryOp::Pow, x, n)) if power::is_short(*n) => {
+                Stmt::Let(reg, Op::Binary(BinaryOp::Pow, x, n))
+                    if let Some(exponent) = power::exponent(*n) =>
+                {
                     let value = Val::one(self.operand(*x));
                     let ty = self.unit.kernel.regs[*reg];
-                    let value = self.short_power(ty, value, *n);
+                    let value = self.short_power(ty, value, exponent);
                     self.define(*reg, value.first());
                 }
                 stmt => self.stmt(stmt)?,
@@ -381,7 +400,7 @@ impl<'k> Function<'_, '_, 'k> {
 }
 
 /// What changes nothing.
-fn identity(op: BinaryOp, ty: ein_scalar::ScalarType) -> Scalar {
+pub(crate) fn identity(op: BinaryOp, ty: ein_scalar::ScalarType) -> Scalar {
     match op {
         BinaryOp::Mul => Scalar::one(ty),
         BinaryOp::Min | BinaryOp::And => Scalar::highest(ty),

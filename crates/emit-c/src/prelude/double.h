@@ -586,7 +586,7 @@ EIN_INLINE double ein_erf_f64(double x) {
 
 //: ein_quarter_huge
 /* The quadrant and the rest of x >= 2^20: x by those bits of 2 / pi that reach the fraction. */
-static ein_pair ein_quarter_huge(double x, int32_t *quadrant) {
+static ein_pair ein_quarter_huge(double x, int64_t *quadrant) {
     static const uint64_t words[22] = {
         0,
         0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
@@ -611,26 +611,39 @@ static ein_pair ein_quarter_huge(double x, int32_t *quadrant) {
     const __int128 fraction = (__int128)(top << 2 | (uint64_t)low >> 62);
     const double head = (double)fraction;
     const double tail = (double)(__int128)((unsigned __int128)fraction - (unsigned __int128)(__int128)head);
-    *quadrant = (int32_t)(top >> 126) + (fraction < 0);
+    *quadrant = (int64_t)(top >> 126) + (fraction < 0);
     return ein_pair_times(ein_pair_scaled((ein_pair){head, tail}, 0x1p-128),
                           (ein_pair){1.5707963267948966, 6.123233995736766e-17});
 }
 
-//: ein_quarter_f64
-/* The quadrant and the rest of x after the nearest multiple of pi / 2. */
-EIN_INLINE ein_pair ein_quarter_f64(double x, int32_t *quadrant) {
-    const double a = __builtin_fabs(x);
-    if (a >= 1.6e6) {
-        const ein_pair rest = ein_quarter_huge(a < __builtin_inf() ? a : 1e300, quadrant);
-        *quadrant = x < 0 ? -*quadrant : *quadrant;
-        return ein_pair_scaled(rest, a < __builtin_inf() ? x < 0 ? -1.0 : 1.0 : __builtin_nan(""));
-    }
-    const double k = __builtin_rint(x * 0.6366197723675814);
-    *quadrant = (int32_t)k;
+//: ein_is_far_f64
+/* Whether the quarter turns of x take more than a few parts of pi / 2. */
+EIN_INLINE uint64_t ein_is_far_f64(double x) {
+    return !(__builtin_fabs(x) < 1.6e6);
+}
+
+//: ein_quarter_near_f64
+/* The quadrant and the rest of x, which is not far, after the nearest multiple of pi / 2. */
+EIN_INLINE ein_pair ein_quarter_near_f64(double x, int64_t *quadrant) {
+    const double shifted = ein_fma_f64(x, 0.6366197723675814, 6755399441055744.0);
+    const double k = shifted - 6755399441055744.0;
+    *quadrant = (int64_t)ein_bits_f64(shifted);
     const double first = ein_fma_f64(k, -1.5707963267341256, x);
     const ein_pair near = ein_pair_sum(first, -(k * 6.077100506303966e-11));
     const ein_pair nearer = ein_pair_sum(near.head, -(k * 2.0222662487111665e-21));
     return ein_pair_ordered(nearer.head, near.tail + nearer.tail - k * 8.4784276603689e-32);
+}
+
+//: ein_quarter_f64
+/* The quadrant and the rest of x after the nearest multiple of pi / 2. */
+EIN_INLINE ein_pair ein_quarter_f64(double x, int64_t *quadrant) {
+    const double a = __builtin_fabs(x);
+    if (ein_is_far_f64(x)) {
+        const ein_pair rest = ein_quarter_huge(a < __builtin_inf() ? a : 1e300, quadrant);
+        *quadrant = x < 0 ? -*quadrant : *quadrant;
+        return ein_pair_scaled(rest, a < __builtin_inf() ? x < 0 ? -1.0 : 1.0 : __builtin_nan(""));
+    }
+    return ein_quarter_near_f64(x, quadrant);
 }
 
 //: ein_sin_pair
@@ -660,30 +673,70 @@ EIN_INLINE ein_pair ein_cos_pair(ein_pair r) {
     return ein_pair_ordered(start.head, start.tail + rest);
 }
 
-//: ein_sin_f64
-EIN_INLINE double ein_sin_f64(double x) {
-    int32_t quadrant;
-    const ein_pair r = ein_quarter_f64(x, &quadrant);
+//: ein_sin_turned
+EIN_INLINE double ein_sin_turned(double x, ein_pair r, int64_t quadrant) {
     const ein_pair s = ein_sin_pair(r), c = ein_cos_pair(r);
     const double y = quadrant & 1 ? c.head + c.tail : s.head + s.tail;
     return __builtin_fabs(x) < 1e-8 ? x : quadrant & 2 ? -y : y;
 }
 
-//: ein_cos_f64
-EIN_INLINE double ein_cos_f64(double x) {
-    int32_t quadrant;
-    const ein_pair r = ein_quarter_f64(x, &quadrant);
+//: ein_cos_turned
+EIN_INLINE double ein_cos_turned(double x, ein_pair r, int64_t quadrant) {
     const ein_pair s = ein_sin_pair(r), c = ein_cos_pair(r);
     const double y = quadrant & 1 ? s.head + s.tail : c.head + c.tail;
     return (quadrant + 1) & 2 ? -y : y;
 }
 
+//: ein_tan_turned
+EIN_INLINE double ein_tan_turned(double x, ein_pair r, int64_t quadrant) {
+    const ein_pair s = ein_sin_pair(r), c = ein_cos_pair(r);
+    const bool odd = quadrant & 1;
+    const ein_pair top = odd ? c : s, bottom = odd ? s : c, y = ein_pair_over(top, bottom);
+    const double size = y.head + y.tail;
+    return __builtin_fabs(x) < 1e-8 ? x : odd ? -size : size;
+}
+
+//: ein_sin_f64
+EIN_INLINE double ein_sin_f64(double x) {
+    int64_t quadrant;
+    const ein_pair r = ein_quarter_f64(x, &quadrant);
+    return ein_sin_turned(x, r, quadrant);
+}
+
+//: ein_sin_near_f64
+/* For x that is not far: without a branch, so that loops can do it in vectors. */
+EIN_INLINE double ein_sin_near_f64(double x) {
+    int64_t quadrant;
+    const ein_pair r = ein_quarter_near_f64(x, &quadrant);
+    return ein_sin_turned(x, r, quadrant);
+}
+
+//: ein_cos_f64
+EIN_INLINE double ein_cos_f64(double x) {
+    int64_t quadrant;
+    const ein_pair r = ein_quarter_f64(x, &quadrant);
+    return ein_cos_turned(x, r, quadrant);
+}
+
+//: ein_cos_near_f64
+/* For x that is not far: without a branch, so that loops can do it in vectors. */
+EIN_INLINE double ein_cos_near_f64(double x) {
+    int64_t quadrant;
+    const ein_pair r = ein_quarter_near_f64(x, &quadrant);
+    return ein_cos_turned(x, r, quadrant);
+}
+
 //: ein_tan_f64
 EIN_INLINE double ein_tan_f64(double x) {
-    int32_t quadrant;
+    int64_t quadrant;
     const ein_pair r = ein_quarter_f64(x, &quadrant);
-    const ein_pair s = ein_sin_pair(r), c = ein_cos_pair(r);
-    const ein_pair even = ein_pair_over(s, c), odd = ein_pair_over(c, s);
-    const double y = quadrant & 1 ? -(odd.head + odd.tail) : even.head + even.tail;
-    return __builtin_fabs(x) < 1e-8 ? x : y;
+    return ein_tan_turned(x, r, quadrant);
+}
+
+//: ein_tan_near_f64
+/* For x that is not far: without a branch, so that loops can do it in vectors. */
+EIN_INLINE double ein_tan_near_f64(double x) {
+    int64_t quadrant;
+    const ein_pair r = ein_quarter_near_f64(x, &quadrant);
+    return ein_tan_turned(x, r, quadrant);
 }

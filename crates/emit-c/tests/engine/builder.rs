@@ -193,6 +193,11 @@ impl Data {
         Data::new(ScalarType::F32, &values)
     }
 
+    pub fn doubles(values: &[f64]) -> Data {
+        let values: Vec<Scalar> = values.iter().map(|&x| x.into()).collect();
+        Data::new(ScalarType::F64, &values)
+    }
+
     pub fn pointer(&mut self) -> *mut u8 {
         self.lines.as_mut_ptr().cast()
     }

@@ -1,6 +1,5 @@
 //! Arc tangents of `f64`, by the coefficients of `ein_scalar::math`.
 
-use super::BLOCK;
 use super::double::polynomial;
 use ein_scalar::math::{self, coefficients::ATAN};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
@@ -42,7 +41,7 @@ fn is_beyond(x: f64) -> bool {
 
 /// Arc tangents; those of what is too large to matter as they are defined.
 #[inline(always)]
-pub(super) fn atan<const F: bool>(from: &[f64; BLOCK], to: &mut [f64; BLOCK]) {
+pub(super) fn atan<const F: bool, const N: usize>(from: &[f64; N], to: &mut [f64; N]) {
     let mut special = 0u64;
     for (to, x) in to.iter_mut().zip(from) {
         let (head, tail) = first_quadrant::<F>(x.abs(), 0.0);
@@ -67,7 +66,7 @@ fn is_usual(y: f64, x: f64) -> bool {
 
 /// The angles of points of ordinary size; the others as they are defined.
 #[inline(always)]
-pub(super) fn atan2<const F: bool>(y: &[f64; BLOCK], x: &[f64; BLOCK], to: &mut [f64; BLOCK]) {
+pub(super) fn atan2<const F: bool, const N: usize>(y: &[f64; N], x: &[f64; N], to: &mut [f64; N]) {
     let mut special = u64::from(!F);
     if F {
         for ((to, y), x) in to.iter_mut().zip(y).zip(x) {

@@ -1,6 +1,5 @@
 //! Functions of `f64`, and what those of `f32` take from them.
 
-use super::BLOCK;
 use ein_scalar::math;
 
 /// `a * b + c`, in one instruction if the machine has it.
@@ -203,9 +202,10 @@ const COS: [f64; 6] = [
     -1.1359647557788195e-11,
 ];
 
-/// The number of quarter turns, and the sine and cosine of the rest, for |x| <= [`TURNS`].
+/// The number of quarter turns, and the sine and cosine of the rest as sums of a number and a
+/// smaller one, for |x| <= [`TURNS`].
 #[inline(always)]
-pub(super) fn sin_cos_parts<const F: bool>(x: f64) -> (i64, f64, f64) {
+fn sin_cos_sums<const F: bool>(x: f64) -> (i64, (f64, f64), (f64, f64)) {
     let shifted = fma::<F>(x, std::f64::consts::FRAC_2_PI, SHIFT);
     let turns = shifted.to_bits() as i64;
     let n = shifted - SHIFT;
@@ -219,12 +219,40 @@ pub(super) fn sin_cos_parts<const F: bool>(x: f64) -> (i64, f64, f64) {
     let head = r + rest;
     let tail = (r - head) + rest;
     let z = head * head;
-    let sin =
-        fma::<F>(head * z, polynomial::<F, 6>(&SIN, z), fma::<F>(-0.5 * z, tail, tail)) + head;
+    let more = fma::<F>(head * z, polynomial::<F, 6>(&SIN, z), fma::<F>(-0.5 * z, tail, tail));
     let half = 0.5 * z;
     let one = 1.0 - half;
     let low = fma::<F>(z * z, polynomial::<F, 6>(&COS, z), -head * tail) + ((1.0 - one) - half);
-    (turns, sin, one + low)
+    (turns, (head, more), (one, low))
+}
+
+/// The number of quarter turns, and the sine and cosine of the rest, for |x| <= [`TURNS`].
+#[inline(always)]
+pub(super) fn sin_cos_parts<const F: bool>(x: f64) -> (i64, f64, f64) {
+    let (turns, sin, cos) = sin_cos_sums::<F>(x);
+    (turns, sin.1 + sin.0, cos.0 + cos.1)
+}
+
+/// The tangent for |x| <= [`TURNS`], where there is a fused multiply-add: the quotient, and what it
+/// lacks.
+#[inline(always)]
+fn tan_one(x: f64) -> f64 {
+    let (turns, sin, cos) = sin_cos_sums::<true>(x);
+    let odd = turns & 1 != 0;
+    let ((a, a_rest), (b, b_rest)) = if odd { (cos, sin) } else { (sin, cos) };
+    let (top, bottom) = (a + a_rest, b + b_rest);
+    let (top_rest, bottom_rest) = ((a - top) + a_rest, (b - bottom) + b_rest);
+    let quotient = top / bottom;
+    let left = (-quotient).mul_add(bottom, top) + (-quotient).mul_add(bottom_rest, top_rest);
+    let value = quotient + left / bottom;
+    // Keeps the sign of zero.
+    if x == 0.0 {
+        x
+    } else if odd {
+        -value
+    } else {
+        value
+    }
 }
 
 /// Sine or cosine after a number of quarter turns.
@@ -251,7 +279,7 @@ fn cos_one<const F: bool>(x: f64) -> f64 {
 macro_rules! blocks {
     ($($name:ident = $one:ident),*) => {$(
         #[inline(always)]
-        pub(super) fn $name<const F: bool>(from: &[f64; BLOCK], to: &mut [f64; BLOCK]) {
+        pub(super) fn $name<const F: bool, const N: usize>(from: &[f64; N], to: &mut [f64; N]) {
             for (to, from) in to.iter_mut().zip(from) {
                 *to = $one::<F>(*from);
             }
@@ -272,8 +300,8 @@ blocks!(
 macro_rules! turning {
     ($($name:ident = $block:ident, $other:path);*) => {$(
         #[inline(always)]
-        pub(super) fn $name<const F: bool>(from: &[f64; BLOCK], to: &mut [f64; BLOCK]) {
-            $block::<F>(from, to);
+        pub(super) fn $name<const F: bool, const N: usize>(from: &[f64; N], to: &mut [f64; N]) {
+            $block::<F, N>(from, to);
             let large = from.iter().fold(0u64, |any, x| any | u64::from(x.abs() > TURNS));
             if large != 0 {
                 for (to, from) in to.iter_mut().zip(from) {
@@ -287,3 +315,22 @@ macro_rules! turning {
 }
 
 turning!(sin = short_sin, math::sin; cos = short_cos, math::cos);
+
+/// Tangents; those of large numbers, and all without a fused multiply-add, as they are defined.
+#[inline(always)]
+pub(super) fn tan<const F: bool, const N: usize>(from: &[f64; N], to: &mut [f64; N]) {
+    let mut special = u64::from(!F);
+    if F {
+        for (to, x) in to.iter_mut().zip(from) {
+            *to = tan_one(*x);
+            special |= u64::from(x.abs() > TURNS);
+        }
+    }
+    if special != 0 {
+        for (to, x) in to.iter_mut().zip(from) {
+            if !F || x.abs() > TURNS {
+                *to = math::tan(*x);
+            }
+        }
+    }
+}

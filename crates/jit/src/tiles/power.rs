@@ -1,7 +1,6 @@
 //! Powers of `f64`: `e^(y log x)`, with the logarithm as a pair of doubles because `y` magnifies its
 //! error. The coefficients are those of `ein_scalar::math::pow`.
 
-use super::BLOCK;
 use super::double::{LN2_HI, LN2_LO, exp_sum, polynomial, split};
 use ein_scalar::math::{self, coefficients::ATANH_TAIL};
 
@@ -67,7 +66,7 @@ fn is_usual(x: f64, y: f64) -> bool {
 
 /// Powers of finite numbers with exponents of ordinary size; the others as they are defined.
 #[inline(always)]
-pub(super) fn pow<const F: bool>(a: &[f64; BLOCK], b: &[f64; BLOCK], to: &mut [f64; BLOCK]) {
+pub(super) fn pow<const F: bool, const N: usize>(a: &[f64; N], b: &[f64; N], to: &mut [f64; N]) {
     let mut special = u64::from(!F);
     if F {
         for ((to, x), y) in to.iter_mut().zip(a).zip(b) {

@@ -2,7 +2,6 @@
 
 #![allow(clippy::excessive_precision, reason = "coefficients as they were fitted")]
 
-use super::BLOCK;
 use super::double::{self, exp_one as exp64, expm1_one as expm1_64, log_one as log64};
 use ein_scalar::math::single as exact;
 
@@ -194,7 +193,7 @@ fn tan_one<const F: bool>(x: f32) -> f32 {
 macro_rules! blocks {
     ($($name:ident = $one:ident),* $(,)?) => {$(
         #[inline(always)]
-        pub(super) fn $name<const F: bool>(from: &[f32; BLOCK], to: &mut [f32; BLOCK]) {
+        pub(super) fn $name<const F: bool, const N: usize>(from: &[f32; N], to: &mut [f32; N]) {
             for (to, from) in to.iter_mut().zip(from) {
                 *to = $one::<F>(*from);
             }
@@ -223,8 +222,8 @@ blocks!(
 macro_rules! turning {
     ($($name:ident = $block:ident, $other:path);*) => {$(
         #[inline(always)]
-        pub(super) fn $name<const F: bool>(from: &[f32; BLOCK], to: &mut [f32; BLOCK]) {
-            $block::<F>(from, to);
+        pub(super) fn $name<const F: bool, const N: usize>(from: &[f32; N], to: &mut [f32; N]) {
+            $block::<F, N>(from, to);
             let limit = double::TURNS as f32;
             let large = from.iter().fold(0u32, |any, x| any | u32::from(x.abs() > limit));
             if large != 0 {
@@ -243,7 +242,7 @@ turning!(sin = short_sin, exact::sin; cos = short_cos, exact::cos; tan = short_t
 /// Powers of positive finite numbers with finite exponents by logarithm; the others as they are
 /// defined.
 #[inline(always)]
-pub(super) fn pow<const F: bool>(a: &[f32; BLOCK], b: &[f32; BLOCK], to: &mut [f32; BLOCK]) {
+pub(super) fn pow<const F: bool, const N: usize>(a: &[f32; N], b: &[f32; N], to: &mut [f32; N]) {
     let mut special = 0u32;
     for ((to, x), y) in to.iter_mut().zip(a).zip(b) {
         *to = exp64::<F>(f64::from(*y) * log64::<F>(f64::from(*x))) as f32;

@@ -143,9 +143,12 @@ impl<'k> Function<'_, '_, 'k> {
                 let x = self.four_operand(lanes, place, *a);
                 self.ops.unary(*op, self.operand_type(*a), x)
             }
-            Op::Binary(BinaryOp::Pow, a, n) if ty.is_float() && power::is_short(*n) => {
+            Op::Binary(BinaryOp::Pow, a, n)
+                if ty.is_float()
+                    && let Some(exponent) = power::exponent(*n) =>
+            {
                 let x = self.four_operand(lanes, place, *a);
-                self.short_power(ty, x, *n)
+                self.short_power(ty, x, exponent)
             }
             Op::Binary(op, a, b) if let Some(shift) = integer::shift(*op, *b) => {
                 let x = self.four_operand(lanes, place, *a);

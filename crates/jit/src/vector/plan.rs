@@ -23,7 +23,7 @@ pub(super) enum Access {
 
 /// Where a function finds or leaves a tile.
 #[derive(Clone)]
-pub(super) enum Source<'k> {
+pub(crate) enum Source<'k> {
     /// In the tile of a register.
     Tile(Reg),
     /// In a buffer, one element after another.
@@ -34,7 +34,7 @@ pub(super) enum Source<'k> {
 
 /// A function on tiles, called after a stage.
 #[derive(Clone)]
-pub(super) struct Call<'k> {
+pub(crate) struct Call<'k> {
     pub(super) stage: usize,
     pub(super) function: TileFn,
     pub(super) double: bool,
@@ -43,13 +43,13 @@ pub(super) struct Call<'k> {
 }
 
 /// The plan of a loop.
-pub(super) struct Plan<'k> {
+pub(crate) struct Plan<'k> {
     body: &'k [Stmt],
     /// What is done once.
     pub(super) uniform: Vec<&'k Stmt>,
     /// What is done for each element: the stage and the number of the statement, in order.
     work: Vec<(usize, usize)>,
-    pub(super) calls: Vec<Call<'k>>,
+    pub(crate) calls: Vec<Call<'k>>,
     /// What calls give.
     results: FxHashSet<Reg>,
     /// Registers kept in tiles, in order of definition.
@@ -82,7 +82,7 @@ struct Planner<'k> {
 }
 
 impl<'k> Plan<'k> {
-    pub(super) fn of(kernel: &'k Kernel, inner: &'k For, reductions: &[(Reg, BinaryOp)]) -> Self {
+    pub(crate) fn of(kernel: &'k Kernel, inner: &'k For, reductions: &[(Reg, BinaryOp)]) -> Self {
         let mut planner = Planner {
             kernel,
             counter: inner.var,
@@ -311,7 +311,7 @@ impl<'k> Plan<'k> {
     }
 
     /// The number of the last stage.
-    pub(super) fn last_stage(&self) -> usize {
+    pub(crate) fn last_stage(&self) -> usize {
         let work = self.work.iter().map(|(stage, _)| *stage);
         work.chain(self.calls.iter().map(|call| call.stage)).max().unwrap_or(0)
     }
@@ -322,22 +322,22 @@ impl<'k> Plan<'k> {
     }
 
     /// The numbers of the statements of a stage.
-    pub(super) fn items(&self, stage: usize) -> Vec<usize> {
+    pub(crate) fn items(&self, stage: usize) -> Vec<usize> {
         self.work.iter().filter(|(it, _)| *it == stage).map(|(_, n)| *n).collect()
     }
 
     /// A statement.
-    pub(super) fn stmt(&self, n: usize) -> &'k Stmt {
+    pub(crate) fn stmt(&self, n: usize) -> &'k Stmt {
         &self.body[n]
     }
 
     /// The registers that a stage reads from tiles.
-    pub(super) fn reads(&self, stage: usize) -> Vec<Reg> {
+    pub(crate) fn reads(&self, stage: usize) -> Vec<Reg> {
         self.reads.iter().filter(|(it, _)| *it == stage).map(|(_, reg)| *reg).collect()
     }
 
     /// The registers that a stage writes to tiles.
-    pub(super) fn writes(&self, stage: usize) -> Vec<Reg> {
+    pub(crate) fn writes(&self, stage: usize) -> Vec<Reg> {
         self.writes.iter().filter(|(it, _)| *it == stage).map(|(_, reg)| *reg).collect()
     }
 
@@ -372,7 +372,7 @@ impl<'k> Planner<'k> {
                 Some((TileFn::Unary(*op), vec![*a]))
             }
             Op::Binary(op @ (BinaryOp::Pow | BinaryOp::Atan2), a, b)
-                if ty.is_float() && !(*op == BinaryOp::Pow && power::is_short(*b)) =>
+                if ty.is_float() && !(*op == BinaryOp::Pow && power::exponent(*b).is_some()) =>
             {
                 // An exponent that is an integer takes another way.
                 (self.operand_type(*b) == ty).then(|| (TileFn::Binary(*op), vec![*a, *b]))
@@ -410,7 +410,7 @@ impl<'k> Planner<'k> {
                     || integer::shift(*op, *b).is_some()
                     || *op == BinaryOp::Pow
                         && self.operand_type(*a).is_float()
-                        && power::is_short(*b)
+                        && power::exponent(*b).is_some()
             }
             Stmt::Let(_, Op::Overflows(op, a, _)) => {
                 has_vector_overflow(*op, self.operand_type(*a))

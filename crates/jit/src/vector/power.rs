@@ -7,23 +7,16 @@ use cranelift_codegen::ir::condcodes::FloatCC;
 use ein_ir::loops::Operand;
 use ein_scalar::ScalarType;
 
-/// Whether an exponent is one of those.
-pub(super) fn is_short(exponent: Operand) -> bool {
-    match exponent {
-        Operand::Const(value) => {
-            [-1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0].contains(&value.as_f64())
-        }
-        Operand::Reg(_) => false,
-    }
+/// An exponent that is one of those.
+pub(crate) fn exponent(operand: Operand) -> Option<f64> {
+    let Operand::Const(value) = operand else { return None };
+    let short = [-1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0];
+    short.into_iter().find(|it| *it == value.as_f64())
 }
 
 impl Function<'_, '_, '_> {
     /// `x ** n` of floats, accurate to 2 ulp, with the special cases of IEEE 754.
-    pub(super) fn short_power(&mut self, ty: ScalarType, x: Val, n: Operand) -> Val {
-        let exponent = match n {
-            Operand::Const(value) => value.as_f64(),
-            Operand::Reg(_) => 1.0,
-        };
+    pub(super) fn short_power(&mut self, ty: ScalarType, x: Val, exponent: f64) -> Val {
         let ops = &mut self.ops;
         ops.map(x, |ops, x| {
             let float = ops.type_of(x);

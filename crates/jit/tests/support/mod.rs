@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use ein_ir::loops::{BufferKind, Kernel, parse::parse};
-use ein_jit::compile;
+use ein_jit::{Vectors, compile_with};
 use ein_runtime::kernel::{BodyFn, GemmArgs, Interface};
 use ein_scalar::{Scalar, ScalarType};
 use std::ffi::c_void;
@@ -71,10 +71,19 @@ pub fn run(text: &str, inputs: &[Array]) -> (Vec<Array>, bool) {
     run_kernel(&kernel, inputs)
 }
 
+/// Runs a kernel with vectors of both kinds, which must agree about traps; gives what the widest do.
 pub fn run_kernel(kernel: &Kernel, inputs: &[Array]) -> (Vec<Array>, bool) {
+    let (_, short_trapped) = run_with(kernel, inputs, Vectors::Short);
+    let (outputs, trapped) = run_with(kernel, inputs, Vectors::Widest);
+    assert_eq!(trapped, short_trapped, "{}", ein_ir::loops::print::print(kernel));
+    (outputs, trapped)
+}
+
+/// Runs a kernel with vectors of a kind.
+pub fn run_with(kernel: &Kernel, inputs: &[Array], vectors: Vectors) -> (Vec<Array>, bool) {
     let problems = ein_ir::loops::verify::verify(kernel);
     assert!(problems.is_empty(), "{problems:?}\n{}", ein_ir::loops::print::print(kernel));
-    let compiled = compile(kernel).unwrap_or_else(|error| panic!("{error}"));
+    let compiled = compile_with(kernel, vectors).unwrap_or_else(|error| panic!("{error}"));
     let mut inputs = inputs.iter().cloned();
     let mut arrays: Vec<Array> = kernel
         .bufs

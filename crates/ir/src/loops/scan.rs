@@ -1,17 +1,17 @@
 //! Loops that carry a greatest or least value along a row: `x = max(v[i], x - 1)` for every `i`.
 //!
 //! One value after another takes as long as the operations on `x` do, three cycles each. Over the
-//! integers `max` and `+` may be done in any order, so the prelude does them in vectors. Such loops
+//! integers `max` and `+` may be done in any order, so engines do them in vectors. Such loops
 //! are the rows of alignments and distances, and running maxima.
 
-use ein_ir::loops::{Addr, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
+use super::{Addr, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, ScalarType};
 
 /// Steps beyond this could make a flag of values that are nowhere near the end of their type.
 const STEP: i64 = 1 << 20;
 
 /// A loop that is a scan.
-pub(crate) struct Scan<'a> {
+pub struct Scan<'a> {
     /// What is read at each place.
     pub input: &'a Addr,
     /// Where the new value goes.
@@ -45,7 +45,7 @@ struct Step {
 }
 
 /// The scan that a loop is, if it is one.
-pub(crate) fn find<'a>(kernel: &Kernel, inner: &'a For) -> Option<Scan<'a>> {
+pub fn find<'a>(kernel: &Kernel, inner: &'a For) -> Option<Scan<'a>> {
     if inner.kind != ForKind::Serial {
         return None;
     }

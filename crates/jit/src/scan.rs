@@ -1,0 +1,132 @@
+//! Loops that carry a greatest or least value along a row, in vectors: a precompiled function.
+
+use crate::function::Function;
+use cranelift_codegen::ir::{InstBuilder, types};
+use ein_ir::loops::For;
+use ein_ir::loops::scan::Scan;
+
+/// The bit of the result that tells a trap.
+const TRAPPED: i64 = 1 << 32;
+
+/// The function for this machine, if it is faster than a loop.
+pub(crate) fn address() -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        return Some(vectors::scan as *const () as usize);
+    }
+    None
+}
+
+impl Function<'_, '_, '_> {
+    /// Runs a scan.
+    pub(crate) fn scan(&mut self, function: usize, inner: &For, scan: &Scan<'_>) {
+        let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
+        let places = [scan.output, scan.input].map(|addr| {
+            let at = |it: &mut Self, reg| if reg == inner.var { lo } else { it.reg(reg) };
+            let (address, offset) = self.address_with(addr, 0, at);
+            self.ops.b.ins().iadd_imm_s(address, i64::from(offset))
+        });
+        // Turned over, the least is the greatest.
+        let (step, flip) = if scan.least { (-scan.step, -1) } else { (scan.step, 0) };
+        let count = self.ops.b.ins().isub(hi, lo);
+        let carry = self.reg(scan.carry);
+        let [step, flip] = [step, flip].map(|it| self.ops.int(types::I32, it));
+        let arguments = [places[0], places[1], count, carry, step, flip];
+        let result = self.ops.call(function, Some(types::I64), &arguments);
+        let result = result.expect("a signature with a result gives one");
+        let carried = self.ops.b.ins().ireduce(types::I32, result);
+        self.assign(scan.carry, carried);
+        let high = self.ops.b.ins().ushr_imm_u(result, i64::from(TRAPPED.trailing_zeros()));
+        let trapped = self.ops.b.ins().ireduce(types::I8, high);
+        self.trap_if(trapped);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod vectors {
+    use super::TRAPPED;
+    use std::arch::x86_64::*;
+
+    /// `out[i] = carry = max(in[i], carry + step)` for every `i`, eight at a time: each value reaches
+    /// those after it in three strides, and the carry reaches all. With `flip` −1 everything is turned
+    /// over, which makes it `min(in[i], carry - step)`. Traps where a value is so near the end of its
+    /// type that a stride may have left it; before that nothing wrong can be the greatest.
+    ///
+    /// # Safety
+    ///
+    /// There are `count` elements at `from` and room for as many at `out`, which is the same place or
+    /// does not overlap it. The machine has AVX2.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe extern "C" fn scan(
+        out: *mut i32,
+        from: *const i32,
+        count: i64,
+        carry: i32,
+        step: i32,
+        flip: i32,
+    ) -> i64 {
+        let count = usize::try_from(count).unwrap_or(0);
+        let whole = count - count % 8;
+        let (mut carry, mut trapped) = (carry ^ flip, false);
+        if whole > 0 {
+            // SAFETY: the contract is the caller's.
+            (carry, trapped) = unsafe { eights(out, from, whole, carry, step, flip) };
+        }
+        for i in whole..count {
+            // SAFETY: as above.
+            let value = unsafe { *from.add(i) } ^ flip;
+            let (moved, overflows) = carry.overflowing_add(step);
+            trapped |= overflows;
+            carry = value.max(moved);
+            // SAFETY: as above.
+            unsafe { *out.add(i) = carry ^ flip };
+        }
+        i64::from((carry ^ flip) as u32) | if trapped { TRAPPED } else { 0 }
+    }
+
+    /// The whole vectors of a row. Gives the carry and whether it trapped.
+    #[target_feature(enable = "avx2")]
+    unsafe fn eights(
+        out: *mut i32,
+        from: *const i32,
+        count: usize,
+        carry: i32,
+        step: i32,
+        flip: i32,
+    ) -> (i32, bool) {
+        let low = if step < 0 { i32::MIN - step * 8 } else { i32::MIN };
+        let high = if step > 0 { i32::MAX - step * 8 } else { i32::MAX };
+        let least = if step < 0 { low + 1 } else { i32::MIN };
+        let all = |x: i32| _mm256_set1_epi32(x);
+        let (lows, flips, leasts, highs) = (all(low), all(flip), all(least), all(high));
+        let (one, two, four) = (all(step), all(step * 2), all(step * 4));
+        let numbers = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8);
+        let steps = _mm256_mullo_epi32(numbers, one);
+        let outside = |v: __m256i| {
+            _mm256_or_si256(_mm256_cmpgt_epi32(leasts, v), _mm256_cmpgt_epi32(v, highs))
+        };
+        let by_one = _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6);
+        let by_two = _mm256_setr_epi32(0, 0, 0, 1, 2, 3, 4, 5);
+        let by_four = _mm256_setr_epi32(0, 0, 0, 0, 0, 1, 2, 3);
+        let last = all(7);
+        let mut carried = all(carry);
+        let mut trapped = outside(carried);
+        for i in (0..count).step_by(8) {
+            // SAFETY: the contract is the caller's.
+            let v = unsafe { _mm256_loadu_si256(from.add(i).cast()) };
+            let v = _mm256_max_epi32(_mm256_xor_si256(v, flips), lows);
+            let w = _mm256_permutevar8x32_epi32(_mm256_add_epi32(v, one), by_one);
+            let v = _mm256_max_epi32(v, _mm256_blend_epi32::<1>(w, lows));
+            let w = _mm256_permutevar8x32_epi32(_mm256_add_epi32(v, two), by_two);
+            let v = _mm256_max_epi32(v, _mm256_blend_epi32::<3>(w, lows));
+            let w = _mm256_permutevar8x32_epi32(_mm256_add_epi32(v, four), by_four);
+            let v = _mm256_max_epi32(v, _mm256_blend_epi32::<15>(w, lows));
+            let v = _mm256_max_epi32(v, _mm256_add_epi32(carried, steps));
+            trapped = _mm256_or_si256(trapped, outside(v));
+            carried = _mm256_permutevar8x32_epi32(v, last);
+            // SAFETY: as above.
+            unsafe { _mm256_storeu_si256(out.add(i).cast(), _mm256_xor_si256(v, flips)) };
+        }
+        (_mm256_extract_epi32::<0>(carried), _mm256_movemask_epi8(trapped) != 0)
+    }
+}

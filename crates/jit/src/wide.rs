@@ -1,0 +1,302 @@
+//! Vector loops with the widest vectors of the machine.
+//!
+//! Cranelift's vectors have 128 bits. On machines with AVX-512 the body of a vector loop, which is
+//! straight code, is assembled here instead, with 512 bits: 16 lanes, or 8 where there are elements
+//! of 8 bytes. Such a loop is a function of its own in the module of the kernel: it gets a block of
+//! addresses and values, the first counter and the last, and gives the lanes that trapped. What has
+//! no instruction here makes the whole loop run in short vectors.
+
+mod asm;
+mod code;
+mod convert;
+mod memory;
+mod operands;
+mod ops;
+
+use crate::Unsupported;
+use crate::function::Function;
+use crate::memory::memory;
+use crate::module::body_signature;
+use crate::ops::{Ops, Val, is_wide, machine_four};
+use crate::vector::{identity, plan::Plan};
+use code::{Accumulator, Code, Shape, Slot};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{FuncRef, InstBuilder, Value, types};
+use cranelift_module::{Linkage, Module};
+use ein_ir::loops::{For, Kernel, Op, Operand, Reg, Stmt, captures};
+use ein_scalar::BinaryOp;
+
+/// How many instructions the call of a loop takes, with what is passed and comes back.
+const CALL: i64 = 24;
+
+/// Bytes of an accumulator among the results.
+const RESULT: i32 = 16;
+
+/// The stages of a loop as functions.
+pub(crate) struct Wide {
+    stages: Vec<Stage>,
+    lanes: usize,
+    results: Value,
+}
+
+/// A stage: its function, the block it is called with, and the tiles in that block.
+struct Stage {
+    callee: FuncRef,
+    block: Value,
+    tiles: Vec<(Reg, i32)>,
+    /// What it reduces, and where its results are.
+    reduced: Vec<(Reg, BinaryOp, i32)>,
+    traps: bool,
+}
+
+/// Whether this machine has the instructions.
+pub(crate) fn is_there() -> bool {
+    #[cfg(all(target_arch = "x86_64", unix))]
+    {
+        is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("bmi2")
+    }
+    #[cfg(not(all(target_arch = "x86_64", unix)))]
+    false
+}
+
+impl<'k> Function<'_, '_, 'k> {
+    /// The stages of a loop in wide vectors, if all of them can be.
+    pub(crate) fn wide(
+        &mut self,
+        inner: &'k For,
+        reductions: &[(Reg, BinaryOp)],
+        plan: &Plan<'k>,
+        trip: Option<i64>,
+    ) -> Result<Option<Wide>, Unsupported> {
+        let lanes = lanes(self.unit.kernel, inner);
+        if !self.unit.wide
+            || trip.is_some_and(|trip| !is_worth_a_call(self.unit.kernel, plan, trip, lanes as i64))
+        {
+            return Ok(None);
+        }
+        let shapes = shapes(self.unit.kernel, inner, reductions, plan, lanes, trip);
+        let codes: Option<Vec<Code>> = shapes.iter().map(code::build).collect();
+        let Some(codes) = codes else { return Ok(None) };
+        let results = self.room(RESULT as u64 * reductions.len() as u64)?;
+        let mut stages = Vec::with_capacity(codes.len());
+        for (code, shape) in codes.iter().zip(&shapes) {
+            stages.push(self.stage(code, shape, results)?);
+        }
+        Ok(Some(Wide { stages, lanes, results }))
+    }
+
+    /// Adds a function to the module, and fills its block but for tiles.
+    fn stage(
+        &mut self,
+        code: &Code,
+        shape: &Shape<'k>,
+        results: Value,
+    ) -> Result<Stage, Unsupported> {
+        let fail = |error: cranelift_module::ModuleError| Unsupported::new(format!("{error:?}"));
+        let name = format!("wide{}", self.unit.loops);
+        self.unit.loops += 1;
+        let signature = body_signature(self.unit.host);
+        let module = &mut self.unit.module;
+        let id = module.declare_function(&name, Linkage::Local, &signature).map_err(fail)?;
+        module.define_function_bytes(id, 64, &code.bytes, &[]).map_err(fail)?;
+        let callee = module.declare_func_in_func(id, self.ops.b.func);
+        let block = self.room(8 * code.slots.len() as u64)?;
+        let mut tiles = Vec::new();
+        for (n, slot) in code.slots.iter().enumerate() {
+            let place = 8 * n as i32;
+            let value = match slot {
+                Slot::Tile(reg) => {
+                    tiles.push((*reg, place));
+                    continue;
+                }
+                Slot::Base(addr) => {
+                    let (address, offset) = self.address(addr);
+                    self.ops.b.ins().iadd_imm_s(address, i64::from(offset))
+                }
+                Slot::Splat(reg) => {
+                    let value = self.reg(*reg);
+                    self.ops.lane_of(self.unit.kernel.regs[*reg], value)
+                }
+                Slot::Results => results,
+            };
+            self.ops.b.ins().store(memory(), value, block, place);
+        }
+        let reduced = shape.accumulators.iter().map(|it| (it.reg, it.op, it.place)).collect();
+        Ok(Stage { callee, block, tiles, reduced, traps: shape.traps })
+    }
+
+    /// Runs a stage over a range, and adds what it gives to the variables it reduces.
+    pub(crate) fn wide_span(
+        &mut self,
+        wide: &Wide,
+        stage: usize,
+        tile: impl Fn(Reg) -> Value,
+        first: Value,
+        last: Value,
+    ) {
+        let stage = &wide.stages[stage];
+        for (reg, place) in &stage.tiles {
+            self.ops.b.ins().store(memory(), tile(*reg), stage.block, *place);
+        }
+        let call = self.ops.b.ins().call(stage.callee, &[stage.block, first, last]);
+        if stage.traps {
+            let trapped = self.ops.b.inst_results(call)[0];
+            let trapped = self.ops.b.ins().icmp_imm_u(IntCC::NotEqual, trapped, 0);
+            self.trap_if(trapped);
+        }
+        for (reg, op, place) in &stage.reduced {
+            let ty = self.unit.kernel.regs[*reg];
+            let total = if ty.is_bool() {
+                let bits = self.ops.b.ins().load(types::I32, memory(), wide.results, *place);
+                self.ops.truth_of_lanes(*op, bits, wide.lanes)
+            } else {
+                let lane = machine_four(ty).lane_type();
+                let lane = self.ops.b.ins().load(lane, memory(), wide.results, *place);
+                self.ops.scalar_of(ty, lane)
+            };
+            self.reduce_into(*reg, *op, Val::one(total));
+        }
+    }
+}
+
+impl Ops<'_> {
+    /// Whether a condition holds in all of the lowest bits, or in one of them.
+    fn truth_of_lanes(&mut self, op: BinaryOp, bits: Value, lanes: usize) -> Value {
+        let all = (1 << lanes) - 1;
+        let bits = self.b.ins().band_imm_u(bits, all);
+        if matches!(op, BinaryOp::And | BinaryOp::Min) {
+            self.b.ins().icmp_imm_u(IntCC::Equal, bits, all)
+        } else {
+            self.b.ins().icmp_imm_u(IntCC::NotEqual, bits, 0)
+        }
+    }
+}
+
+/// How many iterations a vector does: fewer if the loop has elements or values of 8 bytes besides
+/// its counter.
+fn lanes(kernel: &Kernel, inner: &For) -> usize {
+    let long = inner.body.iter().any(|stmt| match stmt {
+        Stmt::Let(reg, Op::Cast(Operand::Reg(from))) if *from == inner.var => {
+            is_wide(kernel.regs[*reg])
+        }
+        Stmt::Let(reg, Op::Load(_)) => is_wide(kernel.regs[*reg]),
+        Stmt::Let(reg, _) => {
+            let uses = captures(std::slice::from_ref(stmt)).regs;
+            is_wide(kernel.regs[*reg]) || uses.iter().any(|used| is_wide(kernel.regs[*used]))
+        }
+        Stmt::Store(addr, _) => is_wide(kernel.bufs[addr.buf].ty),
+        Stmt::Set(reg, _) => is_wide(kernel.regs[*reg]),
+        Stmt::Var(..) | Stmt::For(_) | Stmt::If(..) | Stmt::Gemm(_) | Stmt::Trap(_) => false,
+    });
+    if long { 8 } else { 16 }
+}
+
+/// Whether short vectors would take more instructions than a call does: they take four times as many
+/// as wide ones, and some for each piece of a tile.
+fn is_worth_a_call(kernel: &Kernel, plan: &Plan<'_>, trip: i64, lanes: i64) -> bool {
+    let items = (0..=plan.last_stage()).flat_map(|stage| plan.items(stage));
+    let weight: i64 = items.map(|n| weight(kernel, plan.stmt(n))).sum();
+    let saved = weight.saturating_mul(trip / lanes).saturating_mul(3);
+    trip >= lanes && (!plan.calls.is_empty() || saved >= CALL)
+}
+
+/// How many instructions a statement takes in short vectors.
+fn weight(kernel: &Kernel, stmt: &Stmt) -> i64 {
+    match stmt {
+        Stmt::Let(reg, Op::Binary(BinaryOp::Min | BinaryOp::Max, ..))
+            if kernel.regs[*reg].is_float() =>
+        {
+            8
+        }
+        _ => 1,
+    }
+}
+
+/// The stages of a loop.
+fn shapes<'k>(
+    kernel: &'k Kernel,
+    inner: &'k For,
+    reductions: &[(Reg, BinaryOp)],
+    plan: &Plan<'k>,
+    lanes: usize,
+    trip: Option<i64>,
+) -> Vec<Shape<'k>> {
+    let tiled = !plan.calls.is_empty();
+    (0..=plan.last_stage())
+        .map(|stage| {
+            let items: Vec<&Stmt> = plan.items(stage).into_iter().map(|n| plan.stmt(n)).collect();
+            let is_set =
+                |reg: Reg| items.iter().any(|it| matches!(it, Stmt::Set(set, _) if *set == reg));
+            let all = reductions.iter().enumerate().filter(|(_, (reg, _))| is_set(*reg));
+            let accumulators = all.map(|(n, (reg, op))| Accumulator {
+                reg: *reg,
+                op: *op,
+                identity: identity(*op, kernel.regs[*reg]),
+                place: RESULT * n as i32,
+            });
+            Shape {
+                kernel,
+                counter: inner.var,
+                lanes,
+                accumulators: accumulators.collect(),
+                traps: items.iter().any(|it| matches!(it, Stmt::Trap(_))),
+                items,
+                reads: plan.reads(stage),
+                writes: plan.writes(stage),
+                trip: trip.filter(|_| !tiled),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ein_ir::loops::{ForKind, parse::parse};
+
+    /// Whether a vector loop over arrays of two types has code.
+    fn has_code(types: [&str; 2], reductions: &str, body: &str) -> bool {
+        let [a, b] = types;
+        let text = format!(
+            "kernel \"k\" input a_0: {a}[400] input b_1: {b}[400] output c_2: {b}[400]
+             {{ var r9: {b} = bits({b}, 0) vector({reductions}) for r0 in 0..100 {{ {body} }} }}"
+        );
+        let kernel = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let Some(Stmt::For(inner)) = kernel.body.last() else { panic!("the loop is last") };
+        let ForKind::Vector { reductions } = &inner.kind else { panic!("of vectors") };
+        let plan = Plan::of(&kernel, inner, reductions);
+        let shapes = shapes(&kernel, inner, reductions, &plan, lanes(&kernel, inner), Some(100));
+        shapes.iter().all(|shape| code::build(shape).is_some())
+    }
+
+    #[test]
+    fn loops_that_have_code() {
+        let sum = "r1: f32 = load a_0[r0] r2: f32 = load b_1[r0*3 + 1] r3: f32 = muladd r1, r2, r9
+                   set r9 = r3";
+        assert!(has_code(["f32", "f32"], "add r9", sum));
+        let mixed = "r1: i32 = load a_0[r0] r2: f64 = cast r1 r3: f64 = load b_1[r0]
+                     r4: f64 = max r2, r3 r5: bool = isnan r4 trap r5 store c_2[r0] = r4";
+        assert!(has_code(["i32", "f64"], "", mixed));
+        let calls = "r1: f32 = load a_0[r0] r2: f32 = exp r1 r3: f32 = tanh r2 r4: f32 = add r9, r3
+                     set r9 = r4 store c_2[r0] = r2";
+        assert!(has_code(["f32", "f32"], "add r9", calls));
+        let truths = "r1: u8 = load a_0[r0] r2: bool = load b_1[r0] r3: bool = gt r1, 3u8
+                      r4: bool = and r2, r3 r5: bool = or r9, r4 set r9 = r5 store c_2[r0] = r4";
+        assert!(has_code(["u8", "bool"], "or r9", truths));
+        let places =
+            "r1: i64 = load a_0[r0] r2: f32 = load b_1[r1*2 + r0] store c_2[r0*-1 + 200] = r2";
+        assert!(has_code(["i64", "f32"], "", places));
+    }
+
+    #[test]
+    fn loops_that_have_none() {
+        let quotient = "r1: i32 = load a_0[r0] r2: i32 = div r1, 3i32 store c_2[r0] = r2";
+        assert!(!has_code(["i32", "i32"], "", quotient));
+        let half = "r1: f16 = load a_0[r0] store c_2[r0] = r1";
+        assert!(!has_code(["f16", "f16"], "", half));
+    }
+}
