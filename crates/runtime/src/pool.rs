@@ -7,7 +7,7 @@
 //! a thread that comes late finds no bit and touches nothing.
 //!
 //! Idle threads watch the bits for some tens of microseconds, since loops over time start a region
-//! for every step, and sleep after that.
+//! for every step; then they give way to others between two looks, and sleep after a while.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
@@ -27,8 +27,11 @@ const CHUNKS: usize = 64 * WORDS;
 /// How many chunks each thread gets if there are iterations enough: it evens out threads that are
 /// slower or come late.
 const SHARE: usize = 8;
-/// How long an idle thread watches before it sleeps.
+/// How long an idle thread watches.
 const WATCH: Duration = Duration::from_micros(60);
+/// How long it lets others run and looks again before it sleeps: to wake a processor takes as long as a
+/// small region, and programs often have only a little between two regions.
+const LINGER: Duration = Duration::from_millis(1);
 /// Buffers of kernels live on the stack; only what is touched takes memory.
 const STACK: usize = 64 << 20;
 
@@ -336,11 +339,14 @@ impl Shared {
         loop {
             let start = Instant::now();
             while !self.is_open() && !self.stop.load(Ordering::Relaxed) {
-                if start.elapsed() > WATCH {
-                    self.sleep();
-                    break;
+                match start.elapsed() {
+                    waited if waited > LINGER => {
+                        self.sleep();
+                        break;
+                    }
+                    waited if waited > WATCH => thread::yield_now(),
+                    _ => (0..16).for_each(|_| std::hint::spin_loop()),
                 }
-                (0..16).for_each(|_| std::hint::spin_loop());
             }
             if self.stop.load(Ordering::Relaxed) {
                 return;
