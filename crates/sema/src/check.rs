@@ -13,16 +13,13 @@
 //! Errors never stop it: [`Type::Error`] absorbs what follows from a mistake already reported.
 
 use crate::hir::{self, DefId, LocalId};
-use ein_base::{Code, Diagnostic, IndexVec, Name, Span, Symbol};
+use ein_base::{Code, Diagnostic, IndexVec, Span, Symbol};
 use ein_ir::size::{self, Atom, Facts};
-use ein_ir::tensor::{
-    ArrayType, AtomDef, AtomInfo, Axis, Coord, DataId, Expr, ExprKind, Place, Program, Stmt,
-    StmtKind, Type, Var, VarId,
-};
+use ein_ir::tensor::{Axis, Coord, DataId, Expr, Program, Stmt, Type, VarId};
 use ein_scalar::ScalarType;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
 
+mod annotation;
 mod arms;
 mod binary;
 mod blocks;
@@ -65,6 +62,7 @@ mod recursion;
 mod reduce;
 mod regions;
 mod report;
+mod result;
 mod rule;
 mod show;
 mod stmt;
@@ -72,6 +70,8 @@ mod symbolic;
 mod template;
 mod tries;
 mod types;
+mod vars;
+mod wheres;
 
 pub use facts::{BindingFact, Broadcast, ReadFact, Report, Verdict};
 pub use lost::lost;
@@ -321,262 +321,7 @@ impl<'a> Cx<'a> {
         self.report_at(diagnostic);
         Expr::error(span)
     }
-
-    // ---------------------------------------------------------------- variables
-
-    fn new_var(&mut self, name: Symbol, span: Span, ty: Type) -> VarId {
-        if self.f.top && self.f.loops == 0 {
-            // Functions may read what the top level bound, and the extents of it.
-            return self.new_global(name, span, ty);
-        }
-        self.new_local(name, span, ty)
-    }
-
-    fn new_local(&mut self, name: Symbol, span: Span, ty: Type) -> VarId {
-        let place = Place::Local(self.f.slots);
-        self.f.slots += 1;
-        self.out.vars.push(Var { name, span, ty, place })
-    }
-
-    fn new_global(&mut self, name: Symbol, span: Span, ty: Type) -> VarId {
-        let place = Place::Global(self.out.global_slots);
-        self.out.global_slots += 1;
-        self.out.vars.push(Var { name, span, ty, place })
-    }
-
-    fn new_atom(&mut self, name: Symbol, def: AtomDef, external: bool) -> Atom {
-        self.out.atoms.push(AtomInfo { name, def, external })
-    }
-
-    /// A size that nothing is known of.
-    fn unknown_size(&mut self, external: bool) -> size::Expr {
-        let name = Symbol::intern("?");
-        size::Expr::atom(self.new_atom(name, AtomDef::Unknown, external))
-    }
-
-    /// Gives a variable the type of its value; extents that nothing at run time stands for yet
-    /// become extents of this variable.
-    fn settle_type(&mut self, var: VarId, ty: Type) -> Type {
-        let name = self.out.vars[var].name;
-        let ty = match ty {
-            Type::Array(mut array) => {
-                for position in 0..array.axes.len() {
-                    let size = array.axes[position].size.clone();
-                    if let Some(external) = self.unsettled(&size) {
-                        let size = self.extent_atom(var, name, position, external);
-                        Arc::make_mut(&mut array).axes[position].size = size;
-                    }
-                }
-                Type::Array(array)
-            }
-            other => other,
-        };
-        self.out.vars[var].ty = ty.clone();
-        ty
-    }
-
-    /// Whether a size mentions something without a meaning at run time; says whether that came
-    /// from outside.
-    fn unsettled(&self, size: &size::Expr) -> Option<bool> {
-        let mut found = None;
-        for atom in size.atoms() {
-            let info = &self.out.atoms[atom];
-            if info.def == AtomDef::Unknown {
-                found = Some(found.unwrap_or(true) && info.external);
-            }
-        }
-        found
-    }
-
-    fn extent_atom(&mut self, var: VarId, name: Symbol, axis: usize, external: bool) -> size::Expr {
-        let name = Symbol::intern(&format!("{name}.shape[{axis}]"));
-        let atom = self.new_atom(name, AtomDef::Extent(var, axis), external);
-        let size = size::Expr::atom(atom);
-        self.f.facts.ge0(size.clone());
-        size
-    }
-
-    /// Binds a value to a new local variable in the current scope.
-    fn bind(&mut self, name: Symbol, value: Expr) -> VarId {
-        let span = value.span;
-        let var = self.new_var(name, span, value.ty.clone());
-        self.settle_type(var, value.ty.clone());
-        if let Some(size) = self.to_size(&value) {
-            self.var_sizes.insert(var, size);
-        }
-        self.emit(Stmt { kind: StmtKind::Let(var, value), span });
-        var
-    }
-
-    fn emit(&mut self, stmt: Stmt) {
-        if let Some(scope) = self.f.pending.last_mut() {
-            scope.push(stmt);
-        }
-    }
-
-    /// The value itself if reading it again costs nothing, else a variable that holds it.
-    fn atomise(&mut self, value: Expr) -> Expr {
-        match &*value.kind {
-            ExprKind::Var(_) | ExprKind::Const(_) | ExprKind::Size(_) | ExprKind::Error => value,
-            _ => {
-                let span = value.span;
-                let var = self.bind(Symbol::intern(TEMPORARY), value);
-                self.var_expr(var, span)
-            }
-        }
-    }
-
-    fn var_expr(&self, var: VarId, span: Span) -> Expr {
-        Expr::new(ExprKind::Var(var), self.out.vars[var].ty.clone(), span)
-    }
-
-    /// Builds an expression whose statements stay inside it.
-    fn scoped(&mut self, build: impl FnOnce(&mut Self) -> Expr) -> Expr {
-        self.f.pending.push(Vec::new());
-        let facts = self.f.facts.len();
-        let extents = self.f.extents.len();
-        let value = build(self);
-        self.f.facts.truncate(facts);
-        self.f.extents.truncate(extents);
-        let stmts = self.f.pending.pop().unwrap_or_default();
-        self.block(stmts, value)
-    }
-
-    /// Statements before a value; sizes of variables that end here become unknown.
-    fn block(&mut self, stmts: Vec<Stmt>, value: Expr) -> Expr {
-        if stmts.is_empty() {
-            return value;
-        }
-        let mut bound = Vec::new();
-        for stmt in &stmts {
-            match &stmt.kind {
-                StmtKind::Let(var, _) => bound.push(*var),
-                StmtKind::Destructure(pattern, _) => pattern_vars(pattern, &mut bound),
-                StmtKind::Expr(_) | StmtKind::Require(_) => {}
-            }
-        }
-        let ty = self.forget_vars(value.ty.clone(), &|var| bound.contains(&var));
-        let span = value.span;
-        Expr::new(ExprKind::Block { stmts, value }, ty, span)
-    }
-
-    /// Replaces extents that mention variables about to leave scope.
-    fn forget_vars(&mut self, ty: Type, dead: &dyn Fn(VarId) -> bool) -> Type {
-        self.map_sizes(ty, &mut |cx, size| {
-            let gone = size.atoms().into_iter().find(|atom| match cx.out.atoms[*atom].def {
-                AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => dead(var),
-                AtomDef::Unknown => false,
-            });
-            match gone {
-                Some(atom) => {
-                    let external = cx.out.atoms[atom].external;
-                    // The name stays, so that messages still speak of `k`.
-                    let name = cx.out.atoms[atom].name;
-                    size::Expr::atom(cx.new_atom(name, AtomDef::Unknown, external))
-                }
-                None => size,
-            }
-        })
-    }
-
-    /// Applies a function to every size in a type.
-    fn map_sizes(
-        &mut self,
-        ty: Type,
-        map: &mut dyn FnMut(&mut Self, size::Expr) -> size::Expr,
-    ) -> Type {
-        match ty {
-            Type::Array(array) => {
-                let ArrayType { elem, mut axes } = Arc::unwrap_or_clone(array);
-                let elem = self.map_sizes(elem, map);
-                for axis in &mut axes {
-                    axis.size = map(self, axis.size.clone());
-                }
-                Type::Array(Arc::new(ArrayType { elem, axes }))
-            }
-            Type::AnyRank(elem) => Type::AnyRank(Box::new(self.map_sizes(*elem, map))),
-            Type::Jagged(elem, depth) => Type::Jagged(Box::new(self.map_sizes(*elem, map)), depth),
-            Type::Tuple(items) => {
-                Type::Tuple(items.into_iter().map(|item| self.map_sizes(item, map)).collect())
-            }
-            Type::Data(id, args) => {
-                Type::Data(id, args.into_iter().map(|arg| self.map_sizes(arg, map)).collect())
-            }
-            Type::Template(..)
-            | Type::Signature(_)
-            | Type::Unit
-            | Type::Scalar(_)
-            | Type::Str
-            | Type::Range
-            | Type::Error => ty,
-        }
-    }
-
-    // ---------------------------------------------------------------- index variables
-
-    fn new_index(&mut self, name: Name, declared: Declared) -> IndexId {
-        let var = self.new_local(name.sym, name.span, Type::I32);
-        let atom = self.new_atom(name.sym, AtomDef::Var(var), false);
-        self.var_sizes.insert(var, size::Expr::atom(atom));
-        let info = IndexInfo {
-            name: name.sym,
-            span: name.span,
-            var,
-            atom,
-            declared,
-            ground: None,
-            free: false,
-            broken: false,
-        };
-        let index = self.indices.push(info);
-        self.index_atoms.insert(atom, index);
-        index
-    }
-
-    fn index_expr(&self, index: IndexId, span: Span) -> Expr {
-        Expr::new(ExprKind::Var(self.indices[index].var), Type::I32, span)
-    }
-
-    /// The value of a local name.
-    fn local(&mut self, local: LocalId, span: Span) -> Expr {
-        match self.f.env.get(&local) {
-            Some(Binding::Var(var)) => self.var_expr(*var, span),
-            Some(Binding::Index(index)) => self.index_expr(*index, span),
-            None => match self.globals.get(&local) {
-                Some(var) => self.var_expr(*var, span),
-                // Its binding was broken, or a cycle of errors hid it; that was reported.
-                None => Expr::error(span),
-            },
-        }
-    }
-
-    fn local_name(&self, local: LocalId) -> Symbol {
-        self.hir.locals[local].name.sym
-    }
 }
-
-/// All variables that a pattern binds.
-fn pattern_vars(pattern: &ein_ir::tensor::Pattern, found: &mut Vec<VarId>) {
-    use ein_ir::tensor::Pattern;
-    match pattern {
-        Pattern::Bind(var) => found.push(*var),
-        Pattern::At(var, inner) => {
-            found.push(*var);
-            pattern_vars(inner, found);
-        }
-        Pattern::Tuple(items) | Pattern::Or(items) | Pattern::Data { fields: items, .. } => {
-            items.iter().for_each(|item| pattern_vars(item, found));
-        }
-        Pattern::Array { before, rest, after } => {
-            before.iter().chain(after).for_each(|item| pattern_vars(item, found));
-            found.extend(rest.iter().flatten());
-        }
-        Pattern::Wild | Pattern::Literal(_) | Pattern::Str(_) | Pattern::Range { .. } => {}
-    }
-}
-
-/// What the compiler calls values that it names itself.
-const TEMPORARY: &str = "$value";
 
 /// An error at a place.
 fn error(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {

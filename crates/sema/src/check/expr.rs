@@ -332,7 +332,7 @@ impl Cx<'_> {
         let open = value.ty.axes().iter().any(|axis| self.unsettled(&axis.size).is_some());
         if open && !matches!(&*value.kind, ExprKind::Var(_)) {
             let span = value.span;
-            let var = self.bind(ein_base::Symbol::intern(super::TEMPORARY), value);
+            let var = self.bind(ein_base::Symbol::intern(super::vars::TEMPORARY), value);
             return self.var_expr(var, span);
         }
         value

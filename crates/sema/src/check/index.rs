@@ -397,7 +397,7 @@ impl Cx<'_> {
                     (HostOp::ElementAt, Type::Jagged(elem.clone(), depth - 1))
                 }
                 Type::Array(_) => {
-                    let var = self.bind(Symbol::intern(super::TEMPORARY), value);
+                    let var = self.bind(Symbol::intern(super::vars::TEMPORARY), value);
                     let base = self.var_expr(var, span);
                     value = self.read(base, vec![index], Bounds::Checked, span);
                     continue;

@@ -132,10 +132,8 @@ impl Cx<'_> {
     }
 
     fn spread(&self, pattern: &Pattern, deps: &Deps, ledger: &mut Ledger) {
-        let mut vars = Vec::new();
-        super::pattern_vars(pattern, &mut vars);
         if !deps.indices.is_empty() {
-            for var in vars {
+            for var in pattern.variables() {
                 ledger.vars.insert(var, deps.clone());
             }
         }

@@ -136,11 +136,7 @@ impl Cx<'_> {
         self.f.pending.get(frame).is_some_and(|stmts| {
             stmts.iter().any(|stmt| match &stmt.kind {
                 StmtKind::Let(bound, _) => *bound == var,
-                StmtKind::Destructure(pattern, _) => {
-                    let mut bound = Vec::new();
-                    super::pattern_vars(pattern, &mut bound);
-                    bound.contains(&var)
-                }
+                StmtKind::Destructure(pattern, _) => pattern.variables().contains(&var),
                 StmtKind::Expr(_) | StmtKind::Require(_) => false,
             })
         })
@@ -165,7 +161,7 @@ impl Cx<'_> {
                 Symbol::intern(&format!("{}.{position}", self.part_name(base)))
             }
             ExprKind::Index { base, .. } => Symbol::intern(&format!("{}[…]", self.part_name(base))),
-            _ => Symbol::intern(super::TEMPORARY),
+            _ => Symbol::intern(super::vars::TEMPORARY),
         }
     }
 }

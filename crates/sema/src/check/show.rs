@@ -74,7 +74,7 @@ impl Cx<'_> {
         match &*e.kind {
             ExprKind::Var(var) => {
                 let name = self.out.vars[*var].name;
-                (name.as_str() != super::TEMPORARY).then_some(name)
+                (name.as_str() != super::vars::TEMPORARY).then_some(name)
             }
             ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } => self.show_name(base),
             _ => None,
@@ -94,7 +94,7 @@ impl Cx<'_> {
         match &*e.kind {
             ExprKind::Var(var) => {
                 let var = &self.out.vars[*var];
-                (var.name.as_str() != super::TEMPORARY).then_some(var.span)
+                (var.name.as_str() != super::vars::TEMPORARY).then_some(var.span)
             }
             ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } => self.declared_at(base),
             _ => None,

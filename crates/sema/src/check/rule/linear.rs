@@ -231,9 +231,7 @@ impl<'p> Linearity<'p> {
             return;
         }
         let degree = self.degree(value);
-        let mut found = Vec::new();
-        super::super::pattern_vars(pattern, &mut found);
-        for var in found {
+        for var in pattern.variables() {
             self.vars.insert(var, degree);
         }
     }

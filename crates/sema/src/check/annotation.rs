@@ -1,0 +1,308 @@
+//! Values that meet the types written beside them.
+
+use super::symbolic::SizeRelation;
+use super::{Cx, error};
+use crate::hir::{self, Dim, DimKind, ExprId, ExprKind as H, TypeKind};
+use ein_base::{Code, Span, Symbol};
+use ein_ir::size;
+use ein_ir::tensor::{AtomDef, Expr, ExprKind, Type};
+
+impl Cx<'_> {
+    /// Checks a value against an annotation.
+    pub(super) fn annotated(&mut self, value: ExprId, ty: &hir::Type, what: &str) -> Expr {
+        match &ty.kind {
+            TypeKind::Array { elem, dims, .. } if !matches!(elem.kind, TypeKind::Some(..)) => {
+                let layout = layout_of(dims);
+                let elem = self.lower_type(elem);
+                let want = match self.wanted_of_nothing(value, &elem, dims) {
+                    Some(whole) => whole,
+                    None => elem.clone(),
+                };
+                let value = self.open_value(value, Some(&want), layout.as_deref());
+                self.meet_array(value, elem, dims, what)
+            }
+            TypeKind::Array { elem, .. } => {
+                // A frame of rows whose lengths differ.
+                let TypeKind::Some(_, row) = &elem.kind else { return Expr::error(ty.span) };
+                let row = self.lower_type(row);
+                let want = Type::Jagged(Box::new(row.elem().clone()), 2);
+                let value = self.open_value(value, Some(&want), None);
+                self.expect_type(value, &want, what)
+            }
+            TypeKind::Some(sizes, body) => {
+                for size in sizes {
+                    self.f.sizes.remove(size);
+                }
+                self.annotated(value, body, what)
+            }
+            _ => {
+                let ty = self.lower_type(ty);
+                let value = self.open_value(value, Some(&ty), None);
+                self.expect_type(value, &ty, what)
+            }
+        }
+    }
+
+    /// What is asked of `[]`: without rows nothing but the annotation tells how long they are.
+    pub(super) fn wanted_of_nothing(
+        &mut self,
+        value: ExprId,
+        elem: &Type,
+        dims: &[Dim],
+    ) -> Option<Type> {
+        let is_empty = self.is_empty(value);
+        let in_row = dims.iter().any(|dim| matches!(dim.kind, DimKind::Pack(_)));
+        if !is_empty || in_row || dims.len() < 2 || elem.is_array() {
+            return None;
+        }
+        let mut axes = Vec::new();
+        for dim in dims {
+            let stated = match &dim.kind {
+                DimKind::Size(e) | DimKind::Coord { extent: Some(e), .. } => {
+                    self.constant_extent(*e)
+                }
+                DimKind::Unknown | DimKind::Coord { extent: None, .. } | DimKind::Pack(_) => None,
+            };
+            axes.push(super::anonymous(stated.unwrap_or_else(size::Expr::zero)));
+        }
+        Some(Type::array(elem.clone(), axes))
+    }
+
+    /// A value against an array type.
+    pub(super) fn meet_array(&mut self, value: Expr, elem: Type, dims: &[Dim], what: &str) -> Expr {
+        if value.ty.is_broken() {
+            let axes = self.lower_dims(dims);
+            return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
+        }
+        let value = super::arms::complete(value, &elem);
+        if let Type::AnyRank(_) = &value.ty {
+            let axes = self.lower_dims(dims);
+            let span = value.span;
+            return self.assert_shape(value, Type::array(elem, axes), span);
+        }
+        if !self.same_kind(value.ty.elem(), &elem)
+            || value.ty.rank() != dims.len()
+            || !value.ty.is_array()
+        {
+            let axes = self.lower_dims(dims);
+            let mut d = self.mismatch(&value, &Type::array(elem, axes), what);
+            if matches!(value.ty, Type::Jagged(..)) {
+                d.code = Code::E0405;
+                d.message = format!(
+                    "{what} is a rectangular array, but the rows of this value differ in length"
+                );
+            }
+            return self.fail(d);
+        }
+        let value = self.settle_expr(value);
+        self.adopt(value, dims, what)
+    }
+
+    /// Gives a value the coordinates and sizes that an annotation declares, after comparing them
+    /// with its own.
+    pub(super) fn adopt(&mut self, value: Expr, dims: &[Dim], what: &str) -> Expr {
+        let declared: Vec<Option<Symbol>> = dims
+            .iter()
+            .map(|dim| match &dim.kind {
+                DimKind::Coord { name, .. } => Some(name.sym),
+                DimKind::Unknown | DimKind::Size(_) | DimKind::Pack(_) => None,
+            })
+            .collect();
+        if !self.check_names(&value, &declared, what, value.span) {
+            return Expr::error(value.span);
+        }
+        let mut axes = value.ty.axes().to_vec();
+        for (position, dim) in dims.iter().enumerate() {
+            let (extent, coord) = match &dim.kind {
+                DimKind::Unknown => (None, None),
+                DimKind::Size(e) => (Some(*e), None),
+                DimKind::Coord { name, extent, over } => {
+                    (*extent, Some(self.declared_coord(name.sym, over.map(|over| over.sym))))
+                }
+                DimKind::Pack(_) => continue,
+            };
+            let Some(axis) = axes.get_mut(position) else { break };
+            if let Some(coord) = coord {
+                // A role keeps what it is a role of.
+                let over = coord.over.or(axis
+                    .coord
+                    .and_then(|old| (old.name == coord.name).then_some(old.over).flatten()));
+                axis.coord = Some(super::types::contract(coord.name, over));
+            }
+            if let Some(extent) = extent {
+                let size = axis.size.clone();
+                if let Some(stated) =
+                    self.match_extent(extent, &size, &value, position, coord.map(|c| c.name), what)
+                {
+                    axes[position].size = stated;
+                }
+            }
+        }
+        self.check_dims_distinct(dims);
+        let mut value = value;
+        value.ty = Type::array(value.ty.elem().clone(), axes);
+        value
+    }
+
+    pub(super) fn check_dims_distinct(&mut self, dims: &[Dim]) {
+        let names: Vec<_> = dims
+            .iter()
+            .filter_map(|dim| match &dim.kind {
+                DimKind::Coord { name, .. } => Some(name.sym),
+                _ => None,
+            })
+            .collect();
+        let twice = names.iter().enumerate().any(|(i, name)| names[..i].contains(name));
+        if twice {
+            self.lower_dims(dims);
+        }
+    }
+
+    /// One stated extent against the extent that is there; gives the size to go on with.
+    pub(super) fn match_extent(
+        &mut self,
+        extent: ExprId,
+        actual: &size::Expr,
+        value: &Expr,
+        position: usize,
+        coord: Option<Symbol>,
+        what: &str,
+    ) -> Option<size::Expr> {
+        if let H::Size(local) = &self.hir.exprs[extent].kind
+            && !self.f.sizes.contains_key(local)
+        {
+            let name = self.local_name(*local);
+            if let Some(atom) = actual.as_atom()
+                && self.out.atoms[atom].name.as_str().contains(".shape[")
+            {
+                self.out.atoms[atom].name = name;
+            }
+            self.f.sizes.insert(*local, actual.clone());
+            return Some(actual.clone());
+        }
+        let stated = self.size_value(extent);
+        let stated = self.solve_new_size(&stated, actual);
+        match self.compare_sizes(actual, &stated) {
+            SizeRelation::Equal => Some(stated),
+            SizeRelation::AtRunTime => {
+                let axis = match coord {
+                    Some(name) => format!("coordinate `{name}` in {what}"),
+                    None => format!("axis {position} in {what}"),
+                };
+                self.require(actual.clone(), stated.clone(), axis, value.span);
+                Some(stated)
+            }
+            SizeRelation::Different => {
+                let axis = match coord {
+                    Some(name) => format!("coordinate `{name}`"),
+                    None => format!("axis {position}"),
+                };
+                let (have, want) = (self.show_size(actual), self.show_size(&stated));
+                let d = error(
+                    Code::E0405,
+                    value.span,
+                    format!("{axis} has extent {have}, but {what} says {want}"),
+                )
+                .here(format!("this is `{}`", self.show(&value.ty)))
+                .label(self.hir.exprs[extent].span, format!("stated as {want}"))
+                .help(format!("state the extent that the value has: `{have}`"));
+                self.report_at(d);
+                None
+            }
+        }
+    }
+
+    /// Solves `?n + 1 == actual` for the new name `?n`, if there is one.
+    pub(super) fn solve_new_size(
+        &mut self,
+        stated: &size::Expr,
+        actual: &size::Expr,
+    ) -> size::Expr {
+        let open: Vec<_> = stated
+            .atoms()
+            .into_iter()
+            .filter(|atom| self.out.atoms[*atom].def == AtomDef::Unknown)
+            .collect();
+        if let [atom] = open.as_slice()
+            && let Some((1, rest)) = stated.affine_in(*atom)
+        {
+            let solved = actual.sub(&rest);
+            for size in self.f.sizes.values_mut() {
+                if size.as_atom() == Some(*atom) {
+                    *size = solved.clone();
+                }
+            }
+            return actual.clone();
+        }
+        stated.clone()
+    }
+
+    /// The names of a value's axes against declared ones. Contract axes must carry the declared
+    /// names; given ones are renamed by position unless they are the declared names in another
+    /// order.
+    pub(super) fn check_names(
+        &mut self,
+        value: &Expr,
+        declared: &[Option<Symbol>],
+        what: &str,
+        span: Span,
+    ) -> bool {
+        let axes = value.ty.axes();
+        let have: Vec<Option<Symbol>> =
+            axes.iter().map(|axis| axis.coord.map(|coord| coord.name)).collect();
+        let wrong =
+            axes.iter().zip(declared).position(|(axis, declared)| match (axis.coord, declared) {
+                (Some(coord), Some(name)) => coord.name != *name && coord.root() != *name,
+                _ => false,
+            });
+        let Some(position) = wrong else { return true };
+        let Some(wanted) = declared[position] else { return true };
+        let swapped =
+            have.iter().enumerate().any(|(other, name)| other != position && *name == Some(wanted));
+        let contract = axes[position].coord.is_some_and(|coord| coord.contract);
+        let found = have[position].map_or("_".into(), |name| name.to_string());
+        let names: Vec<_> = declared.iter().flatten().map(Symbol::to_string).collect();
+        let names = format!("{{{}}}", names.join(", "));
+        let layout = self.show_coords(axes);
+        let quoted = self.quote(value);
+        let d = if swapped {
+            error(
+                Code::E0311,
+                span,
+                format!("{quoted} has the layout {layout}, but {what} says {names}"),
+            )
+            .here(format!("axis {position} is `{found}`, declared as `{wanted}`"))
+            .help(format!(
+                "write the declared order by name: `{}[{}]`",
+                self.show_name(value).map_or("x".into(), |name| name.to_string()),
+                have.iter().flatten().map(Symbol::to_string).collect::<Vec<_>>().join(", ")
+            ))
+        } else if contract {
+            error(
+                Code::E0309,
+                span,
+                format!("{quoted} has no coordinate `{wanted}`: it has {layout}, and {what} says {names}"),
+            )
+            .here(format!("axis {position} is `{found}`"))
+            .help(format!("declare it as `{found}`, or pass a value that has `{wanted}`"))
+        } else {
+            return true;
+        };
+        let d = match self.declared_at(value) {
+            Some(at) => d.label(at, format!("declared with {layout}")),
+            None => d,
+        };
+        self.report_at(d);
+        false
+    }
+}
+
+/// The coordinates of an annotation, if every axis has one.
+fn layout_of(dims: &[Dim]) -> Option<Vec<Symbol>> {
+    dims.iter()
+        .map(|dim| match &dim.kind {
+            DimKind::Coord { name, .. } => Some(name.sym),
+            DimKind::Unknown | DimKind::Size(_) | DimKind::Pack(_) => None,
+        })
+        .collect()
+}
