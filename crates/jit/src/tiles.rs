@@ -94,50 +94,47 @@ unsafe fn copy<T>(from: *const T, to: *mut T, count: usize, whole: usize) {
     }
 }
 
-/// The version of a function of one argument for this machine. The function is generic in whether
-/// there is a fused multiply-add.
-macro_rules! unary {
-    ($float:ident, $module:ident::$f:ident) => {{
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
-        unsafe extern "C" fn widest(from: *const $float, to: *mut $float, count: i64) {
+/// One version of a function, with or without a fused multiply-add.
+macro_rules! version {
+    ($(#[$features:meta])* $name:ident, $fused:expr, $float:ident, [$($x:ident),+], $module:ident::$f:ident) => {
+        $(#[$features])*
+        unsafe extern "C" fn $name($($x: *const $float,)+ to: *mut $float, count: i64) {
             // SAFETY: the contract is the caller's.
             unsafe {
                 by_blocks(
-                    [from],
+                    [$($x),+],
                     to,
                     count,
-                    |[x], to| $module::$f::<true, _>(x, to),
-                    |[x], to| $module::$f::<true, _>(x, to),
+                    |[$($x),+], to| $module::$f::<{ $fused }, _>($($x,)+ to),
+                    |[$($x),+], to| $module::$f::<{ $fused }, _>($($x,)+ to),
                 )
             }
         }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
-        unsafe extern "C" fn wide(from: *const $float, to: *mut $float, count: i64) {
-            // SAFETY: the contract is the caller's.
-            unsafe {
-                by_blocks(
-                    [from],
-                    to,
-                    count,
-                    |[x], to| $module::$f::<true, _>(x, to),
-                    |[x], to| $module::$f::<true, _>(x, to),
-                )
-            }
-        }
-        unsafe extern "C" fn plain(from: *const $float, to: *mut $float, count: i64) {
-            // SAFETY: the contract is the caller's.
-            unsafe {
-                by_blocks(
-                    [from],
-                    to,
-                    count,
-                    |[x], to| $module::$f::<FUSED, _>(x, to),
-                    |[x], to| $module::$f::<FUSED, _>(x, to),
-                )
-            }
-        }
+    };
+}
+
+/// The version of a function for this machine.
+macro_rules! fastest {
+    ($float:ident, $args:tt, $module:ident::$f:ident) => {{
+        version!(
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+            widest,
+            true,
+            $float,
+            $args,
+            $module::$f
+        );
+        version!(
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            wide,
+            true,
+            $float,
+            $args,
+            $module::$f
+        );
+        version!(plain, FUSED, $float, $args, $module::$f);
         #[cfg(target_arch = "x86_64")]
         match machine() {
             Machine::Avx512 => widest as *const () as usize,
@@ -149,68 +146,18 @@ macro_rules! unary {
     }};
 }
 
+/// The version of a function of one argument for this machine.
+macro_rules! unary {
+    ($float:ident, $module:ident::$f:ident) => {
+        fastest!($float, [x], $module::$f)
+    };
+}
+
 /// The version of a function of two arguments for this machine.
 macro_rules! binary {
-    ($float:ident, $module:ident::$f:ident) => {{
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
-        unsafe extern "C" fn widest(
-            a: *const $float,
-            b: *const $float,
-            to: *mut $float,
-            count: i64,
-        ) {
-            // SAFETY: the contract is the caller's.
-            unsafe {
-                by_blocks(
-                    [a, b],
-                    to,
-                    count,
-                    |[a, b], to| $module::$f::<true, _>(a, b, to),
-                    |[a, b], to| $module::$f::<true, _>(a, b, to),
-                )
-            }
-        }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
-        unsafe extern "C" fn wide(a: *const $float, b: *const $float, to: *mut $float, count: i64) {
-            // SAFETY: the contract is the caller's.
-            unsafe {
-                by_blocks(
-                    [a, b],
-                    to,
-                    count,
-                    |[a, b], to| $module::$f::<true, _>(a, b, to),
-                    |[a, b], to| $module::$f::<true, _>(a, b, to),
-                )
-            }
-        }
-        unsafe extern "C" fn plain(
-            a: *const $float,
-            b: *const $float,
-            to: *mut $float,
-            count: i64,
-        ) {
-            // SAFETY: the contract is the caller's.
-            unsafe {
-                by_blocks(
-                    [a, b],
-                    to,
-                    count,
-                    |[a, b], to| $module::$f::<FUSED, _>(a, b, to),
-                    |[a, b], to| $module::$f::<FUSED, _>(a, b, to),
-                )
-            }
-        }
-        #[cfg(target_arch = "x86_64")]
-        match machine() {
-            Machine::Avx512 => widest as *const () as usize,
-            Machine::Avx2 => wide as *const () as usize,
-            Machine::Other => plain as *const () as usize,
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        (plain as *const () as usize)
-    }};
+    ($float:ident, $module:ident::$f:ident) => {
+        fastest!($float, [a, b], $module::$f)
+    };
 }
 
 /// A function that is computed one element after another.
