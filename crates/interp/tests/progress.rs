@@ -93,7 +93,9 @@ fn steps_of_a_recurrence() {
 fn only_the_outermost_loops_count() {
     let mut b = Build::new();
     let (i, k, l) = (b.idx("i"), b.idx("k"), b.idx("l"));
-    let inner = || reduce(ReduceOp::Max, vec![binder(l, int(0), int(50))], vec![], int(1));
+    // It mentions all indices around it: otherwise it would be computed once.
+    let both = || mul(b.get(i), b.get(k));
+    let inner = || reduce(ReduceOp::Max, vec![binder(l, int(0), int(50))], vec![], both());
     let ragged = binder(k, int(0), add(b.get(i), int(1)));
     let it = reduce(
         ReduceOp::Sum,
