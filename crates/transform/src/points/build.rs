@@ -243,7 +243,8 @@ impl Points {
     }
 
     /// A power that is a square root, or one over it. Powers of -0.0 and of minus infinity have no
-    /// sign, which these roots keep or fail at.
+    /// sign, which these roots keep or fail at. Engines know short powers in vectors; here scalar code
+    /// gets them too, which otherwise computes powers as the oracle does.
     fn root(&mut self, op: BinaryOp, a: Node, exponent: Node) -> Option<Node> {
         let ty = self.nodes[a].ty;
         let number = |value: f64| match ty {
