@@ -245,6 +245,20 @@ fn test_runs_blocks_and_examples() {
     assert!(err.contains("loud") && !err.contains("quiet"), "{err}");
     assert!(err.contains("bad.ein:3:"), "{err}");
 
+    let program = "use good::twice;\nprint(\"once\");\nlet four = twice(2);\n\
+                   /// Before.\n/// ```einlang\n/// let four = secret(four);\n\
+                   /// assert(four == 5);\n/// ```\n/// After.\nfn secret(x: i32) -> i32 { x + 1 }\n\
+                   /// ```einlang\n/// assert(secrt(1) == 2);\n/// ```\nconst K: i32 = 1;\n\
+                   test \"first\" { assert(four == 5); }\ntest \"second\" { assert(four == 4); }\n";
+    place.file("program.ein", program);
+    let (code, out, err) = place.run(&["test", "program.ein", "./program.ein", "program.ein"]);
+    let lines = "ok     program.ein: example at line 6\nFAILED program.ein: first\n\
+                 ok     program.ein: second\nFAILED program.ein: example at line 12\n\
+                 2 passed, 2 failed\n";
+    assert_eq!((code, out.as_str()), (2, lines), "{err}");
+    assert_eq!(err.matches("once").count(), 1, "{err}");
+    assert!(err.contains("program.ein:12:12") && err.contains("did you mean `secret`?"), "{err}");
+
     place.file("wrong.ein", "let x = y;\n");
     assert_eq!(place.run(&["test", "wrong.ein"]).0, 1);
     assert_eq!(place.run(&["test", "gone.ein"]).0, 1);

@@ -4,9 +4,7 @@ use crate::engine::plan;
 use crate::engine::{Evaluated, Kernels};
 use crate::guard::STACK_BYTES;
 use crate::run::{InputValue, RunOptions};
-use crate::{
-    CheckReport, Compiled, InternalError, Session, examples, guarded, json, library, named,
-};
+use crate::{CheckReport, Compiled, InternalError, Session, guarded, json, named};
 use ein_base::{Code, Diagnostic, Symbol, Work};
 use ein_interp::{Host, InputError, Outcome, Value};
 use ein_ir::tensor::{Program, Type, VarId};
@@ -38,15 +36,6 @@ pub struct RunReport {
     pub evaluated: Vec<Evaluated>,
     /// How long each phase took.
     pub phases: Vec<(&'static str, Duration)>,
-}
-
-/// What came of a test.
-#[derive(Debug)]
-pub struct TestResult {
-    /// Its name.
-    pub name: String,
-    /// Why it failed, if it did.
-    pub failure: Option<Diagnostic>,
 }
 
 impl Session {
@@ -97,66 +86,6 @@ impl Session {
             Ok(report)
         })
         .flatten()
-    }
-
-    /// Runs the `test` blocks of a program, then the examples in its documentation. Of a file of
-    /// the library only the examples are run: by itself it is no program.
-    pub fn test(
-        &mut self,
-        input: &crate::Input,
-        options: &RunOptions,
-        print: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<(CheckReport, Vec<TestResult>), InternalError> {
-        guarded(|| {
-            let mut checked = CheckReport::default();
-            let mut results = Vec::new();
-            let root = match self.load(input) {
-                Ok(root) => root,
-                Err(unreadable) => return Ok((CheckReport::from(vec![*unreadable]), results)),
-            };
-            let none = FxHashSet::default();
-            if !library::holds(&self.files.file(root).text) {
-                let compiled = self.compile_file(root, &none, &mut checked.diagnostics)?;
-                if checked.has_errors() {
-                    return Ok((checked, results));
-                }
-                for (at, (name, _, _)) in compiled.program.tests.iter().enumerate() {
-                    let failure = self.attempt(&compiled, options, print, Some(at));
-                    results.push(TestResult { name: name.to_string(), failure });
-                }
-            }
-            for example in examples::of(&self.files, root) {
-                let file = example.add(&mut self.files, root);
-                let mut diagnostics = Vec::new();
-                let compiled = self.compile_file(file, &none, &mut diagnostics)?;
-                let failure = match diagnostics.into_iter().find(Diagnostic::is_error) {
-                    Some(error) => Some(error),
-                    None => self.attempt(&compiled, options, print, None),
-                };
-                results.push(TestResult { name: example.name(), failure });
-            }
-            Ok((checked, results))
-        })
-        .flatten()
-    }
-
-    /// Runs a test of a program, or the program itself; gives what stopped it.
-    fn attempt(
-        &self,
-        compiled: &Compiled,
-        options: &RunOptions,
-        print: &mut (dyn FnMut(&str) + Send),
-        test: Option<usize>,
-    ) -> Option<Diagnostic> {
-        let memory = memory(options);
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let settings = self.settings(compiled, options, memory.clone(), interrupted);
-        let mut host = Outside::new(print, options, memory);
-        let outcome = match test {
-            Some(at) => ein_interp::run_test(&compiled.program, &settings, &mut host, at),
-            None => ein_interp::run(&compiled.program, &settings, &mut host),
-        };
-        outcome.error
     }
 
     pub(crate) fn settings(

@@ -23,6 +23,7 @@ mod order;
 pub mod render;
 mod run;
 mod sources;
+mod testing;
 
 pub use bench::BenchReport;
 pub use build::{BuildOptions, BuildReport, Emit};
@@ -31,12 +32,13 @@ pub use ein_base::{
 };
 pub use engine::Evaluated;
 pub use engine::plan::Show;
-pub use execute::{RunReport, TestResult};
+pub use execute::RunReport;
 pub use facts::FileFacts;
 pub use fmt::{Formatted, format_file, format_text, program_files};
 pub use guard::{InternalError, THREAD_NAME, guarded};
 pub use run::{Access, DumpOptions, Engine, InputValue, RunOptions};
 pub use sources::{FileSources, decode, read_file, read_stream};
+pub use testing::TestResult;
 
 use ein_base::{FileId, Sources, Span};
 use ein_ir::tensor;

@@ -5,7 +5,7 @@
 //! engine is judged by it. It shares with them what a scalar operation means (`ein-scalar`) and
 //! how arrays are stored (`ein-runtime`), and nothing else.
 //!
-//! * [`run`] and [`run_test`] evaluate a program, [`resume`] one of which a part has been evaluated;
+//! * [`run`] and [`run_tests`] evaluate a program, [`resume`] one of which a part has been evaluated;
 //!   [`Outcome`] holds what came of it.
 //! * [`Options`] are the limits and permissions, [`Host`] is the world outside.
 //! * An [`Accelerator`] may compute parts of a program in place of the evaluator.
@@ -59,6 +59,7 @@ pub use machine::bound_by;
 pub use stack::{BIG_STACK_BYTES, with_big_stack};
 pub use value::{Closure, DataValue, Objects, Value};
 
+use keep::Scope;
 use machine::Machine;
 use stop::Stop;
 
@@ -172,10 +173,32 @@ pub fn resume<'a>(
     run_then(program, options, host, accelerator, known, None)
 }
 
-/// Evaluates the top level, then the test block with this number.
-pub fn run_test(program: &Program, options: &Options, host: &mut dyn Host, test: usize) -> Outcome {
-    let test = program.tests.get(test).map(|(_, _, func)| *func);
-    run_then(program, options, host, None, Vec::new(), test)
+/// Evaluates the top level, then these test blocks, each as if the others had not run. Gives what
+/// stopped the top level, and each test if the top level came to its end.
+pub fn run_tests<'a>(
+    program: &'a Program,
+    options: &'a Options,
+    host: &'a mut dyn Host,
+    accelerator: Option<&'a mut (dyn Accelerator + 'a)>,
+    tests: &[usize],
+) -> (Option<Diagnostic>, Vec<Option<Diagnostic>>) {
+    let mut machine = Machine::new(program, options, host, accelerator);
+    let mut failures = Vec::with_capacity(tests.len());
+    match machine.top_level() {
+        Ok(()) => {}
+        Err(Stop::Error(diagnostic)) => return (Some(*diagnostic), failures),
+        Err(Stop::Interrupted) => return (None, failures),
+    }
+    let clean = machine.checkpoint();
+    for (_, _, func) in tests.iter().filter_map(|test| program.tests.get(*test)) {
+        match machine.within(Scope::default(), |machine| machine.enter(*func)).0 {
+            Ok(_) => failures.push(None),
+            Err(Stop::Error(diagnostic)) => failures.push(Some(*diagnostic)),
+            Err(Stop::Interrupted) => break,
+        }
+        machine.go_back(&clean);
+    }
+    (None, failures)
 }
 
 fn run_then<'a>(

@@ -5,7 +5,8 @@ use crate::exit::Exit;
 use crate::output;
 use crate::progress::Watch;
 use ein_driver::{FileSources, Input, Options, RunOptions, Session, program_files};
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 /// How many tests passed and failed.
 #[derive(Default)]
@@ -18,10 +19,13 @@ struct Tally {
 pub fn run(args: &TestArgs) -> Exit {
     let mut tally = Tally::default();
     let mut exit = Exit::Success;
+    let mut seen = HashSet::new();
     for path in &args.paths {
         match program_files(path) {
             Ok(files) => {
-                for file in &files {
+                // A file that is named twice, or in a directory that is named too, is tested once.
+                let known = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
+                for file in files.iter().filter(|file| seen.insert(known(file))) {
                     exit = exit.max(one_file(file, &mut tally));
                 }
             }
