@@ -48,6 +48,12 @@ pub enum Command {
     Test(TestArgs),
     /// Bring programs into the one canonical format; comments are kept.
     Fmt(FmtArgs),
+    /// Make a directory with a small project: a program, a module with tests, and data.
+    New {
+        /// The directory to make.
+        #[arg(value_name = "NAME")]
+        path: PathBuf,
+    },
     /// Explain an error code, with an example that fails and one that passes.
     Explain(ExplainArgs),
     /// Show what the compiler makes of a program.

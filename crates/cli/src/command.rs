@@ -6,6 +6,7 @@ mod check;
 mod dump;
 mod explain;
 mod fmt;
+mod new;
 mod repl;
 mod run;
 mod test;
@@ -29,6 +30,7 @@ pub fn run(command: Command) -> Exit {
         Command::Check(args) => check::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Fmt(args) => fmt::run(&args),
+        Command::New { path } => new::run(&path),
         Command::Explain(args) => explain::run(&args),
         Command::Dump(args) => dump::run(&args),
         Command::Repl => repl::run(),

@@ -265,6 +265,26 @@ fn test_runs_blocks_and_examples() {
 }
 
 #[test]
+fn a_new_project_checks_tests_and_runs() {
+    let place = Place::new("new");
+    let (code, out, err) = place.run(&["new", "fit"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(
+        place.run(&["check", "fit/main.ein", "fit/line.ein"]),
+        (0, String::new(), String::new())
+    );
+    assert_eq!(place.run(&["fmt", "--check", "fit"]).0, 0);
+    let (code, out, _) = place.run(&["run", "fit/main.ein"]);
+    assert!(code == 0 && out.starts_with("slope 1.990, offset 1.040\n"), "{out}");
+    let points = ["run", "fit/main.ein", "--input", "points=fit/data/points.csv"];
+    assert!(place.run(&points).1.starts_with("slope -0.4"), "{out}");
+    let (code, out, _) = place.run(&["test", "fit"]);
+    assert!(code == 0 && out.ends_with("2 passed, 0 failed\n"), "{out}");
+    let (code, _, err) = place.run(&["new", "fit"]);
+    assert!(code == 1 && err.contains("is there already"), "{err}");
+}
+
+#[test]
 fn outputs_are_json_whatever_a_tuple_holds() {
     let place = Place::new("parts");
     let program = "let t = (1, (), |x| x + 1);\nlet f = |x| x + 1;\nlet u = [((), 2)];\n";
