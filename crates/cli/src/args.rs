@@ -48,6 +48,8 @@ pub enum Command {
     Test(TestArgs),
     /// Bring programs into the one canonical format; comments are kept.
     Fmt(FmtArgs),
+    /// Make the reference of programs, or of the standard library, as HTML with a search.
+    Doc(DocArgs),
     /// Make a directory with a small project: a program, a module with tests, and data.
     New {
         /// The directory to make.
@@ -165,6 +167,18 @@ pub enum MessageFormat {
     Human,
     /// For tools.
     Json,
+}
+
+/// `einlang doc`
+#[derive(Args, Debug)]
+pub struct DocArgs {
+    /// Programs, or directories that are searched for `.ein` files; without any, the standard
+    /// library.
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// The directory for the pages.
+    #[arg(short, long = "output", value_name = "DIR", default_value = "doc")]
+    pub output: PathBuf,
 }
 
 /// `einlang fmt`

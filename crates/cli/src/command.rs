@@ -3,6 +3,7 @@
 mod bench;
 mod build;
 mod check;
+mod doc;
 mod dump;
 mod explain;
 mod fmt;
@@ -30,6 +31,7 @@ pub fn run(command: Command) -> Exit {
         Command::Check(args) => check::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Fmt(args) => fmt::run(&args),
+        Command::Doc(args) => doc::run(&args),
         Command::New { path } => new::run(&path),
         Command::Explain(args) => explain::run(&args),
         Command::Dump(args) => dump::run(&args),

@@ -285,6 +285,19 @@ fn a_new_project_checks_tests_and_runs() {
 }
 
 #[test]
+fn doc_writes_pages() {
+    let place = Place::new("doc");
+    place.file("shapes.ein", "/// The area.\npub fn area(a: f32, b: f32) -> f32 { a * b }\n");
+    let (code, out, err) = place.run(&["doc", "shapes.ein", "-o", "pages"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let page = fs::read_to_string(place.0.join("pages/shapes.html")).expect("a page");
+    assert!(page.contains("The area."), "{page}");
+    place.file("wrong.ein", "fn (");
+    assert_eq!(place.run(&["doc", "wrong.ein", "-o", "pages"]).0, 1);
+    assert_eq!(place.run(&["doc", "-o", "library"]).0, 0);
+}
+
+#[test]
 fn outputs_are_json_whatever_a_tuple_holds() {
     let place = Place::new("parts");
     let program = "let t = (1, (), |x| x + 1);\nlet f = |x| x + 1;\nlet u = [((), 2)];\n";

@@ -8,6 +8,7 @@
 
 pub mod bench;
 mod build;
+pub mod doc;
 mod engine;
 mod examples;
 mod execute;
