@@ -113,9 +113,12 @@ impl Cx<'_> {
         solved.requires.into_iter().map(|(_, require)| require).collect()
     }
 
-    /// Reads of axes whose extent is still open say nothing about ranges.
-    fn drop_self_reads(&self, found: &mut Found, _self_var: VarId) {
-        found.reads.retain(|read| self.unsettled(&read.extent).is_none());
+    /// Reads of axes whose extent is still open, or that of the tensor being defined, say nothing
+    /// about ranges.
+    fn drop_self_reads(&self, found: &mut Found, self_var: VarId) {
+        found.reads.retain(|read| {
+            self.unsettled(&read.extent).is_none() && !self.depends(&read.extent, &[self_var])
+        });
     }
 
     /// The extent of something that is bound inside a loop is not known where the loop begins.

@@ -27,7 +27,8 @@ impl Cx<'_> {
         want: Option<&Type>,
         span: Span,
     ) -> Expr {
-        let saved = self.f.packs.clone();
+        let own: Vec<_> = binders.iter().filter(|b| b.pack).map(|b| b.local).collect();
+        let saved: Vec<_> = own.iter().map(|pack| self.f.packs.get(pack).cloned()).collect();
         self.solve_packs(binders.iter().filter(|b| b.pack).map(|b| (b.local, b.name)), &[body]);
         let mut bounds = Vec::new();
         for binder in binders {
@@ -45,7 +46,14 @@ impl Cx<'_> {
         self.f.facts.truncate(facts);
         self.f.loops -= 1;
         let stmts = self.f.pending.pop().unwrap_or_default();
-        self.f.packs = saved;
+        // What the reduction bound ends with it; packs that are free in it stay what they are, for
+        // what stands beside it.
+        for (pack, before) in own.into_iter().zip(saved) {
+            match before {
+                Some(members) => self.f.packs.insert(pack, members),
+                None => self.f.packs.remove(&pack),
+            };
+        }
         if value.ty.has_error() {
             return Expr::error(span);
         }
