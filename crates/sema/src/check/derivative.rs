@@ -16,6 +16,13 @@ impl Cx<'_> {
     pub(super) fn derivative(&mut self, target: ExprId, parameter: ExprId, span: Span) -> Expr {
         let (H::At(y), H::At(x)) = (&self.hir.exprs[target].kind, &self.hir.exprs[parameter].kind)
         else {
+            if self.is_request(parameter) && self.f.rule.is_none() {
+                let d = error(Code::E0701, span, "what is divided by `@x` is not `@y`")
+                    .here("a derivative is a quotient of two names with `@` before them")
+                    .label(self.hir.exprs[target].span, "not of the form `@y`")
+                    .help("put factors before it, `2.0 * @y / @x`, or name it first");
+                return self.fail(d);
+            }
             // `@x / 2.0` in a rule is arithmetic on a tangent.
             let (a, b) = (self.expr(target, None), self.expr(parameter, None));
             return self.quotient(a, b, span);

@@ -8,7 +8,7 @@ use super::{ItemKind, Target};
 use crate::hir::{self, CompClause, ExprId, ExprKind, LocalKind, StrPart};
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
 use ein_scalar::ScalarType;
-use ein_syntax::ast;
+use ein_syntax::ast::{self, BinaryOp, UnaryOp};
 
 impl<'r> Lower<'r, '_> {
     /// An expression.
@@ -24,6 +24,9 @@ impl<'r> Lower<'r, '_> {
                 _ => self.path(path),
             },
             ast::ExprKind::Unary(op, a) => ExprKind::Unary(*op, self.expr(*a, pos)),
+            ast::ExprKind::Binary(op, a, b) if self.is_scaled_request(*op, *a, *b) => {
+                return self.scaled_request(*a, *b, pos);
+            }
             ast::ExprKind::Binary(op, a, b) => {
                 let a = self.expr(*a, pos);
                 ExprKind::Binary(*op, a, self.expr(*b, pos))
@@ -42,6 +45,42 @@ impl<'r> Lower<'r, '_> {
             }
             ast::ExprKind::Error => ExprKind::Error,
             _ => self.compound(id, pos),
+        };
+        self.push(kind, span)
+    }
+
+    /// Whether a quotient is a derivative request with a factor before it: `0.1 * @loss / @w`, which
+    /// reads as `0.1 * (@loss / @w)` and, from left to right, is `(0.1 * @loss) / @w`.
+    fn is_scaled_request(&self, op: BinaryOp, a: ast::ExprId, b: ast::ExprId) -> bool {
+        op == BinaryOp::Div
+            && matches!(self.ast.expr[b].kind, ast::ExprKind::At(_))
+            && !matches!(self.ast.expr[a].kind, ast::ExprKind::At(_))
+            && self.ends_in_request(a)
+    }
+
+    fn ends_in_request(&self, id: ast::ExprId) -> bool {
+        match &self.ast.expr[id].kind {
+            ast::ExprKind::At(_) => true,
+            ast::ExprKind::Binary(BinaryOp::Mul, _, last) => self.ends_in_request(*last),
+            ast::ExprKind::Unary(UnaryOp::Neg, inner) => self.ends_in_request(*inner),
+            _ => false,
+        }
+    }
+
+    fn scaled_request(&mut self, scaled: ast::ExprId, by: ast::ExprId, pos: Pos) -> ExprId {
+        let span = self.ast.expr[scaled].span.to(self.ast.expr[by].span);
+        let kind = match &self.ast.expr[scaled].kind {
+            ast::ExprKind::Binary(op, factor, last) => {
+                let factor = self.expr(*factor, pos);
+                ExprKind::Binary(*op, factor, self.scaled_request(*last, by, pos))
+            }
+            ast::ExprKind::Unary(op, inner) => {
+                ExprKind::Unary(*op, self.scaled_request(*inner, by, pos))
+            }
+            _ => {
+                let target = self.expr(scaled, pos);
+                ExprKind::Binary(BinaryOp::Div, target, self.expr(by, pos))
+            }
         };
         self.push(kind, span)
     }
