@@ -3,6 +3,7 @@
 mod run;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use ein_driver::Code;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -143,6 +144,9 @@ pub struct CheckArgs {
     /// List every operand that is repeated along an index that it does not have.
     #[arg(long)]
     pub broadcasts: bool,
+    /// Do not show warnings of this code: `W0102`. May be repeated.
+    #[arg(long, value_name = "CODE", value_parser = run::parse_warning)]
+    pub allow: Vec<Code>,
 }
 
 /// How facts are shown.

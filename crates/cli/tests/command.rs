@@ -285,6 +285,25 @@ fn a_new_project_checks_tests_and_runs() {
 }
 
 #[test]
+fn warnings_can_be_allowed() {
+    let place = Place::new("allow");
+    place.file("w.ein", "use std::math::{cos, exp, sin};\nprint(sin(0.0));\n");
+    let (code, _, err) = place.run(&["check", "w.ein"]);
+    assert!(code == 0 && err.contains("`cos` and `exp` are imported and never used"), "{err}");
+    assert!(err.contains("1 warning;"), "{err}");
+    let none = (0, String::new(), String::new());
+    assert_eq!(place.run(&["check", "w.ein", "--allow", "W0102"]), none);
+    assert_eq!(
+        place.run(&["run", "w.ein", "--allow", "W0102"]),
+        (0, "0.0\n".into(), String::new())
+    );
+    assert_eq!(place.run(&["check", "w.ein", "--allow", "E0201"]).0, 3);
+    assert_eq!(place.run(&["check", "w.ein", "--allow", "W9999"]).0, 3);
+    place.file("w.ein", "// allow W0102\nuse std::math::{cos, exp, sin};\nprint(sin(0.0));\n");
+    assert_eq!(place.run(&["check", "w.ein"]), none);
+}
+
+#[test]
 fn doc_writes_pages() {
     let place = Place::new("doc");
     place.file("shapes.ein", "/// The area.\npub fn area(a: f32, b: f32) -> f32 { a * b }\n");

@@ -108,6 +108,15 @@ fn an_open_bracket_goes_on_in_the_next_line() {
 }
 
 #[test]
+fn the_last_semicolon_may_be_left_out() {
+    let entries = "let x = 3\nx + 1 // c\nlet y[i in 0..3] = i * x // why\ny\nlet z =\n4\nz +\n1\n\
+                   use std::math::sqrt\nsqrt(4.0)\nconst K: i32 = 3\nK\n";
+    let (out, err) = answers(entries);
+    assert_eq!((out.as_str(), err.as_str()), ("4\n[0, 3, 6]\n5\n2.0\n3\n", ""));
+    assert!(answers("let x = 1\nx y\n").1.contains("E0101"));
+}
+
+#[test]
 fn mistakes_leave_everything_as_it_was() {
     let (out, err) =
         answers("let x = 1;\nlet x = nope;\nx\nlet y = 1 / 0;\nlet x = 5; let z = 1 / 0;\nx\ny\n");

@@ -75,7 +75,7 @@ impl Answer {
     }
 }
 
-/// Whether a text ends inside a bracket or a comment, so that more must follow.
+/// Whether a text ends inside a bracket or a comment, or after an operator, so that more must follow.
 pub fn is_unfinished(text: &str) -> bool {
     let end = text.trim_end().len();
     let at_end = |span: ein_base::Span| span.lo() as usize >= end;
@@ -84,11 +84,28 @@ pub fn is_unfinished(text: &str) -> bool {
         parsed.diagnostics.iter().any(|found| match found.code {
             Code::E0103 => true,
             Code::E0104 => found.labels.iter().any(|label| at_end(label.span)),
-            Code::E0101 => at_end(found.primary.span) && has_open_bracket(text),
+            Code::E0101 => {
+                at_end(found.primary.span) && (has_open_bracket(text) || ends_in_operator(text))
+            }
             _ => false,
         })
     });
     unfinished.unwrap_or(false)
+}
+
+/// Whether the last thing in a text asks for an operand.
+fn ends_in_operator(text: &str) -> bool {
+    let text = text.trim_end();
+    ["=", "+", "-", "*", "/", "%", "&&", "||", "|>", "<", ","].iter().any(|it| text.ends_with(it))
+}
+
+/// The text of an entry; what lacks nothing but a `;` at its end gets one.
+fn completed(text: &str) -> String {
+    let is_whole =
+        |text: &str| ein_syntax::parse(FileId::from_usize(0), text).diagnostics.is_empty();
+    // On a line of its own: a comment may end the text.
+    let ended = format!("{}\n;\n", text.trim_end());
+    if !is_whole(text) && is_whole(&ended) { ended } else { text.to_string() }
 }
 
 /// Whether more brackets open than close, outside of texts and comments.
@@ -240,6 +257,7 @@ struct Parsed {
 impl Parsed {
     fn of(text: &str) -> Result<Parsed, InternalError> {
         guarded(|| {
+            let text = &completed(text);
             let parsed = ein_syntax::parse(FileId::from_usize(0), text);
             let ast = &parsed.ast;
             let last = ast.stmts.last().copied();

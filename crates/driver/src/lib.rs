@@ -6,6 +6,7 @@
 //!
 //! Does not know: command-line arguments, protocols.
 
+mod allowed;
 pub mod bench;
 mod build;
 pub mod doc;
@@ -65,7 +66,10 @@ pub enum Input {
 
 /// What the compiler is asked for besides diagnostics.
 #[derive(Clone, Debug, Default)]
-pub struct Options {}
+pub struct Options {
+    /// Warnings that are not to be shown.
+    pub allow: Vec<Code>,
+}
 
 /// One compilation: files, options, and where text comes from.
 #[derive(Debug)]
@@ -137,7 +141,7 @@ impl Session {
             for input in inputs {
                 self.check_one(input, &mut report)?;
             }
-            order::sort(&self.files, &mut report.diagnostics);
+            self.arrange(&mut report.diagnostics);
             Ok(report)
         })
         .flatten()
@@ -219,7 +223,7 @@ impl Session {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Compiled, InternalError> {
         let (checked, derivatives) = self.analyse(root, inputs, diagnostics)?;
-        order::sort(&self.files, diagnostics);
+        self.arrange(diagnostics);
         let directory = match &self.files.file(root).path {
             Some(path) => match path.parent() {
                 Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
@@ -228,6 +232,12 @@ impl Session {
             None => PathBuf::from("."),
         };
         Ok(Compiled { program: checked.program, derivatives, directory })
+    }
+
+    /// Puts diagnostics in order, and drops the warnings that were allowed.
+    fn arrange(&self, diagnostics: &mut Vec<Diagnostic>) {
+        order::sort(&self.files, diagnostics);
+        allowed::drop_allowed(&self.files, &self.options.allow, diagnostics);
     }
 
     /// The tree of a file, as text, with what the parser had to say.

@@ -14,6 +14,7 @@ pub(crate) mod builtins;
 mod defs;
 mod exprs;
 mod imports;
+mod known;
 mod lower;
 mod modules;
 mod order;
@@ -54,6 +55,7 @@ pub fn resolve(files: &mut SourceMap, root: FileId, sources: &dyn Sources) -> Re
     let mut resolver = Resolver {
         files,
         sources,
+        known: None,
         builtins: Builtins::new(),
         program: hir::Program::default(),
         diagnostics: Vec::new(),
@@ -166,6 +168,8 @@ enum Anchor {
 struct Resolver<'a> {
     files: &'a mut SourceMap,
     sources: &'a dyn Sources,
+    /// What the library exports, once a message asked for it.
+    known: Option<known::Known>,
     builtins: Builtins,
     program: hir::Program,
     diagnostics: Vec<Diagnostic>,
@@ -262,7 +266,9 @@ impl Resolver<'_> {
         }
     }
 
+    /// One warning for each `use`, whatever it brings in vain.
     fn warn_unused_imports(&mut self) {
+        let mut unused: Vec<(Option<Span>, Vec<ImportId>)> = Vec::new();
         for id in self.imports.ids() {
             let import = &self.imports[id];
             let info = &self.modules[import.module];
@@ -273,16 +279,26 @@ impl Resolver<'_> {
             if self.program.modules[import.module].library {
                 continue;
             }
-            let (name, span) = (import.name, import.span);
-            self.report(
-                Diagnostic::new(
-                    Code::W0102,
-                    name.span,
-                    format!("`{name}` is imported and never used"),
-                )
+            // The imports of one `use` share the first name of their paths.
+            let start = import.path.first().map(|first| first.span);
+            match unused.last_mut() {
+                Some((same, ids)) if *same == start => ids.push(id),
+                _ => unused.push((start, vec![id])),
+            }
+        }
+        for (_, ids) in unused {
+            let names: Vec<Name> = ids.iter().map(|id| self.imports[*id].name).collect();
+            let texts: Vec<&str> =
+                ids.iter().map(|id| self.files.text(self.imports[*id].span)).collect();
+            let verb = if names.len() == 1 { "is" } else { "are" };
+            let message = format!("{} {verb} imported and never used", listed(&names));
+            let mut d = Diagnostic::new(Code::W0102, names[0].span, message)
                 .here("not used below")
-                .help(format!("remove `{}`", self.files.text(span))),
-            );
+                .help(format!("remove {}", listed(&texts)));
+            for other in &names[1..] {
+                d = d.label(other.span, "nor this");
+            }
+            self.report(d);
         }
     }
 }

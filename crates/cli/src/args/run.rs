@@ -1,7 +1,7 @@
 //! The options of `einlang run`.
 
 use clap::{Args, ValueEnum};
-use ein_driver::{Access, Engine, InputValue, RunOptions};
+use ein_driver::{Access, Code, Engine, InputValue, RunOptions};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,6 +46,9 @@ pub struct RunArgs {
     /// computed again from checkpoints. A quarter of the memory limit if absent.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub ad_memory: Option<u64>,
+    /// Do not show warnings of this code: `W0102`. May be repeated.
+    #[arg(long, value_name = "CODE", value_parser = parse_warning)]
+    pub allow: Vec<Code>,
     /// Let integer overflow wrap instead of being an error.
     #[arg(long)]
     pub wrapping: bool,
@@ -160,6 +163,15 @@ pub(super) fn parse_size(text: &str) -> Result<u64, String> {
         return Err(wrong());
     }
     Ok(bytes as u64)
+}
+
+/// The code of a warning.
+pub(super) fn parse_warning(text: &str) -> Result<Code, String> {
+    match text.parse::<Code>() {
+        Ok(code) if text.starts_with('W') => Ok(code),
+        Ok(_) => Err("an error cannot be allowed, only a warning".to_string()),
+        Err(()) => Err("there is no such warning; `einlang explain --list` lists them".to_string()),
+    }
 }
 
 #[cfg(test)]

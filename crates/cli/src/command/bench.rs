@@ -13,7 +13,8 @@ pub fn run(args: &BenchArgs) -> Exit {
         Ok(input) => input,
         Err(exit) => return exit,
     };
-    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let mut session =
+        Session::new(Options { allow: args.run.allow.clone() }, FileSources::on_disk());
     let interrupted = interrupt::begin();
     let runs = args.runs.map(std::num::NonZeroUsize::get);
     let options = args.run.options();

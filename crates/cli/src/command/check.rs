@@ -15,7 +15,7 @@ pub fn run(args: &CheckArgs) -> Exit {
         Ok(inputs) => inputs,
         Err(exit) => return exit,
     };
-    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let mut session = Session::new(Options { allow: args.allow.clone() }, FileSources::on_disk());
     let report = match session.check(&inputs) {
         Ok(report) => report,
         Err(bug) => return output::internal_error(&bug),

@@ -13,7 +13,7 @@ pub fn run(args: &RunArgs) -> Exit {
         Ok(input) => input,
         Err(exit) => return exit,
     };
-    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let mut session = Session::new(Options { allow: args.allow.clone() }, FileSources::on_disk());
     let interrupted = interrupt::begin();
     let mut written = Exit::Success;
     let mut print = |line: &str| {

@@ -58,8 +58,11 @@ impl Lower<'_, '_> {
             Want::Value => format!("unknown name `{name}`"),
             Want::Function => format!("unknown function `{name}`"),
         };
-        let suggestion = self.nearest(name.sym, want);
         let diagnostic = Diagnostic::new(Code::E0201, name.span, what).here("not known here");
+        if let Some(import) = self.r.import_of(name.sym) {
+            return Some(diagnostic.help(import));
+        }
+        let suggestion = self.nearest(name.sym, want);
         Some(match (suggestion, want) {
             (Some(sym), _) => self.r.with_suggestion(diagnostic, name, sym),
             (None, Want::Value) => diagnostic
