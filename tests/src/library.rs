@@ -34,11 +34,12 @@ const UNCOMPARED: &[(&str, &str)] = &[
 /// Files that NumPy wrote in an order of elements or bytes that we read, but do not write.
 const OTHER_ORDER: &[&str] = &["big_endian.npy", "columns_first.npy"];
 
-/// Two tests of what stands in the library, and one that changes files.
+/// Three tests of what stands in the library, and one that changes files.
 pub fn cases() -> impl Iterator<Item = Case> {
     [
         Case { name: "library::every-function-is-documented".into(), run: Box::new(documented) },
         Case { name: "library::every-function-is-compared".into(), run: Box::new(compared) },
+        Case { name: "library::every-name-is-there".into(), run: Box::new(named) },
         Case { name: "library::numpy/files.ein".into(), run: Box::new(files) },
     ]
     .into_iter()
@@ -142,6 +143,18 @@ fn compared() -> Result<(), String> {
         }
     }
     if lacking.is_empty() { Ok(()) } else { Err(lacking.join("\n")) }
+}
+
+/// Every path in `tests/library/names.txt`, which programs rely on, leads to something.
+fn named() -> Result<(), String> {
+    let names = read(&repository().join("tests/library/names.txt"))?;
+    let imports = names.lines().enumerate().map(|(at, name)| format!("use {name} as n{at};\n"));
+    let program: String = imports.collect();
+    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let input = Input::Text { name: "<names>".into(), text: program.into() };
+    let checked = session.check(&[input]).map_err(|bug| format!("{bug}: {}", bug.detail))?;
+    let errors: Vec<_> = checked.diagnostics.into_iter().filter(|it| it.is_error()).collect();
+    if errors.is_empty() { Ok(()) } else { Err(session.render(&errors, Style::Plain)) }
 }
 
 /// The folder of the programs.

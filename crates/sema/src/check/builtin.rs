@@ -1,6 +1,7 @@
 //! Built-ins.
 
 mod arrays;
+mod einsum;
 
 use super::{Cx, error};
 use crate::hir::{Arg, Builtin, CoordArg, ExprId};
@@ -160,6 +161,7 @@ impl Cx<'_> {
                 Ok([a, b]) => self.scalar_binary(op, a, b, span),
                 Err(args) => self.wrong_count(op.as_str(), 2, args.len(), span),
             },
+            Builtin::Einsum => self.einsum(args, span),
             Builtin::Io(io) => self.io(io, args, span),
             Builtin::Rerank
             | Builtin::Blocks

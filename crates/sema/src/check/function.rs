@@ -289,6 +289,7 @@ impl<'a> Cx<'a> {
                 self.renew_type_params();
                 self.lower_type(ty)
             }
+            (None, Some(given)) if is_short_list(given) => given.clone(),
             (None, Some(given)) => {
                 self.map_sizes(given.clone(), &mut |cx, _| cx.unknown_size(true))
             }
@@ -349,9 +350,21 @@ pub(super) fn unstated_coords(function: &Function) -> Vec<Name> {
     names
 }
 
+/// A few integers in a row of known length, such as a shape, strides or a list of axes. The rank of
+/// what a function makes of them is their number, so it is part of what an instance is for. Longer
+/// rows are data.
+fn is_short_list(ty: &Type) -> bool {
+    const LONGEST: i64 = 8;
+    let Type::Array(array) = ty else { return false };
+    matches!(array.elem, Type::Scalar(ScalarType::I32))
+        && array.axes.len() == 1
+        && array.axes[0].size.as_constant().is_some_and(|length| length <= LONGEST)
+}
+
 /// A type without its sizes.
 pub(super) fn erase(ty: Type) -> Type {
     match ty {
+        _ if is_short_list(&ty) => ty,
         Type::Array(array) => {
             let ArrayType { elem, mut axes } = Arc::unwrap_or_clone(array);
             for axis in &mut axes {

@@ -25,6 +25,8 @@ pub(super) struct Match {
     pub packs: FxHashMap<LocalId, Vec<Axis>>,
     /// Coordinates that the call's bracket gives to a pack.
     pub groups: FxHashMap<LocalId, Vec<Name>>,
+    /// Packs that are empty unless the call says what they stand for.
+    pub empty: Vec<LocalId>,
     pub types: FxHashMap<LocalId, Type>,
     /// The coordinate of the first axis whose extent is just this size, with its argument.
     size_coords: FxHashMap<LocalId, (Coord, Symbol, Span)>,

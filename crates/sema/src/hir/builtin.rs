@@ -35,6 +35,8 @@ pub enum Builtin {
     Join,
     Blocks,
     Unblocks,
+    /// `einsum("ij,jk->ik", (a, b))`, known to the library only.
+    Einsum,
     Jvp,
     Vjp,
     Hessian,

@@ -82,6 +82,8 @@ pub struct CoordParam {
     pub name: Name,
     /// The pack it declares, if it is one.
     pub pack: Option<LocalId>,
+    /// A pack that is empty where the call does not say what it stands for.
+    pub empty: bool,
 }
 
 /// A parameter of a function or closure.

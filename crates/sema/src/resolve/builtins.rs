@@ -51,6 +51,7 @@ pub(crate) fn builtin_name(builtin: Builtin) -> &'static str {
         Builtin::Reduction(op) => op.as_str(),
         Builtin::Unary(op) => op.as_str(),
         Builtin::Binary(op) => op.as_str(),
+        Builtin::Einsum => "einsum",
         Builtin::Io(io) => IoOp::NAMES
             .iter()
             .find(|(_, known)| *known == io)
@@ -113,6 +114,7 @@ impl Builtins {
             .iter()
             .map(|op| (Symbol::intern(op.as_str()), Builtin::Binary(*op)))
             .chain(UnaryOp::ALL.iter().map(|op| (Symbol::intern(op.as_str()), Builtin::Unary(*op))))
+            .chain([(Symbol::intern("einsum"), Builtin::Einsum)])
             .chain(IoOp::NAMES.iter().map(|(name, io)| (Symbol::intern(name), Builtin::Io(*io))))
             .collect();
         Self {

@@ -194,7 +194,7 @@ impl<'r> Lower<'r, '_> {
                 if pack.is_none() {
                     self.scopes.declare(Space::Value, coord.name.sym, Bound::Coord, frame, None);
                 }
-                params.push(CoordParam { name: coord.name, pack });
+                params.push(CoordParam { name: coord.name, pack, empty: coord.empty });
             }
             signature.coords = Some(params);
         }

@@ -92,6 +92,8 @@ pub struct CoordParam {
     pub name: Name,
     /// `..s`: stands for any number of coordinates.
     pub pack: bool,
+    /// `..s = ()`: for none, where the call does not say.
+    pub empty: bool,
 }
 
 /// A parameter of a function or closure.

@@ -166,7 +166,13 @@ impl Formatter<'_> {
         if let Some(coords) = &it.coords {
             let coords: Vec<String> = coords
                 .iter()
-                .map(|coord| format!("{}{}", if coord.pack { ".." } else { "" }, coord.name))
+                .map(|coord| {
+                    let (dots, default) = (
+                        if coord.pack { ".." } else { "" },
+                        if coord.empty { " = ()" } else { "" },
+                    );
+                    format!("{dots}{}{default}", coord.name)
+                })
                 .collect();
             head.push_str(&format!("[{}]", coords.join(", ")));
         }

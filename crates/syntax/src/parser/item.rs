@@ -101,7 +101,13 @@ impl Parser<'_> {
             self.bump();
             function.coords = Some(self.declarations(open, TokenKind::RBracket, |p| {
                 let pack = p.eat(TokenKind::DotDot);
-                Ok(CoordParam { name: p.name("the name of a coordinate")?, pack })
+                let name = p.name("the name of a coordinate")?;
+                let empty = pack && p.eat(TokenKind::Eq);
+                if empty {
+                    p.expect(TokenKind::LParen)?;
+                    p.expect(TokenKind::RParen)?;
+                }
+                Ok(CoordParam { name, pack, empty })
             })?);
         }
         let open = self.token();

@@ -4,6 +4,7 @@ use super::Flatten;
 use super::extent::Extent;
 use crate::points::{Arr, Clause, Node, Subst};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// An array of known shape.
@@ -204,22 +205,63 @@ impl Flatten<'_> {
     /// The positions in `to` of the element at positions `at` in `from`, counted in order. Only
     /// arrays of fixed shape are reshaped.
     fn unfold(&mut self, from: &[Extent], to: &[Extent], at: &[Node]) -> Vec<Node> {
-        let mut place = self.points.int(0);
-        for (extent, at) in from.iter().zip(at) {
-            let extent = self.points.int(extent.first);
-            place = self.points.binary(BinaryOp::Mul, place, extent, None);
-            place = self.points.binary(BinaryOp::Add, place, *at, None);
-        }
-        let mut result = vec![place; to.len()];
-        for (axis, extent) in to.iter().enumerate().rev() {
-            let extent = self.points.int(extent.first.max(1));
-            result[axis] = if axis == 0 {
-                place
-            } else {
-                self.points.binary(BinaryOp::Rem, place, extent, None)
+        let zero = self.points.int(0);
+        let mut result = vec![zero; to.len()];
+        for (these, those) in aligned(from, to) {
+            // One axis that stays one is read where it is.
+            let long = |extents: &[Extent], of: &Range<usize>| -> Vec<usize> {
+                of.clone().filter(|axis| extents[*axis].first != 1).collect()
             };
-            place = self.points.binary(BinaryOp::Div, place, extent, None);
+            if let ([one], [other]) = (&*long(from, &these), &*long(to, &those)) {
+                result[*other] = at[*one];
+                continue;
+            }
+            let mut place = zero;
+            for axis in these {
+                let extent = self.points.int(from[axis].first);
+                place = self.points.binary(BinaryOp::Mul, place, extent, None);
+                place = self.points.binary(BinaryOp::Add, place, at[axis], None);
+            }
+            for axis in those.clone().rev() {
+                let extent = self.points.int(to[axis].first.max(1));
+                result[axis] = if axis == those.start {
+                    place
+                } else {
+                    self.points.binary(BinaryOp::Rem, place, extent, None)
+                };
+                place = self.points.binary(BinaryOp::Div, place, extent, None);
+            }
         }
         result
     }
+}
+
+/// Axes of two shapes of equally many elements, in the smallest pieces that have equally many.
+fn aligned(from: &[Extent], to: &[Extent]) -> Vec<(Range<usize>, Range<usize>)> {
+    let whole = vec![(0..from.len(), 0..to.len())];
+    if from.iter().chain(to).any(|extent| extent.first <= 0) {
+        return whole;
+    }
+    let mut pieces = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    while i < from.len() && j < to.len() {
+        let (start, other) = (i, j);
+        let (mut these, mut those) = (from[i].first, to[j].first);
+        (i, j) = (i + 1, j + 1);
+        while these != those {
+            let more = if these < those { from.get(i) } else { to.get(j) };
+            let Some(more) = more else { return whole };
+            let (product, next) =
+                if these < those { (&mut these, &mut i) } else { (&mut those, &mut j) };
+            let Some(longer) = product.checked_mul(more.first) else { return whole };
+            (*product, *next) = (longer, *next + 1);
+        }
+        pieces.push((start..i, other..j));
+    }
+    // What is left has extent one, and belongs to the last piece.
+    match pieces.last_mut() {
+        Some((these, those)) => (these.end, those.end) = (from.len(), to.len()),
+        None => return whole,
+    }
+    pieces
 }

@@ -303,6 +303,7 @@ impl Points {
                 Some(self.binary(BinaryOp::Mul, a, a, None))
             }
             BinaryOp::Pow if is(self, b, 1) => Some(a),
+            BinaryOp::Div | BinaryOp::Rem => self.whole_and_rest(op, a, b),
             _ => None,
         }
     }

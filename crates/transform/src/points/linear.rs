@@ -154,6 +154,34 @@ impl Points {
         }
     }
 
+    /// A quotient or remainder by a constant that is seen in a sum: `3 * x + y` with `y` in `0..3`
+    /// is `x` and `y`. Positions in arrays that are reshaped are of this kind.
+    pub(super) fn whole_and_rest(&mut self, op: BinaryOp, a: Node, b: Node) -> Option<Node> {
+        let divisor = self.as_int(b).filter(|divisor| *divisor > 1)?;
+        let info = &self.nodes[a];
+        let ty = info.ty;
+        if info.traps || !ty.is_int() || info.range.is_none_or(|(lo, _)| lo < 0) {
+            return None;
+        }
+        let mut whole = Linear::default();
+        let mut rest = Linear::default();
+        let sum = self.linear(a);
+        for (term, factor) in sum.terms {
+            match factor % divisor {
+                0 => whole.add_term(term, factor / divisor),
+                _ => rest.add_term(term, factor),
+            }
+        }
+        whole.offset = sum.offset.div_euclid(divisor);
+        rest.offset = sum.offset.rem_euclid(divisor);
+        let (lo, hi) = self.reach(&rest)?;
+        if whole.terms.is_empty() || lo < 0 || hi >= i128::from(divisor) {
+            return None;
+        }
+        let result = self.sum_node(if op == BinaryOp::Div { &whole } else { &rest });
+        Some(self.cast(result, ty))
+    }
+
     /// A sum as a node.
     pub fn sum_node(&mut self, sum: &Linear) -> Node {
         let mut total = None;

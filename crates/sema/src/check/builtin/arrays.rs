@@ -149,6 +149,7 @@ impl Cx<'_> {
                 && e.ty.rank() == 1
         };
         let (array, shape) = if is_shape(&b) || !is_shape(&a) { (a, b) } else { (b, a) };
+        let shape = self.written_out(shape);
         let ExprKind::Array(items) = &*shape.kind else {
             let d = error(Code::E0410, shape.span, "the shape of `reshape` must be written out")
                 .here("its length is the rank of the result")
@@ -177,6 +178,27 @@ impl Cx<'_> {
         }
         let ty = Type::array(array.ty.elem().clone(), axes);
         Expr::new(ExprKind::Host(HostOp::Reshape, vec![array, shape]), ty, span)
+    }
+
+    /// Integers in a row of known length, one by one: `[s[0], s[1]]` for `s: [i32; 2]`.
+    fn written_out(&mut self, row: Expr) -> Expr {
+        let known = match row.ty.axes() {
+            [axis] if row.ty.scalar().is_some_and(|ty| ty.is_int()) => axis.size.as_constant(),
+            _ => None,
+        };
+        let (Some(length), false) = (known, matches!(&*row.kind, ExprKind::Array(_))) else {
+            return row;
+        };
+        let (span, ty) = (row.span, row.ty.clone());
+        let row = self.settle_expr(row);
+        let row = self.atomise(row);
+        let items = (0..length)
+            .map(|at| {
+                let at = Expr::size(size::Expr::constant(at), span);
+                self.read(row.clone(), vec![at], Bounds::Proved, span)
+            })
+            .collect();
+        Expr::new(ExprKind::Array(items), ty, span)
     }
 
     /// `filter(p, xs)` with a predicate, `filter(mask, xs)` with an array of `bool`.

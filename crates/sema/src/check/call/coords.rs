@@ -101,6 +101,7 @@ impl Cx<'_> {
     ) -> bool {
         let declared = function.coords.as_deref().unwrap_or(&[]);
         m.params = declared.iter().filter(|p| p.pack.is_none()).map(|p| p.name.sym).collect();
+        m.empty = declared.iter().filter(|p| p.empty).filter_map(|p| p.pack).collect();
         let mut params = declared.iter();
         for coord in coords {
             if let CoordArg::Size(name, value) = coord {

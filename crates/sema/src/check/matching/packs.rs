@@ -45,7 +45,10 @@ impl Cx<'_> {
                 lengths.insert(*one, rest);
             }
             [first, ..] => {
-                let Some(before) = self.length_by_name(m, dims, *first, arg) else {
+                let before = self
+                    .length_by_name(m, dims, *first, arg)
+                    .or_else(|| length_by_default(m, dims, &open, rest));
+                let Some(before) = before else {
                     let d = error(
                         Code::E0315,
                         arg.span,
@@ -205,6 +208,21 @@ impl Cx<'_> {
             }
         }
         Some(())
+    }
+}
+
+/// How many axes the first of two packs stands for when the call's bracket does not name the
+/// coordinates between them, and the other one is declared to be empty then.
+fn length_by_default(m: &Match, dims: &[Dim], open: &[LocalId], rest: usize) -> Option<usize> {
+    let named = dims.iter().any(|dim| match &dim.kind {
+        DimKind::Coord { name, .. } => m.bracket.contains_key(&name.sym),
+        DimKind::Unknown | DimKind::Size(_) | DimKind::Pack(_) => false,
+    });
+    match open {
+        _ if named => None,
+        [_, second] if m.empty.contains(second) => Some(rest),
+        [first, _] if m.empty.contains(first) => Some(0),
+        _ => None,
     }
 }
 
