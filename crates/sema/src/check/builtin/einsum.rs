@@ -36,12 +36,19 @@ impl Cx<'_> {
                 return self.fail(d);
             }
         };
-        let Some(operands) = self.einsum_operands(&parsed, inputs, span) else { return Expr::error(span) };
+        let Some(operands) = self.einsum_operands(&parsed, inputs, span) else {
+            return Expr::error(span);
+        };
         self.contracted(&parsed, operands, span)
     }
 
     /// The operands, one by one: the parts of a tuple, or the slices of an array.
-    fn einsum_operands(&mut self, equation: &Equation, inputs: Expr, span: Span) -> Option<Vec<Expr>> {
+    fn einsum_operands(
+        &mut self,
+        equation: &Equation,
+        inputs: Expr,
+        span: Span,
+    ) -> Option<Vec<Expr>> {
         let inputs = self.settle_expr(inputs);
         let inputs = self.atomise(inputs);
         let count = equation.operands.len();
@@ -83,7 +90,10 @@ impl Cx<'_> {
             let d = error(
                 Code::E0501,
                 inputs.span,
-                format!("the equation has {count} operands, but {} are given", operands.len()),
+                format!(
+                    "the equation of `einsum` has {count} operands, but {} are given",
+                    operands.len()
+                ),
             )
             .here("the operands")
             .help("separate the indices of operands by commas");
