@@ -155,6 +155,8 @@ codes! {
     E0602 "a clause that reads a later point"
     E0603 "a recurrence in two directions"
     E0604 "a recurrence at a point that only the data knows"
+    E0605 "recurrences that wait for each other"
+    E0606 "steps that cannot end early"
 
     E0701 "a derivative of something without a name"
     E0702 "a derivative of a constant"

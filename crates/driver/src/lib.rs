@@ -188,6 +188,7 @@ impl Session {
         } else {
             verified(&checked.program, tensor::verify::verify)?;
             ein_transform::guards::complete(&mut checked.program);
+            ein_transform::unzip::run(&mut checked.program);
             let outcome = ein_transform::autodiff::run(&mut checked.program);
             diagnostics.extend(outcome.diagnostics);
             derivatives = outcome.decisions;

@@ -43,6 +43,11 @@ impl<'p> Machine<'p> {
         let marks = self.marks.len();
         self.push_mark(MarkKind::Definition(tensor.name));
         let outer = self.outer_shape(tensor, e.span)?;
+        if let Some(clause) = tensor.clauses.iter().find(|clause| clause.until.is_some()) {
+            let value = self.until(tensor, clause, e, outer)?;
+            self.marks.truncate(marks);
+            return Ok(value);
+        }
         let mut build = self.build(tensor, e, outer)?;
         let metered = self.meter.take();
         build.metered = metered;
@@ -141,7 +146,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Room for a definition, all zero. The memory limit speaks here.
-    fn build(
+    pub(crate) fn build(
         &mut self,
         tensor: &'p Tensor,
         e: &'p Expr,
@@ -181,6 +186,35 @@ impl<'p> Machine<'p> {
         };
         if let Some(inner) = inner {
             self.set_inner(&mut build, inner)?;
+        }
+        Ok(build)
+    }
+
+    /// The same definition with room for more points along its first axis.
+    pub(crate) fn grown(
+        &mut self,
+        tensor: &'p Tensor,
+        e: &'p Expr,
+        old: Build<'p>,
+        rows: usize,
+    ) -> Result<Build<'p>, Stop> {
+        let mut outer = old.outer.clone();
+        if let Some(first) = outer.first_mut() {
+            *first = rows;
+        }
+        let mut build = self.build(tensor, e, outer)?;
+        if let (Some(inner), Some(cells)) = (old.inner, old.cells) {
+            if build.inner.as_ref() != Some(&inner) {
+                self.set_inner(&mut build, inner)?;
+            }
+            build.assumed = old.assumed;
+            if let Some(new) = &mut build.cells {
+                for at in 0..count(&old.shape) {
+                    if let Err(value) = new.set(at, cells.get(at)) {
+                        return Err(self.expected(e.span, "an element of the definition", &value));
+                    }
+                }
+            }
         }
         Ok(build)
     }

@@ -42,6 +42,7 @@ mod stack;
 mod stop;
 mod survey;
 mod text;
+mod until;
 mod value;
 mod zeros;
 

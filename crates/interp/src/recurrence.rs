@@ -18,15 +18,26 @@ use crate::value::Value;
 /// A recurrence under way.
 pub(crate) struct Pending<'p> {
     tensor: &'p Tensor,
-    build: Build<'p>,
+    pub(crate) build: Build<'p>,
     /// For each point: 0 if no clause covers it, the number of its clause plus one, `UNDER_WAY`,
     /// or `DONE`.
-    states: Vec<u32>,
+    pub(crate) states: Vec<u32>,
     /// What the points of each clause share; taken by the point that is being computed.
     scopes: Vec<Scope<'p>>,
     /// The frame in which the definition stands.
     base: usize,
     slots: usize,
+}
+
+/// The rows of a recurrence whose points are claimed: those from `from` on that there is room for.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows {
+    /// Along which axis.
+    pub(crate) axis: usize,
+    /// The extent that clauses may cover.
+    pub(crate) limit: usize,
+    /// The first row.
+    pub(crate) from: usize,
 }
 
 const DONE: u32 = u32::MAX;
@@ -59,18 +70,10 @@ impl<'p> Machine<'p> {
         build: Build<'p>,
     ) -> Result<Build<'p>, Stop> {
         let (outer, span) = (build.outer.clone(), build.span);
+        let rows = Rows { axis: 0, limit: outer.first().copied().unwrap_or(0), from: 0 };
         let mut states = vec![0; count(&outer)];
-        for (number, clause) in tensor.clauses.iter().enumerate() {
-            self.check_slots(clause, outer.len())?;
-            self.claim(clause, 0, 0, &outer, number as u32 + 1, &mut states)?;
-        }
-        let id = self.pending.len();
-        let (base, slots) = (self.base, self.slots);
-        let scopes = tensor.clauses.iter().map(|it| self.scope_of_clause(tensor, it)).collect();
-        self.pending.push(Pending { tensor, build, states, scopes, base, slots });
-        if let Some(var) = tensor.self_var {
-            self.bind(var, Value::Pending(id as u32));
-        }
+        self.claim_all(tensor, rows, &outer, &mut states)?;
+        let id = self.begin(tensor, build, states);
         let order = order(tensor.recurrence.as_deref(), &outer);
         if self.pending[id].build.metered {
             self.meter.enter(0, count(&outer) as u64);
@@ -85,13 +88,45 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// Puts a recurrence under way.
+    pub(crate) fn begin(
+        &mut self,
+        tensor: &'p Tensor,
+        build: Build<'p>,
+        states: Vec<u32>,
+    ) -> usize {
+        let id = self.pending.len();
+        let (base, slots) = (self.base, self.slots);
+        let scopes = tensor.clauses.iter().map(|it| self.scope_of_clause(tensor, it)).collect();
+        self.pending.push(Pending { tensor, build, states, scopes, base, slots });
+        if let Some(var) = tensor.self_var {
+            self.bind(var, Value::Pending(id as u32));
+        }
+        id
+    }
+
+    /// Notes which clause covers each point of some rows.
+    pub(crate) fn claim_all(
+        &mut self,
+        tensor: &'p Tensor,
+        rows: Rows,
+        outer: &[usize],
+        states: &mut [u32],
+    ) -> Result<(), Stop> {
+        for (number, clause) in tensor.clauses.iter().enumerate() {
+            self.check_slots(clause, outer.len())?;
+            self.claim(clause, 0, 0, (outer, rows), number as u32 + 1, states)?;
+        }
+        Ok(())
+    }
+
     /// Notes which points a clause covers.
     fn claim(
         &mut self,
         clause: &'p Clause,
         axis: usize,
         point: usize,
-        outer: &[usize],
+        (outer, rows): (&[usize], Rows),
         owner: u32,
         states: &mut [u32],
     ) -> Result<(), Stop> {
@@ -99,7 +134,12 @@ impl<'p> Machine<'p> {
             states[point] = owner;
             return Ok(());
         };
-        let (lo, hi) = self.slot_domain(slot, axis, outer[axis], clause)?;
+        let (lo, hi) = if axis == rows.axis {
+            let (lo, hi) = self.slot_domain(slot, axis, rows.limit, clause)?;
+            (lo.max(rows.from as i64), hi.min(outer[axis] as i64))
+        } else {
+            self.slot_domain(slot, axis, outer[axis], clause)?
+        };
         for at in lo..hi {
             self.tick()?;
             if let ClauseSlot::Loop(binder) = slot {
@@ -107,13 +147,18 @@ impl<'p> Machine<'p> {
                 self.bind(binder.var, index);
             }
             let row = point * outer[axis] + at as usize;
-            self.claim(clause, axis + 1, row, outer, owner, states)?;
+            self.claim(clause, axis + 1, row, (outer, rows), owner, states)?;
         }
         Ok(())
     }
 
     /// Computes the points in order.
-    fn run_order(&mut self, id: usize, order: &[Step], point: usize) -> Result<(), Stop> {
+    pub(crate) fn run_order(
+        &mut self,
+        id: usize,
+        order: &[Step],
+        point: usize,
+    ) -> Result<(), Stop> {
         let Some((step, rest)) = order.split_first() else {
             self.tick()?;
             self.compute(id, point)?;
@@ -351,14 +396,14 @@ impl<'p> Machine<'p> {
 }
 
 /// One loop of the order.
-struct Step {
+pub(crate) struct Step {
     extent: usize,
-    stride: usize,
+    pub(crate) stride: usize,
     backward: bool,
 }
 
 /// The recurrence axes outermost, then the others.
-fn order(recurrence: Option<&Recurrence>, outer: &[usize]) -> Vec<Step> {
+pub(crate) fn order(recurrence: Option<&Recurrence>, outer: &[usize]) -> Vec<Step> {
     let axes = recurrence.map(|recurrence| recurrence.axes.as_slice()).unwrap_or_default();
     let first = axes.iter().map(|axis| (axis.axis, axis.backward));
     let others = (0..outer.len()).filter(|axis| axes.iter().all(|step| step.axis != *axis));

@@ -26,7 +26,8 @@ pub mod types;
 pub mod verify;
 pub mod walk;
 pub use define::{
-    Binder, Clause, ClauseSlot, Item, Recurrence, RecurrenceAxis, Reduce, ReduceOp, Scatter, Tensor,
+    Binder, Clause, ClauseSlot, Item, Recurrence, RecurrenceAxis, Reduce, ReduceOp, Scatter,
+    Tensor, Until,
 };
 pub use host::{FormatSpec, HostOp, IoOp};
 pub use types::{ArrayType, Axis, Coord, Signature, Type};

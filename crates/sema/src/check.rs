@@ -40,6 +40,7 @@ mod derivative;
 mod exhaustive;
 mod expr;
 mod facts;
+mod fields;
 mod fold;
 mod function;
 mod host;
@@ -69,6 +70,7 @@ mod rule;
 mod show;
 mod stmt;
 mod symbolic;
+mod system;
 mod template;
 mod tries;
 mod types;
@@ -123,6 +125,8 @@ struct Cx<'a> {
     globals: FxHashMap<LocalId, VarId>,
     consts: FxHashMap<DefId, consts::ConstState>,
     data: FxHashMap<DefId, DataId>,
+    /// Structs of the form of a declared one, whose type arguments are the types of the fields.
+    derived: FxHashMap<DataId, DefId>,
     instances: instance::Instances,
     /// The instances whose bodies are being checked, outermost first.
     filling: Vec<usize>,
@@ -292,6 +296,7 @@ impl<'a> Cx<'a> {
             globals: FxHashMap::default(),
             consts: FxHashMap::default(),
             data: FxHashMap::default(),
+            derived: FxHashMap::default(),
             instances: instance::Instances::default(),
             filling: Vec::new(),
             templates: Vec::new(),

@@ -25,7 +25,7 @@ pub use item::{
     VariantShape,
 };
 pub use stmt::{
-    Binder, Clause, CoordRef, Definition, Domain, LeftSlot, LeftSlotKind, Stmt, StmtKind,
+    Binder, Clause, CoordRef, Definition, Domain, LeftSlot, LeftSlotKind, Stmt, StmtKind, Until,
 };
 pub use types::{Dim, DimKind, Pat, PatKind, Type, TypeKind};
 

@@ -23,6 +23,7 @@ mod patterns;
 mod scope;
 mod stmts;
 mod suggest;
+mod systems;
 mod tables;
 mod types;
 mod unknown;
@@ -70,6 +71,7 @@ pub fn resolve(files: &mut SourceMap, root: FileId, sources: &dyn Sources) -> Re
         facts: order::Facts::default(),
         captures: FxHashMap::default(),
         rules: Vec::new(),
+        aliases: FxHashMap::default(),
         budget: suggest::BUDGET,
     };
     resolver.load_root(root);
@@ -137,6 +139,8 @@ enum ItemKind {
     Const,
     /// A struct.
     Struct,
+    /// Another name for a type.
+    Alias,
     /// An enum: the names of its variants, and whether each carries nothing.
     Enum(Rc<[(Name, bool)]>),
 }
@@ -188,6 +192,8 @@ struct Resolver<'a> {
     captures: FxHashMap<DefId, Vec<LocalId>>,
     /// Tangent rules with the functions they belong to; attached at the end.
     rules: Vec<(ItemId, hir::Rule)>,
+    /// What other names for types stand for; nothing while that is looked up.
+    aliases: FxHashMap<ItemId, Option<hir::TypeKind>>,
     /// How many names may still be compared for suggestions.
     budget: usize,
 }

@@ -1,8 +1,8 @@
 //! Walking the resolved program: the expressions directly inside an expression.
 
 use crate::hir::{
-    Arg, Binder, CompClause, Domain, ExprId, ExprKind, LeftSlotKind, Param, Program, Slot, Stmt,
-    StmtKind, StrPart, WhereItem,
+    Arg, Binder, CompClause, Definition, Domain, ExprId, ExprKind, LeftSlotKind, Param, Program,
+    Slot, Stmt, StmtKind, StrPart, WhereItem,
 };
 
 /// Calls `f` with every expression that stands directly inside another one, in the order of the
@@ -129,17 +129,27 @@ pub(crate) fn each_child(hir: &Program, id: ExprId, f: &mut dyn FnMut(ExprId)) {
 pub(crate) fn each_in_stmt(stmt: &Stmt, f: &mut dyn FnMut(ExprId)) {
     match &stmt.kind {
         StmtKind::Let { pat: _, ty: _, value } | StmtKind::Expr(value) => f(*value),
-        StmtKind::Define(definition) => {
-            for clause in &definition.clauses {
-                for slot in &clause.slots {
-                    match &slot.kind {
-                        LeftSlotKind::Index(binder) => each_in_binder(binder, f),
-                        LeftSlotKind::Point(point) => f(*point),
-                        LeftSlotKind::Literal(_) | LeftSlotKind::Error => {}
-                    }
-                }
-                f(clause.body);
+        StmtKind::Define(definition) => each_in_definition(definition, f),
+        StmtKind::System(definitions) => {
+            definitions.iter().for_each(|definition| each_in_definition(definition, f));
+        }
+    }
+}
+
+/// Calls `f` with the expressions of a definition.
+fn each_in_definition(definition: &Definition, f: &mut dyn FnMut(ExprId)) {
+    for clause in &definition.clauses {
+        for slot in &clause.slots {
+            match &slot.kind {
+                LeftSlotKind::Index(binder) => each_in_binder(binder, f),
+                LeftSlotKind::Point(point) => f(*point),
+                LeftSlotKind::Literal(_) | LeftSlotKind::Error => {}
             }
+        }
+        f(clause.body);
+        if let Some(until) = &clause.until {
+            f(until.cond);
+            until.otherwise.iter().for_each(|e| f(*e));
         }
     }
 }

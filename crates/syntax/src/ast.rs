@@ -23,7 +23,7 @@ pub use expr::{
 pub use op::{BinaryOp, PipeOp, UnaryOp};
 pub use stmt::{
     Clause, Const, CoordParam, Enum, Field, Function, LeftSlot, LeftSlotKind, Let, Module, Param,
-    Struct, Test, Use, UseKind, UseTree, Variant, VariantData,
+    Struct, Test, Until, Use, UseKind, UseTree, Variant, VariantData,
 };
 use thin_vec::ThinVec;
 pub use types::{Dim, DimKind, Pat, PatKind, RestPat, Type, TypeKind};

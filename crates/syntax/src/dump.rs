@@ -73,6 +73,12 @@ impl Dump<'_> {
                     d.left_slot(slot);
                 }
                 d.expr(it.value);
+                if let Some(until) = &it.until {
+                    d.node("until", |d| {
+                        d.expr(until.cond);
+                        until.otherwise.iter().for_each(|e| d.expr(*e));
+                    });
+                }
             }),
             StmtKind::Const(it) => {
                 self.node(format_args!("{}const {}", public(it.public), it.name), |d| {
@@ -91,6 +97,11 @@ impl Dump<'_> {
                         Some(body) => d.node("body", |d| d.stmts(body)),
                         None => d.leaf("file"),
                     }
+                })
+            }
+            StmtKind::Struct(it) if it.alias.is_some() => {
+                self.node(format_args!("{}type {}", public(it.public), it.name), |d| {
+                    it.alias.iter().for_each(|ty| d.ty(*ty));
                 })
             }
             StmtKind::Struct(it) => {

@@ -71,6 +71,15 @@ impl Unparser<'_> {
                 self.list(&it.slots, Self::left_slot);
                 self.put("] = ");
                 self.expr(it.value);
+                if let Some(until) = &it.until {
+                    self.put(" until ");
+                    self.expr(until.cond);
+                    if let Some(otherwise) = until.otherwise {
+                        self.put(" else error(");
+                        self.expr(otherwise);
+                        self.put(")");
+                    }
+                }
                 self.put(";");
             }
             StmtKind::Fn(it) => self.function(it),

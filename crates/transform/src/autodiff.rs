@@ -48,6 +48,7 @@ mod structure;
 mod symbolic;
 mod tangent;
 mod tensor;
+mod until;
 
 /// What came of the requests of a program.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +64,7 @@ pub fn run(program: &mut Program) -> Outcome {
     if !asks(program) {
         return Outcome { diagnostics: Vec::new(), decisions: Vec::new() };
     }
+    crate::fields::run(program);
     known::specialise(program);
     let mut pass = Pass::new(program);
     let funcs: Vec<FuncId> = pass.program.funcs.ids().collect();
@@ -368,6 +370,7 @@ impl Pass<'_> {
                 items: Vec::new(),
                 value,
                 otherwise: None,
+                until: None,
                 span,
             }],
             recurrence: None,
@@ -438,6 +441,7 @@ impl Pass<'_> {
                 items: Vec::new(),
                 value: constant,
                 otherwise: None,
+                until: None,
                 span,
             }],
             recurrence: None,
@@ -460,6 +464,10 @@ impl Pass<'_> {
     }
 
     fn independent(&mut self, y: VarId, x: VarId, span: Span) {
+        // Not every field of a struct is used by everything.
+        if self.program.vars[x].name.as_str().starts_with('$') {
+            return;
+        }
         let (y, x) = (self.program.vars[y].name, self.program.vars[x].name);
         self.diagnostics.push(
             Diagnostic::new(

@@ -3,9 +3,12 @@
 //! Does not know: source text, which engine will run.
 
 pub mod autodiff;
+mod fields;
 pub mod flatten;
 pub mod guards;
 pub mod points;
+mod records;
 pub mod schedule;
 pub mod sound;
 pub mod storage;
+pub mod unzip;

@@ -15,7 +15,7 @@
 
 mod observe;
 
-use self::observe::{Observation, common};
+use self::observe::{Observation, Steps, common};
 use crate::flatten;
 use crate::schedule::{History, Keeps};
 use ein_base::Symbol;
@@ -90,7 +90,10 @@ pub fn plan(program: &Program, histories: &[History]) -> Vec<Storage> {
         if name.as_str().starts_with('$') {
             continue;
         }
-        let (kind, why) = planner.storage(*var, value);
+        let (kind, why) = match planner.system_of(value) {
+            Some((system, tensor)) => planner.kept(system, tensor),
+            None => planner.storage(*var, value),
+        };
         result.push(Storage { name, kind, why });
     }
     result
@@ -147,6 +150,23 @@ struct Planner<'p> {
     live: FxHashSet<VarId>,
 }
 
+impl<'p> Planner<'p> {
+    /// The system of recurrences that a value is one name of.
+    fn system_of(&self, value: &Expr) -> Option<(VarId, &'p Tensor)> {
+        let var = viewed(value)?;
+        let program: &'p Program = self.program;
+        let is_system = program.vars[var].name.as_str().starts_with('$');
+        let bound = program.top.iter().find_map(|stmt| match &stmt.kind {
+            StmtKind::Let(own, value) if *own == var => Some(value),
+            _ => None,
+        });
+        match &*bound.filter(|_| is_system)?.kind {
+            ExprKind::Tensor(tensor) if tensor.self_var.is_some() => Some((var, tensor)),
+            _ => None,
+        }
+    }
+}
+
 impl Planner<'_> {
     /// Index variables and size parameters stand for themselves.
     fn index_variables(&mut self) {
@@ -166,13 +186,7 @@ impl Planner<'_> {
             return (Kind::Scalar, "not an array".into());
         }
         match &*value.kind {
-            ExprKind::Tensor(tensor) if tensor.self_var.is_some() => {
-                let name = self.program.vars[var].name;
-                match self.recurrence(var, tensor) {
-                    (Kind::Full, why) => self.history(name).unwrap_or((Kind::Full, why)),
-                    other => other,
-                }
-            }
+            ExprKind::Tensor(tensor) if tensor.self_var.is_some() => self.kept(var, tensor),
             ExprKind::Tensor(tensor) if self.is_fused(var, tensor) => {
                 (Kind::Fused, "computed where it is read, at the same points".into())
             }
@@ -187,6 +201,25 @@ impl Planner<'_> {
             ExprKind::Call { .. } => self.call(var, value),
             _ => (Kind::Full, "every element is kept".into()),
         }
+    }
+
+    /// What is kept of a recurrence.
+    fn kept(&mut self, var: VarId, tensor: &Tensor) -> (Kind, String) {
+        let name = tensor.name.unwrap_or(self.program.vars[var].name);
+        match self.recurrence(var, tensor) {
+            (Kind::Full, why) => self.history(name).unwrap_or((Kind::Full, why)),
+            other => other,
+        }
+    }
+
+    /// The names of a system of recurrences.
+    fn names_of(&self, system: VarId) -> Vec<VarId> {
+        let program = self.program;
+        let named = program.top.iter().filter_map(|stmt| match &stmt.kind {
+            StmtKind::Let(var, value) if viewed(value) == Some(system) => Some(*var),
+            _ => None,
+        });
+        named.collect()
     }
 
     /// The result of a call: recursion may have turned into a loop over one buffer.
@@ -257,7 +290,11 @@ impl Planner<'_> {
     }
 
     fn recurrence(&mut self, var: VarId, tensor: &Tensor) -> (Kind, String) {
-        if self.program.outputs.contains(&var) {
+        let mut watched = vec![var];
+        if self.program.vars[var].name.as_str().starts_with('$') {
+            watched.extend(self.names_of(var));
+        }
+        if watched.iter().any(|var| self.program.outputs.contains(var)) {
             return (Kind::Full, "it is an output: every step is observed".into());
         }
         let Some(recurrence) = &tensor.recurrence else {
@@ -269,20 +306,26 @@ impl Planner<'_> {
         let Some(lookback) = recurrence.lookback else {
             return (Kind::Full, "it reads itself at a distance that is not constant".into());
         };
+        let ends = tensor.clauses.iter().any(|clause| clause.until.is_some());
         let mut observations = Vec::new();
-        for stmt in &self.program.top {
-            // Not its own definition, and not what is computed for nobody.
-            if let StmtKind::Let(bound, _) = &stmt.kind
-                && (*bound == var || !self.live.contains(bound))
-            {
-                continue;
+        for name in &watched {
+            let size = self.program.vars[*name].ty.axes().get(axis.axis);
+            let end = size.filter(|_| ends).map(|axis| axis.size.clone());
+            let steps = Steps { tensor, axis: axis.axis, backward: axis.backward, end };
+            for stmt in &self.program.top {
+                // Not its own definition, and not what is computed for nobody.
+                if let StmtKind::Let(bound, _) = &stmt.kind
+                    && (watched.contains(bound) || !self.live.contains(bound))
+                {
+                    continue;
+                }
+                each_in_stmt(stmt, &mut |e| {
+                    self.observe(e, *name, &steps, &mut observations);
+                });
             }
-            each_in_stmt(stmt, &mut |e| {
-                self.observe(e, var, tensor, axis.axis, axis.backward, &mut observations);
-            });
-        }
-        for func in self.program.funcs.iter() {
-            self.observe(&func.body, var, tensor, axis.axis, axis.backward, &mut observations);
+            for func in self.program.funcs.iter() {
+                self.observe(&func.body, *name, &steps, &mut observations);
+            }
         }
         let mut tail = 0;
         let mut kept: Option<(i64, size::Expr)> = None;
@@ -312,6 +355,20 @@ impl Planner<'_> {
             }
             Err(_) => (Kind::Full, "all of it is observed".into()),
         }
+    }
+}
+
+/// The array that a value is a part of, if it is one.
+fn viewed(value: &Expr) -> Option<VarId> {
+    match &*value.kind {
+        ExprKind::Var(var) => Some(*var),
+        ExprKind::Slice { base, .. } | ExprKind::Permute { base, .. } => viewed(base),
+        ExprKind::Index { base, indices } => {
+            let fixed =
+                |index: &ein_ir::tensor::IndexArg| matches!(&*index.value.kind, ExprKind::Const(_));
+            if indices.iter().all(fixed) { viewed(base) } else { None }
+        }
+        _ => None,
     }
 }
 

@@ -130,7 +130,7 @@ pub fn over(var: VarId, lo: i32, hi: i32) -> ClauseSlot {
 }
 
 pub fn clause(slots: Vec<ClauseSlot>, value: Expr) -> Clause {
-    Clause { slots, items: Vec::new(), value, otherwise: None, span: span() }
+    Clause { slots, items: Vec::new(), value, otherwise: None, until: None, span: span() }
 }
 
 /// A definition whose extents only its clauses tell.

@@ -56,8 +56,19 @@ pub struct Clause {
     /// The value where a guard fails. If absent, an earlier clause counts there, or zero where
     /// there is none; once `guards` has run, none of an earlier clause is left to count.
     pub otherwise: Option<Expr>,
+    /// When the steps of the definition end before their limit; in one clause at most.
+    pub until: Option<Box<Until>>,
     /// Where it stands.
     pub span: Span,
+}
+
+/// What ends the steps of a recurrence: asked after every step that the clause has.
+#[derive(Clone, Debug)]
+pub struct Until {
+    /// What holds for the last step; sees the index of the step, and all points of it.
+    pub cond: Expr,
+    /// The message of the error that it is if no step fulfils it.
+    pub otherwise: Option<Expr>,
 }
 
 impl Clause {

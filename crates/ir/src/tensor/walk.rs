@@ -120,7 +120,11 @@ pub fn each_in_clause<'a>(clause: &'a Clause, f: &mut dyn FnMut(&'a Expr)) {
     }
     clause.items.iter().for_each(|item| each_in_item(item, f));
     f(&clause.value);
-    clause.otherwise.iter().for_each(f);
+    clause.otherwise.iter().for_each(&mut *f);
+    if let Some(until) = &clause.until {
+        f(&until.cond);
+        until.otherwise.iter().for_each(f);
+    }
 }
 
 fn each_in_binder<'a>(binder: &'a Binder, f: &mut dyn FnMut(&'a Expr)) {
@@ -255,7 +259,11 @@ pub fn each_in_clause_mut(clause: &mut Clause, f: &mut dyn FnMut(&mut Expr)) {
     }
     clause.items.iter_mut().for_each(|item| each_in_item_mut(item, f));
     f(&mut clause.value);
-    clause.otherwise.iter_mut().for_each(f);
+    clause.otherwise.iter_mut().for_each(&mut *f);
+    if let Some(until) = &mut clause.until {
+        f(&mut until.cond);
+        until.otherwise.iter_mut().for_each(f);
+    }
 }
 
 fn each_in_item_mut(item: &mut Item, f: &mut dyn FnMut(&mut Expr)) {

@@ -30,6 +30,9 @@ impl Cx<'_> {
             B::Pow => self.power(a, b, want, span),
             B::Add | B::Sub | B::Mul | B::Div | B::Rem => {
                 let (x, y) = self.operands(op, a, b, want);
+                if self.is_record(&x.ty) || self.is_record(&y.ty) {
+                    return self.fieldwise(op, (x, a), (y, b), span);
+                }
                 self.arithmetic(op, x, y, span)
             }
         }
@@ -121,7 +124,7 @@ impl Cx<'_> {
         self.fail(d)
     }
 
-    fn arithmetic(&mut self, op: B, x: Expr, y: Expr, span: Span) -> Expr {
+    pub(super) fn arithmetic(&mut self, op: B, x: Expr, y: Expr, span: Span) -> Expr {
         if x.ty.has_error() || y.ty.has_error() {
             return Expr::error(span);
         }
@@ -203,7 +206,7 @@ impl Cx<'_> {
         d.fix(text, value.span.end(), format!(" as {}", target.name()))
     }
 
-    fn no_operator(&mut self, op: B, x: &Expr, y: &Expr, span: Span) -> Expr {
+    pub(super) fn no_operator(&mut self, op: B, x: &Expr, y: &Expr, span: Span) -> Expr {
         let (a, b) = (self.show(&x.ty), self.show(&y.ty));
         let d = error(
             Code::E0502,

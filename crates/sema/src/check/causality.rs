@@ -21,7 +21,8 @@ use ein_ir::tensor::walk::each_child;
 use ein_ir::tensor::{
     AtomDef, Clause, ClauseSlot, Expr, ExprKind, IndexArg, Recurrence, Tensor, Type, VarId,
 };
-use order::{find_order, lookback};
+use order::find_order;
+pub(super) use order::{lookback, standings};
 
 mod explain;
 mod order;
@@ -31,25 +32,25 @@ const MAX_SPLITS: u32 = 3;
 
 /// A read of the tensor by one of its own clauses.
 #[derive(Clone, Debug)]
-struct SelfRead {
+pub(super) struct SelfRead {
     /// The clause that reads.
-    clause: usize,
-    span: Span,
+    pub(super) clause: usize,
+    pub(super) span: Span,
     /// The position along each declared axis; an index that is not written may be any.
     at: Vec<size::Expr>,
     /// That position minus the one being defined.
-    distance: Vec<size::Expr>,
-    facts: Facts,
+    pub(super) distance: Vec<size::Expr>,
+    pub(super) facts: Facts,
     /// Whether the facts say everything that decides whether the read happens.
     exact: bool,
     /// The indices as text.
-    text: String,
+    pub(super) text: String,
     /// The names of what only the run knows, and that the indices depend on.
     unknown: Vec<Symbol>,
 }
 
 /// Collects the reads of a variable.
-struct Collector<'t> {
+pub(super) struct Collector<'t> {
     var: VarId,
     name: Symbol,
     shape: &'t [Option<size::Expr>],
@@ -84,7 +85,23 @@ impl Visit for Collector<'_> {
     }
 }
 
-impl Collector<'_> {
+impl<'t> Collector<'t> {
+    /// Collects the reads of a variable whose declared axes have this shape.
+    pub(super) fn new(var: VarId, name: Symbol, shape: &'t [Option<size::Expr>]) -> Self {
+        Collector { var, name, shape, clause: 0, point: Vec::new(), reads: Vec::new() }
+    }
+
+    /// What follows stands in this clause.
+    pub(super) fn enter(&mut self, clause: usize, point: Vec<size::Expr>) {
+        self.clause = clause;
+        self.point = point;
+    }
+
+    /// What was found.
+    pub(super) fn into_reads(self) -> Vec<SelfRead> {
+        self.reads
+    }
+
     fn note(
         &mut self,
         cx: &mut Cx<'_>,
@@ -96,6 +113,10 @@ impl Collector<'_> {
         let mark = path.mark();
         at.truncate(self.point.len());
         for axis in at.len()..self.point.len() {
+            if axis >= self.shape.len() {
+                at.push(size::Expr::zero());
+                continue;
+            }
             // The whole axis: any position on it.
             let any = cx.new_atom(Symbol::intern("_"), AtomDef::Unknown, false);
             match self.shape.get(axis).and_then(Option::as_ref) {
@@ -190,17 +211,18 @@ impl Cx<'_> {
         let Some(var) = tensor.self_var else { return };
         let rank = tensor.shape.len();
         let shape = tensor.shape.clone();
-        let mut collector =
-            Collector { var, name, shape: &shape, clause: 0, point: Vec::new(), reads: Vec::new() };
+        let mut collector = Collector::new(var, name, &shape);
         let mut path = Path::new(self.f.facts.clone());
         for require in &tensor.requires {
             path.facts.eq(&require.left, &require.right);
         }
         for (number, clause) in tensor.clauses.iter_mut().enumerate() {
             let Some(point) = self.point_of(clause) else { return };
-            collector.clause = number;
-            collector.point = point;
+            collector.enter(number, point);
+            // What ends the steps is asked after them.
+            let until = clause.until.take();
             self.walk_clause(clause, &mut path, &mut collector);
+            clause.until = until;
         }
         let reads = collector.reads;
         let all: Vec<&SelfRead> = reads.iter().collect();
@@ -227,7 +249,7 @@ impl Cx<'_> {
     }
 
     /// The point that a clause defines.
-    fn point_of(&self, clause: &Clause) -> Option<Vec<size::Expr>> {
+    pub(super) fn point_of(&self, clause: &Clause) -> Option<Vec<size::Expr>> {
         let position = |slot: &ClauseSlot| match slot {
             ClauseSlot::Point(at) => Some(size::Expr::constant(*at)),
             ClauseSlot::Loop(binder) => self.var_sizes.get(&binder.var).cloned(),
@@ -236,7 +258,7 @@ impl Cx<'_> {
     }
 
     /// Whether a read provably lies outside the region of a clause.
-    fn is_outside(&self, read: &SelfRead, clause: &Clause) -> bool {
+    pub(super) fn is_outside(&self, read: &SelfRead, clause: &Clause) -> bool {
         let Some(point) = self.point_of(clause) else { return false };
         // The clause's own variables stand for the position that is read.
         let moved = |e: &size::Expr| {

@@ -110,7 +110,8 @@ impl Cx<'_> {
                 ClauseSlot::Loop(self.unsolved_binder(var, span))
             })
             .collect();
-        let mut clause = Clause { slots, items: Vec::new(), value, otherwise: None, span };
+        let mut clause =
+            Clause { slots, items: Vec::new(), value, otherwise: None, until: None, span };
         let requires = self.solve_clause(&mut clause, None);
         let mut axes = Vec::new();
         for (slot, index) in clause.slots.iter().zip(&free) {

@@ -106,7 +106,12 @@ impl Cx<'_> {
         let index = variant.unwrap_or(0);
         let Some(declared) = self.declared(def, index) else { return Expr::error(span) };
         let mut values: Vec<(usize, ExprId)> = Vec::new();
+        let mut rest = None;
         for (name, value) in fields {
+            if name.sym.as_str() == ".." {
+                rest = Some((*value, name.span));
+                continue;
+            }
             match declared.position(name.sym) {
                 Some(position) => {
                     // A field that is given twice was reported with the names.
@@ -124,7 +129,10 @@ impl Cx<'_> {
             .filter(|position| values.iter().all(|(known, _)| known != position))
             .map(|position| format!("`{}`", declared.fields[position].name))
             .collect();
-        let unknown = values.len() < fields.len();
+        let unknown = values.len() + usize::from(rest.is_some()) < fields.len();
+        if let Some((rest, at)) = rest {
+            return self.with_rest((def, index), &values, (rest, at), want, span);
+        }
         if !missing.is_empty() && !unknown {
             let message = format!("`{declared}` is missing {}", missing.join(", "));
             let d = error(Code::E0508, span, message)
@@ -135,12 +143,59 @@ impl Cx<'_> {
         self.construct(def, index, &values, want, span)
     }
 
+    /// `P { x: 1.0, ..p }`: the other fields are those of `p`.
+    fn with_rest(
+        &mut self,
+        (def, index): (DefId, usize),
+        values: &[(usize, ExprId)],
+        (rest, at): (ExprId, Span),
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
+        let Some(declared) = self.declared(def, index) else { return Expr::error(span) };
+        let other = self.expr(rest, want);
+        let id = self.data_id(def);
+        let fits = matches!(&other.ty, Type::Data(own, _) if Some(*own) == id);
+        if other.ty.is_broken() {
+            return Expr::error(span);
+        }
+        if !fits || declared.parent.is_some() {
+            let have = self.show(&other.ty);
+            let message = format!("the other fields of `{declared}` cannot come from `{have}`");
+            let d = error(Code::E0501, other.span, message)
+                .here(format!("this is `{have}`"))
+                .label(at, "fields are copied from a value of the same struct")
+                .help(format!("write its fields: `{}`", declared.written()));
+            return self.fail(declared.point_at(d));
+        }
+        let other = self.atomise(other);
+        let mut copied = Vec::new();
+        for (position, field) in declared.fields.iter().enumerate() {
+            if values.iter().all(|(known, _)| *known != position) {
+                copied.push((position, self.struct_field(other.clone(), field.name, span)));
+            }
+        }
+        self.construct_from(def, index, (values, copied), want, span)
+    }
+
     /// A value from the values of its fields; those that lack one were reported.
     fn construct(
         &mut self,
         def: DefId,
         index: usize,
         values: &[(usize, ExprId)],
+        want: Option<&Type>,
+        span: Span,
+    ) -> Expr {
+        self.construct_from(def, index, (values, Vec::new()), want, span)
+    }
+
+    /// The same with some fields that are checked already.
+    fn construct_from(
+        &mut self,
+        def: DefId,
+        index: usize,
+        (values, given): (&[(usize, ExprId)], Vec<(usize, Expr)>),
         want: Option<&Type>,
         span: Span,
     ) -> Expr {
@@ -157,6 +212,10 @@ impl Cx<'_> {
         // Literals come last: they take the types that the other values give.
         let mut found = FxHashMap::default();
         let mut checked: Vec<Option<Expr>> = declared.fields.iter().map(|_| None).collect();
+        for (position, value) in given {
+            self.infer_args(&declared.fields[position].ty, &value.ty, &mut found);
+            checked[position] = Some(value);
+        }
         for literals in [false, true] {
             let known = self.merge_args(generics, &found, &hints);
             let types = self.lower_fields(def, index, &known);

@@ -136,7 +136,8 @@ impl<'a> Cx<'a> {
 
     /// The item that a struct or enum of the IR came from.
     pub(super) fn data_def(&self, id: DataId) -> Option<DefId> {
-        self.data.iter().find(|(_, known)| **known == id).map(|(def, _)| *def)
+        let declared = self.data.iter().find(|(_, known)| **known == id).map(|(def, _)| *def);
+        declared.or_else(|| self.derived.get(&id).copied())
     }
 
     /// A struct or enum with its type arguments.
@@ -222,7 +223,7 @@ impl<'a> Cx<'a> {
         };
         match declared.position(name.sym) {
             Some(position) => {
-                let mut types = self.field_types(def, 0, &args);
+                let mut types = self.types_of_fields(id, def, &args);
                 let ty = types.swap_remove(position);
                 self.settle_part(Expr::new(ExprKind::FieldGet(base, position), ty, span))
             }

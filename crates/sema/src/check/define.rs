@@ -13,13 +13,16 @@ use std::sync::Arc;
 
 mod element;
 mod reads;
+mod until;
+
+pub(super) use element::{about_types, with_scalar};
 
 /// The clauses of a definition, as far as they were checked.
-type Drafts = Vec<Option<Draft>>;
+pub(super) type Drafts = Vec<Option<Draft>>;
 
 /// A clause after checking, with the index variables of its slots.
-struct Draft {
-    clause: Clause,
+pub(super) struct Draft {
+    pub(super) clause: Clause,
     indices: Vec<Option<IndexId>>,
     requires: Vec<Require>,
 }
@@ -29,9 +32,10 @@ impl Cx<'_> {
         let local = definition.local;
         let name = self.hir.locals[local].name;
         let clauses = &definition.clauses;
+        let extents = self.f.extents.len();
         let span = clauses.iter().map(|clause| clause.span).reduce(Span::to).unwrap_or(name.span);
         let recursive: Vec<bool> =
-            clauses.iter().map(|clause| self.mentions(clause.body, local)).collect();
+            clauses.iter().map(|clause| self.reads_any(clause, &[local])).collect();
         if clauses
             .iter()
             .any(|clause| clause.slots.iter().any(|slot| matches!(slot.kind, LeftSlotKind::Error)))
@@ -78,12 +82,29 @@ impl Cx<'_> {
             self.bind_local(local, Expr::error(span));
             return;
         };
-        let value = self.finish_definition(name.sym, drafts, self_var, span);
-        self.bind_local(local, value);
+        let mut value = self.finish_definition(name.sym, drafts, self_var, span);
+        if let ExprKind::Tensor(tensor) = &mut *value.kind
+            && self_var.is_some()
+        {
+            self.order_recurrence(tensor, name.sym, span);
+        }
+        let value = self.ended(value);
+        let end = self.end_of(&value);
+        if end.is_some() {
+            self.f.extents.truncate(extents);
+        }
+        let var = self.bind_local(local, value);
+        self.note_end(var, end);
+    }
+
+    /// Whether a clause reads one of these, or asks for them at its end.
+    pub(super) fn reads_any(&self, clause: &hir::Clause, locals: &[LocalId]) -> bool {
+        // What ends has an order, whatever it reads.
+        clause.until.is_some() || self.mentions(clause.body, locals)
     }
 
     /// Checks the clauses that do not read the tensor itself; gives the type of its elements.
-    fn plain_clauses(
+    pub(super) fn plain_clauses(
         &mut self,
         clauses: &[hir::Clause],
         recursive: &[bool],
@@ -124,26 +145,31 @@ impl Cx<'_> {
 
     /// The clauses that do (or do not) read the tensor itself, those made of literals last, so that
     /// they take the type of the others.
-    fn by_literals(&self, clauses: &[hir::Clause], recursive: &[bool], which: bool) -> Vec<usize> {
+    pub(super) fn by_literals(
+        &self,
+        clauses: &[hir::Clause],
+        recursive: &[bool],
+        which: bool,
+    ) -> Vec<usize> {
         let mut order: Vec<usize> =
             (0..clauses.len()).filter(|at| recursive[*at] == which).collect();
         order.sort_by_key(|at| self.literal_class(clauses[*at].body).is_some());
         order
     }
 
-    fn mentions(&self, id: ExprId, local: LocalId) -> bool {
-        if matches!(&self.hir.exprs[id].kind, H::Local(other) if *other == local) {
+    fn mentions(&self, id: ExprId, locals: &[LocalId]) -> bool {
+        if matches!(&self.hir.exprs[id].kind, H::Local(other) if locals.contains(other)) {
             return true;
         }
         let mut found = false;
         crate::visit::each_child(self.hir, id, &mut |child| {
-            found = found || self.mentions(child, local);
+            found = found || self.mentions(child, locals);
         });
         found
     }
 
     /// What the clauses of a recurrence read: a variable of the type known so far.
-    fn self_variable(
+    pub(super) fn self_variable(
         &mut self,
         definition: &hir::Definition,
         drafts: &[Option<Draft>],
@@ -254,7 +280,7 @@ impl Cx<'_> {
     }
 
     /// Checks one clause.
-    fn clause(
+    pub(super) fn clause(
         &mut self,
         clause: &hir::Clause,
         elem: Option<&Type>,
@@ -294,6 +320,7 @@ impl Cx<'_> {
         }
         let waiting = self.f.computed.len();
         let (items, value, otherwise) = self.clause_body(clause.body, elem);
+        let until = clause.until.as_deref().map(|until| Box::new(self.until(until)));
         self.check_waiting(waiting);
         self.f.opens.pop();
         self.f.loops -= 1;
@@ -302,7 +329,7 @@ impl Cx<'_> {
         let draft = if value.ty.has_error() && (broken || self_var.is_none()) {
             None
         } else {
-            let mut clause = Clause { slots, items, value, otherwise, span: clause.span };
+            let mut clause = Clause { slots, items, value, otherwise, until, span: clause.span };
             let requires = self.solve_clause(&mut clause, self_var);
             Some(Draft { clause, indices, requires })
         };
@@ -369,7 +396,7 @@ impl Cx<'_> {
     }
 
     /// Puts the clauses together: layout, shape, type and order.
-    fn finish_definition(
+    pub(super) fn finish_definition(
         &mut self,
         name: Symbol,
         drafts: Vec<Draft>,
@@ -431,7 +458,7 @@ impl Cx<'_> {
                 each_in_clause_mut(clause, &mut |e| retype(e, self_var, &settled));
             }
         }
-        let mut tensor = Tensor {
+        let tensor = Tensor {
             name: Some(name),
             self_var,
             shape,
@@ -441,9 +468,6 @@ impl Cx<'_> {
             requires,
         };
         self.check_regions(&tensor, name);
-        if self_var.is_some() {
-            self.order_recurrence(&mut tensor, name, span);
-        }
         Expr::new(ExprKind::Tensor(tensor), ty, span)
     }
 
@@ -556,7 +580,7 @@ fn is_generated(name: Symbol) -> bool {
 }
 
 /// Gives reads of the tensor itself its final type.
-fn retype(e: &mut Expr, var: VarId, ty: &Type) {
+pub(super) fn retype(e: &mut Expr, var: VarId, ty: &Type) {
     if matches!(&*e.kind, ExprKind::Var(other) if *other == var) {
         e.ty = ty.clone();
     }

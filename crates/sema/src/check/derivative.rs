@@ -46,9 +46,13 @@ impl Cx<'_> {
         })
     }
 
-    fn request(&mut self, y: Expr, x: Expr, span: Span) -> Expr {
+    pub(super) fn request(&mut self, y: Expr, x: Expr, span: Span) -> Expr {
         if y.ty.has_error() || x.ty.has_error() {
             return Expr::error(span);
+        }
+        let differs = y.ty.scalar().is_some_and(|ty| ty.is_float());
+        if differs && self.is_record(&x.ty) {
+            return self.request_by_parts(y, &x, span);
         }
         for (value, role) in [(&y, "has"), (&x, "is no variable to")] {
             if !value.ty.scalar().is_some_and(|ty| ty.is_float()) {
@@ -63,22 +67,6 @@ impl Cx<'_> {
                     .help("derivatives are between floats: convert with `as f32` before computing");
                 return self.fail(d);
             }
-        }
-        if y.ty.scalar() != x.ty.scalar() {
-            let d = error(
-                Code::E0702,
-                span,
-                format!(
-                    "{} is `{}` and {} is `{}`: a derivative needs one element type",
-                    self.quote(&y),
-                    self.show(&y.ty),
-                    self.quote(&x),
-                    self.show(&x.ty)
-                ),
-            )
-            .here("different precisions")
-            .help("compute both in one element type");
-            return self.fail(d);
         }
         let mut axes = y.ty.axes().to_vec();
         for axis in x.ty.axes() {
@@ -100,22 +88,42 @@ impl Cx<'_> {
         Expr::new(ExprKind::Derivative(request), ty, span)
     }
 
+    /// Products of derivatives have a direction of one type.
+    fn two_precisions(&mut self, y: &Expr, x: &Expr, span: Span) -> Expr {
+        let d = error(
+            Code::E0702,
+            span,
+            format!(
+                "{} is `{}` and {} is `{}`: a product with a derivative needs one element type",
+                self.quote(y),
+                self.show(&y.ty),
+                self.quote(x),
+                self.show(&x.ty)
+            ),
+        )
+        .here("different precisions")
+        .help("compute both in one element type, or ask for the derivative itself: `@y / @x`");
+        self.fail(d)
+    }
+
     /// A named value, or an entry of one.
     fn operand(&mut self, id: ExprId) -> Expr {
         let hir = self.hir;
         let node = &hir.exprs[id];
         let named = match &node.kind {
             H::Local(_) => true,
-            H::Index { base, .. } => matches!(hir.exprs[*base].kind, H::Local(_)),
+            H::Index { base, .. } | H::Field(base, _) | H::TupleField(base, ..) => {
+                self.is_part_of_a_name(*base)
+            }
             H::Error => return Expr::error(node.span),
             _ => false,
         };
         if named {
             let value = self.expr(id, None);
             let plain = match &*value.kind {
-                ExprKind::Var(_) | ExprKind::Error => true,
-                ExprKind::Index { base, .. } => matches!(&*base.kind, ExprKind::Var(_)),
-                _ => false,
+                ExprKind::Error => true,
+                ExprKind::Index { base, .. } => is_part(base),
+                _ => is_part(&value),
             };
             if plain {
                 return value;
@@ -125,6 +133,15 @@ impl Cx<'_> {
             .here("this has no name")
             .help("name it first: `let y = …;`, then `@y / @x`");
         self.fail(d)
+    }
+
+    /// Whether an expression is a name, or a field of one.
+    fn is_part_of_a_name(&self, id: ExprId) -> bool {
+        match &self.hir.exprs[id].kind {
+            H::Local(_) => true,
+            H::Field(base, _) | H::TupleField(base, ..) => self.is_part_of_a_name(*base),
+            _ => false,
+        }
     }
 
     /// `@x`: inside a rule the tangent of a parameter, elsewhere ones in the shape of `x`.
@@ -175,6 +192,9 @@ impl Cx<'_> {
         }
         let y = self.operand(args[0].value);
         let x = self.operand(args[1].value);
+        if !y.ty.has_error() && !x.ty.has_error() && y.ty.scalar() != x.ty.scalar() {
+            return self.two_precisions(&y, &x, span);
+        }
         let jacobian = self.request(y.clone(), x.clone(), span);
         if jacobian.ty.has_error() {
             return jacobian;
@@ -201,5 +221,14 @@ impl Cx<'_> {
         let ty = if forward { target.ty.clone() } else { parameter.ty.clone() };
         let product = Derivative::Product { target, parameter, direction, forward };
         Expr::new(ExprKind::Derivative(product), ty, span)
+    }
+}
+
+/// Whether a value is a variable, or a field of one.
+fn is_part(e: &Expr) -> bool {
+    match &*e.kind {
+        ExprKind::Var(_) => true,
+        ExprKind::FieldGet(base, _) | ExprKind::TupleGet(base, _) => is_part(base),
+        _ => false,
     }
 }

@@ -82,6 +82,7 @@ impl Cx<'_> {
             items: Vec::new(),
             value,
             otherwise: None,
+            until: None,
             span,
         };
         let binder = Binder { var, lo: Expr::int(1, span), hi: Expr::size(length.offset(1), span) };

@@ -251,7 +251,7 @@ impl Cx<'_> {
                 let Type::Data(data, args) = self.known_type(*base)? else { return None };
                 let def = self.data_def(data)?;
                 let position = self.declared(def, 0)?.position(name.sym)?;
-                let mut types = self.field_types(def, 0, &args);
+                let mut types = self.types_of_fields(data, def, &args);
                 (position < types.len()).then(|| types.swap_remove(position))
             }
             H::TupleField(base, position, _) => match self.known_type(*base)? {

@@ -148,6 +148,7 @@ impl Cx<'_> {
                     items: Vec::new(),
                     value,
                     otherwise: None,
+                    until: None,
                     span,
                 })
                 .collect(),

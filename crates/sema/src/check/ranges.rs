@@ -98,6 +98,9 @@ impl Cx<'_> {
         if let Some(otherwise) = &clause.otherwise {
             self.collect(otherwise, true, &mut found);
         }
+        if let Some(until) = &clause.until {
+            self.collect(&until.cond, true, &mut found);
+        }
         self.drop_inner_reads(&mut found, 0, &left, &clause.value);
         if let Some(self_var) = self_var {
             self.drop_self_reads(&mut found, self_var);

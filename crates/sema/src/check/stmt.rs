@@ -11,6 +11,7 @@ impl Cx<'_> {
         match &stmt.kind {
             hir::StmtKind::Let { pat, ty, value } => self.let_stmt(pat, ty.as_deref(), *value),
             hir::StmtKind::Define(definition) => self.define(definition),
+            hir::StmtKind::System(definitions) => self.define_system(definitions),
             hir::StmtKind::Expr(value) => {
                 self.f.statement = true;
                 let value = self.open_value(*value, None, None);

@@ -27,6 +27,8 @@ pub enum StmtKind {
     },
     /// All clauses of one indexed definition.
     Define(Definition),
+    /// Definitions that read each other: one recurrence with several names.
+    System(Vec<Definition>),
     /// An expression for its effect.
     Expr(ExprId),
 }
@@ -49,7 +51,20 @@ pub struct Clause {
     pub slots: ThinVec<LeftSlot>,
     /// The body; a trailing `where` is an [`ExprKind::Where`].
     pub body: ExprId,
+    /// When its steps end before their limit.
+    pub until: Option<Box<Until>>,
     /// The whole clause.
+    pub span: Span,
+}
+
+/// `until cond else error("…")`: the first step for which the condition holds is the last one.
+#[derive(Debug)]
+pub struct Until {
+    /// The condition; sees the indices of the clause, and the points of this step.
+    pub cond: ExprId,
+    /// The message of the error that it is if no step fulfils it.
+    pub otherwise: Option<ExprId>,
+    /// From `until` on.
     pub span: Span,
 }
 

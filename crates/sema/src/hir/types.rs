@@ -64,6 +64,34 @@ pub enum PatKind {
     Error,
 }
 
+impl Pat {
+    /// Calls `f` with every name that it binds.
+    pub(crate) fn each_local(&self, f: &mut dyn FnMut(LocalId)) {
+        match &self.kind {
+            PatKind::Bind(local, _) => f(*local),
+            PatKind::Wild
+            | PatKind::Literal(_)
+            | PatKind::Range { .. }
+            | PatKind::Const(_)
+            | PatKind::Error => {}
+            PatKind::Tuple(items) | PatKind::Or(items) => {
+                items.iter().for_each(|item| item.each_local(f));
+            }
+            PatKind::Array { before, rest, after } => {
+                before.iter().chain(after).for_each(|item| item.each_local(f));
+                rest.iter().flatten().for_each(|local| f(*local));
+            }
+            PatKind::Data { fields, .. } => {
+                fields.iter().for_each(|(_, item)| item.each_local(f));
+            }
+            PatKind::At(local, inner) => {
+                f(*local);
+                inner.each_local(f);
+            }
+        }
+    }
+}
+
 /// A type.
 #[derive(Clone, Debug)]
 pub struct Type {

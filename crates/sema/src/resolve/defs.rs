@@ -33,6 +33,10 @@ impl<'r> Lower<'r, '_> {
                 self.leave_item(outside);
                 DefKind::Const(hir::Const { ty: ty.map(Box::new), value })
             }
+            StmtKind::Struct(decl) if decl.alias.is_some() => {
+                self.ty_of_alias(item);
+                DefKind::Error
+            }
             StmtKind::Struct(decl) => {
                 let outside = self.enter_item(FrameKind::Const, Some(def));
                 let generics = self.generics(&decl.generics);
@@ -57,6 +61,27 @@ impl<'r> Lower<'r, '_> {
             | StmtKind::Error => DefKind::Error,
         };
         self.r.program.defs[def].kind = kind;
+    }
+
+    /// Makes sure that what another name for a type stands for is known, and right.
+    fn ty_of_alias(&mut self, item: ItemId) {
+        if !self.r.aliases.contains_key(&item) {
+            self.r.aliases.insert(item, None);
+            let kind = self.alias_here(item);
+            self.r.aliases.insert(item, Some(kind.unwrap_or(hir::TypeKind::Error)));
+        }
+    }
+
+    /// What an alias of this module stands for.
+    pub(super) fn alias_here(&mut self, item: ItemId) -> Option<hir::TypeKind> {
+        let def = self.r.def_of(item);
+        let stmt = self.r.items[item].stmt?;
+        let StmtKind::Struct(decl) = &self.ast.stmt[stmt].kind else { return None };
+        let ty = decl.alias?;
+        let outside = self.enter_item(FrameKind::Const, Some(def));
+        let ty = self.ty(ty);
+        self.leave_item(outside);
+        Some(ty.kind)
     }
 
     /// Resolves an item of the library, and the rule that belongs to it.

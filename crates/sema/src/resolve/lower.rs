@@ -46,6 +46,16 @@ pub(super) fn item(r: &mut Resolver<'_>, item: ItemId) {
     Lower::new(r, &ast, module, State::default()).lazy_item(item);
 }
 
+/// What an alias of another module stands for.
+pub(super) fn other_alias(
+    r: &mut Resolver<'_>,
+    ast: &Rc<Ast>,
+    module: ModuleId,
+    item: ItemId,
+) -> Option<hir::TypeKind> {
+    Lower::new(r, ast, module, State::default()).alias_here(item)
+}
+
 /// Where an expression stands, which decides what an unknown bare name in it may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pos {
@@ -469,6 +479,10 @@ impl<'r, 'a> Lower<'r, 'a> {
                 ItemKind::Const => ExprKind::Const(self.refer(item, name.span)),
                 ItemKind::Struct => {
                     self.type_as_value(item, name, &format!("{name} {{ … }}"));
+                    ExprKind::Error
+                }
+                ItemKind::Alias => {
+                    self.type_as_value(item, name, &format!("let x: {name} = …;"));
                     ExprKind::Error
                 }
                 ItemKind::Enum(_) => {

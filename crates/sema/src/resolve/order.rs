@@ -222,30 +222,37 @@ impl Resolver<'_> {
 }
 
 /// The strongly connected components of a graph, one after the other.
-struct Components {
+pub(super) struct Components {
     members: Vec<usize>,
     /// Where each component ends in `members`.
     ends: Vec<usize>,
 }
 
 impl Components {
-    fn iter(&self) -> impl Iterator<Item = &[usize]> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[usize]> {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts.zip(&self.ends).map(|(start, end)| &self.members[*start..*end])
     }
 }
 
 /// A directed graph over small numbers.
-struct Graph {
+pub(super) struct Graph {
     starts: Vec<usize>,
     targets: Vec<usize>,
 }
 
 impl Graph {
     fn new<I: Idx>(nodes: usize, edges: &[(I, I)]) -> Self {
+        let edges: Vec<(usize, usize)> =
+            edges.iter().map(|(from, to)| (from.index(), to.index())).collect();
+        Self::over(nodes, &edges)
+    }
+
+    /// A graph over the numbers below `nodes`.
+    pub(super) fn over(nodes: usize, edges: &[(usize, usize)]) -> Self {
         let mut starts = vec![0; nodes + 1];
         for (from, _) in edges {
-            starts[from.index() + 1] += 1;
+            starts[from + 1] += 1;
         }
         for i in 0..nodes {
             starts[i + 1] += starts[i];
@@ -253,8 +260,8 @@ impl Graph {
         let mut next = starts.clone();
         let mut targets = vec![0; edges.len()];
         for (from, to) in edges {
-            targets[next[from.index()]] = to.index();
-            next[from.index()] += 1;
+            targets[next[*from]] = *to;
+            next[*from] += 1;
         }
         Self { starts, targets }
     }
@@ -265,7 +272,7 @@ impl Graph {
 
     /// The strongly connected components, each after those it leads to (Tarjan, without
     /// recursion: chains of items may be long).
-    fn components(&self) -> Components {
+    pub(super) fn components(&self) -> Components {
         const UNSEEN: usize = usize::MAX;
         let nodes = self.starts.len() - 1;
         let mut number = vec![UNSEEN; nodes];

@@ -3,6 +3,7 @@
 use super::lower::{Context, ContextKind, Found, Lower, Places, Pos, State};
 use super::patterns::Bindings;
 use super::scope::{Bound, Space};
+use super::systems::Systems;
 use super::tables::{Table, broken_names, declares};
 use super::{ItemId, ItemKind, Target};
 use crate::hir::{self, Binder, ExprId, ExprKind, LeftSlotKind, LocalId, LocalKind, Stmt};
@@ -23,7 +24,7 @@ struct Group {
 
 /// A statement list on its way.
 pub(super) struct List {
-    stmts: Vec<Stmt>,
+    pub(super) stmts: Vec<Stmt>,
     /// How many statements as written were resolved.
     done: usize,
     /// How many of them were items.
@@ -34,15 +35,25 @@ pub(super) struct List {
     rules: Option<FxHashMap<StmtId, ItemId>>,
     /// In the order of their locals.
     groups: Vec<Group>,
+    /// Definitions that read each other.
+    pub(super) systems: Systems,
     /// Whether it is the module's own.
-    top: bool,
+    pub(super) top: bool,
 }
 
 impl List {
     /// The list that so many statements will be.
     pub(super) fn new(stmts: usize, top: bool) -> Self {
-        let stmts = Vec::with_capacity(stmts);
-        Self { stmts, done: 0, items: 0, gone: Vec::new(), rules: None, groups: Vec::new(), top }
+        Self {
+            stmts: Vec::with_capacity(stmts),
+            done: 0,
+            items: 0,
+            gone: Vec::new(),
+            rules: None,
+            groups: Vec::new(),
+            systems: Systems::default(),
+            top,
+        }
     }
 
     /// How many statements as written were resolved.
@@ -55,8 +66,33 @@ impl List {
         self.gone.push(at);
         match &mut self.stmts[at].kind {
             hir::StmtKind::Define(definition) => std::mem::take(&mut definition.clauses),
-            hir::StmtKind::Let { .. } | hir::StmtKind::Expr(_) => Vec::new(),
+            hir::StmtKind::Let { .. } | hir::StmtKind::Expr(_) | hir::StmtKind::System(_) => {
+                Vec::new()
+            }
         }
+    }
+
+    /// Moves statements behind the last one; the numbers are in order.
+    pub(super) fn move_last(&mut self, moved: &[usize]) {
+        let Some(first) = moved.first().copied() else { return };
+        let tail: Vec<Stmt> = self.stmts.drain(first..).collect();
+        let (mut stay, mut last) = (Vec::new(), Vec::new());
+        for (at, stmt) in (first..).zip(tail) {
+            let list = if moved.binary_search(&at).is_ok() { &mut last } else { &mut stay };
+            list.push((at, stmt));
+        }
+        let mut now = Vec::with_capacity(stay.len() + last.len());
+        for (at, stmt) in stay.into_iter().chain(last) {
+            now.push(at);
+            self.stmts.push(stmt);
+        }
+        let moved_to = |at: &mut usize| {
+            if let Some(new) = now.iter().position(|old| old == at) {
+                *at = first + new;
+            }
+        };
+        self.gone.iter_mut().for_each(moved_to);
+        self.groups.iter_mut().for_each(|group| moved_to(&mut group.at));
     }
 
     /// The resolved statements.
@@ -182,6 +218,9 @@ impl<'r> Lower<'r, '_> {
         end: usize,
     ) {
         let frame = self.frame();
+        if list.done == 0 {
+            list.systems = self.find_systems(stmts);
+        }
         for (index, id) in stmts.iter().enumerate().take(end).skip(list.done) {
             if let Some(context) = self.contexts.last_mut() {
                 context.done = index;
@@ -192,6 +231,9 @@ impl<'r> Lower<'r, '_> {
             let stmt = &self.ast.stmt[*id];
             match &stmt.kind {
                 StmtKind::Let(decl) => self.let_stmt(decl, stmt.span, list),
+                StmtKind::Clause(clause) if list.systems.contains(index) => {
+                    self.system_clause(clause, stmt.span, index, list);
+                }
                 StmtKind::Clause(clause) => self.clause(clause, stmt.span, list),
                 StmtKind::Expr(expr) => {
                     self.open_region();
@@ -256,7 +298,7 @@ impl<'r> Lower<'r, '_> {
     }
 
     /// Brings what a statement binds into scope.
-    fn bind_stmt(&mut self, name: Name, local: LocalId, top: bool) {
+    pub(super) fn bind_stmt(&mut self, name: Name, local: LocalId, top: bool) {
         let frame = self.frame();
         if top {
             self.r.facts.bound_at[local] = self.stmt;
@@ -284,7 +326,7 @@ impl<'r> Lower<'r, '_> {
             }
         };
         let slots = clause.slots.len();
-        let clause = self.clause_body(clause, local, span);
+        let clause = self.clause_body(clause, &[local], span);
         let at = list.stmts.len();
         let mut clauses = match joined {
             Some((_, group)) => {
@@ -313,10 +355,17 @@ impl<'r> Lower<'r, '_> {
         (fits && !read).then_some((local, at))
     }
 
-    fn clause_body(&mut self, clause: &'r ast::Clause, local: LocalId, span: Span) -> hir::Clause {
+    /// A clause of what is being defined, whose names it sees.
+    pub(super) fn clause_body(
+        &mut self,
+        clause: &'r ast::Clause,
+        locals: &[LocalId],
+        span: Span,
+    ) -> hir::Clause {
         let mark = self.scopes.mark();
         self.open_region();
-        self.defining.push(local);
+        let defining = self.defining.len();
+        self.defining.extend(locals);
         let mut slots: Vec<hir::LeftSlot> = Vec::with_capacity(clause.slots.len());
         for slot in &clause.slots {
             let before = slots.iter().filter_map(|slot| match &slot.kind {
@@ -347,10 +396,15 @@ impl<'r> Lower<'r, '_> {
                 self.recover_domain(binder);
             }
         }
-        self.defining.pop();
+        let until = clause.until.as_ref().map(|until| {
+            let cond = self.expr(until.cond, Pos::Value);
+            let otherwise = until.otherwise.map(|e| self.expr(e, Pos::Value));
+            Box::new(hir::Until { cond, otherwise, span: until.span })
+        });
+        self.defining.truncate(defining);
         self.close_region();
         self.leave(mark);
-        hir::Clause { name: clause.name, slots: slots.into(), body, span }
+        hir::Clause { name: clause.name, slots: slots.into(), body, until, span }
     }
 
     /// Whether a bare name is that of a constant, and of nothing nearer.

@@ -67,6 +67,7 @@ impl Resolver<'_> {
             let (name, public, kind) = match &ast.stmt[stmt].kind {
                 StmtKind::Fn(f) => (f.name, f.public, ItemKind::Fn { coords: f.coords.is_some() }),
                 StmtKind::Const(c) => (c.name, c.public, ItemKind::Const),
+                StmtKind::Struct(s) if s.alias.is_some() => (s.name, s.public, ItemKind::Alias),
                 StmtKind::Struct(s) => (s.name, s.public, ItemKind::Struct),
                 StmtKind::Enum(e) => (e.name, e.public, ItemKind::Enum(variants(e))),
                 StmtKind::Use(u) => {

@@ -1,9 +1,9 @@
 //! Types: scalars, data types, axes, and the sizes and packs that axes name.
 
 use super::defs::Signature;
-use super::lower::{Found, Lower, Pos};
+use super::lower::{Found, Lower, Pos, other_alias};
 use super::scope::{Bound, Space};
-use super::{ItemKind, Target};
+use super::{ItemId, ItemKind, Target};
 use crate::hir::{self, Dim, DimKind, ExprId, ExprKind, LocalId, LocalKind, Type, TypeKind};
 use ein_base::{Code, Diagnostic, Name, Symbol};
 use ein_syntax::ast::{self, TypeId};
@@ -90,11 +90,55 @@ impl<'r> Lower<'r, '_> {
         };
         match target {
             Some(Target::Error) => TypeKind::Error,
+            Some(Target::Item(item)) if self.r.items[item].kind == ItemKind::Alias => {
+                self.alias(item, path, &args)
+            }
             Some(Target::Item(item)) if self.is_type(Target::Item(item)) => {
                 TypeKind::Data(self.r.def_of(item), args.into())
             }
             Some(Target::Item(_) | Target::Variant(..) | Target::Known(_)) | None => {
                 self.unknown_type(path, target.is_some());
+                TypeKind::Error
+            }
+        }
+    }
+
+    /// What another name for a type stands for.
+    fn alias(&mut self, item: ItemId, path: &[Name], args: &[Type]) -> TypeKind {
+        let Some(&last) = path.last() else { return TypeKind::Error };
+        if !args.is_empty() {
+            let text = format!("`{last}` is another name for a type and takes no arguments");
+            let declared = self.r.items[item].name.span;
+            self.report(
+                Diagnostic::new(Code::E0508, last.span, text)
+                    .here("arguments are given")
+                    .label(declared, "declared here")
+                    .help(format!("write `{last}`")),
+            );
+            return TypeKind::Error;
+        }
+        if !self.r.aliases.contains_key(&item) {
+            self.r.aliases.insert(item, None);
+            let module = self.r.items[item].module;
+            let ty = if module == self.module {
+                self.alias_here(item)
+            } else {
+                let ast = self.r.modules[module].ast.clone();
+                ast.and_then(|ast| other_alias(self.r, &ast, module, item))
+            };
+            self.r.aliases.insert(item, Some(ty.unwrap_or(TypeKind::Error)));
+        }
+        match self.r.aliases.get(&item) {
+            Some(Some(kind)) => kind.clone(),
+            Some(None) | None => {
+                let declared = self.r.items[item].name.span;
+                let text = format!("the type `{last}` is made of itself");
+                self.report(
+                    Diagnostic::new(Code::E0211, last.span, text)
+                        .here("leads back to itself")
+                        .label(declared, "declared here")
+                        .help("a type that contains itself is an `enum` or a `struct`"),
+                );
                 TypeKind::Error
             }
         }
@@ -127,7 +171,8 @@ impl<'r> Lower<'r, '_> {
     fn is_type(&self, target: Target) -> bool {
         match target {
             Target::Item(item) => {
-                matches!(self.r.items[item].kind, ItemKind::Struct | ItemKind::Enum(_))
+                let kind = &self.r.items[item].kind;
+                matches!(kind, ItemKind::Struct | ItemKind::Alias | ItemKind::Enum(_))
             }
             Target::Variant(..) | Target::Known(_) => false,
             Target::Error => true,
@@ -167,7 +212,9 @@ impl<'r> Lower<'r, '_> {
     pub(super) fn type_names(&self) -> Vec<Symbol> {
         let types = |item: &super::ItemId| {
             let item = &self.r.items[*item];
-            matches!(item.kind, ItemKind::Struct | ItemKind::Enum(_)).then_some(item.name.sym)
+            let is_type =
+                matches!(item.kind, ItemKind::Struct | ItemKind::Alias | ItemKind::Enum(_));
+            is_type.then_some(item.name.sym)
         };
         let mut names = self.r.builtins.scalar_names.clone();
         names.push(self.r.builtins.words.str);

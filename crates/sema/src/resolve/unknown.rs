@@ -253,7 +253,7 @@ impl Lower<'_, '_> {
         match self.r.items[item].kind {
             ItemKind::Fn { .. } => want == Want::Function,
             ItemKind::Const => want == Want::Value,
-            ItemKind::Struct | ItemKind::Enum(_) => false,
+            ItemKind::Struct | ItemKind::Alias | ItemKind::Enum(_) => false,
         }
     }
 }

@@ -193,7 +193,12 @@ impl<'r> Lower<'r, '_> {
     }
 
     /// The names that an expression mentions and does not bind itself.
-    fn mentions(&mut self, id: ast::ExprId, bound: &mut Vec<Symbol>, found: &mut Vec<Symbol>) {
+    pub(super) fn mentions(
+        &mut self,
+        id: ast::ExprId,
+        bound: &mut Vec<Symbol>,
+        found: &mut Vec<Symbol>,
+    ) {
         let depth = bound.len();
         match &self.ast.expr[id].kind {
             ast::ExprKind::Path(path) => {
@@ -319,7 +324,13 @@ pub(super) fn for_each_child(ast: &ast::Ast, id: ast::ExprId, visit: &mut dyn Fn
             for stmt in stmts {
                 match &ast.stmt[*stmt].kind {
                     StmtKind::Let(decl) => visit(decl.value),
-                    StmtKind::Clause(clause) => visit(clause.value),
+                    StmtKind::Clause(clause) => {
+                        visit(clause.value);
+                        if let Some(until) = &clause.until {
+                            visit(until.cond);
+                            until.otherwise.iter().for_each(|e| visit(*e));
+                        }
+                    }
                     StmtKind::Expr(expr) => visit(*expr),
                     // Items see nothing of the expression around them.
                     _ => {}

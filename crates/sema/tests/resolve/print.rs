@@ -99,20 +99,30 @@ impl Printer<'_> {
                 let value = self.expr(*value);
                 format!("let {}{ty} = {value}", self.pat(pat))
             }
-            StmtKind::Define(d) => {
-                let name = self.local(d.local);
-                let clauses = d.clauses.iter().map(|c| {
-                    let slots = list(&c.slots, |s| match &s.kind {
-                        LeftSlotKind::Index(b) => self.binder(b),
-                        LeftSlotKind::Literal(n) => n.to_string(),
-                        LeftSlotKind::Point(point) => self.expr(*point),
-                        LeftSlotKind::Error => "!".into(),
-                    });
-                    format!("{name}[{slots}] = {}", self.expr(c.body))
-                });
-                format!("define {}", clauses.collect::<Vec<_>>().join("; "))
+            StmtKind::Define(d) => format!("define {}", self.definition(d)),
+            StmtKind::System(definitions) => {
+                let all: Vec<String> = definitions.iter().map(|d| self.definition(d)).collect();
+                format!("system {}", all.join("; "))
             }
         }
+    }
+
+    fn definition(&self, d: &Definition) -> String {
+        let name = self.local(d.local);
+        let clauses = d.clauses.iter().map(|c| {
+            let slots = list(&c.slots, |s| match &s.kind {
+                LeftSlotKind::Index(b) => self.binder(b),
+                LeftSlotKind::Literal(n) => n.to_string(),
+                LeftSlotKind::Point(point) => self.expr(*point),
+                LeftSlotKind::Error => "!".into(),
+            });
+            let until = match &c.until {
+                Some(until) => format!(" until {}", self.expr(until.cond)),
+                None => String::new(),
+            };
+            format!("{name}[{slots}] = {}{until}", self.expr(c.body))
+        });
+        clauses.collect::<Vec<_>>().join("; ")
     }
 
     fn binder(&self, binder: &Binder) -> String {

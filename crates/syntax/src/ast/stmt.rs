@@ -24,6 +24,19 @@ pub struct Clause {
     pub slots: ThinVec<LeftSlot>,
     /// The body; a trailing `where` is an [`ExprKind::Where`].
     pub value: ExprId,
+    /// `until cond else error("…")`, after the body.
+    pub until: Option<Box<Until>>,
+}
+
+/// When the steps of a recurrence end before their limit.
+#[derive(Clone, Debug)]
+pub struct Until {
+    /// What holds for the last step.
+    pub cond: ExprId,
+    /// The message of the error that it is if no step fulfils it.
+    pub otherwise: Option<ExprId>,
+    /// From `until` on.
+    pub span: Span,
 }
 
 /// A slot on the left of an indexed definition.
@@ -164,6 +177,8 @@ pub struct Struct {
     pub generics: ThinVec<Name>,
     /// Its fields.
     pub fields: ThinVec<Field>,
+    /// `type S = T;`: no struct, but another name for a type.
+    pub alias: Option<TypeId>,
 }
 
 /// A field of a struct or of a variant.

@@ -457,6 +457,9 @@ impl Formatter<'_> {
                 if f.single_name(value) == Some(name.sym) {
                     return text(name.sym.as_str());
                 }
+                if name.sym.as_str() == ".." {
+                    return concat([text(".."), f.where_item(value)]);
+                }
                 concat([text(format!("{name}: ")), f.where_item(value)])
             },
         );

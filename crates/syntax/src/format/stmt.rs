@@ -70,7 +70,7 @@ impl Formatter<'_> {
                     |_, slot| (slot.span.lo(), slot.span.hi()),
                     |f, slot, _| f.left_slot(slot),
                 );
-                self.binding(slots, it.value, end)
+                self.clause(slots, it, end)
             }
             StmtKind::Const(it) => {
                 let ty = self.annotation(it.ty);
@@ -85,6 +85,12 @@ impl Formatter<'_> {
                 concat([text(format!("{}use ", public(it.public))), tree, after, text(";")])
             }
             StmtKind::Mod(it) => self.module(it, stmt.span),
+            StmtKind::Struct(it) if it.alias.is_some() => {
+                let ty = it.alias.map_or_else(nil, |ty| self.ty(ty));
+                let after = self.trailing(end);
+                let head = text(format!("{}type {} = ", public(it.public), it.name));
+                concat([head, ty, after, text(";")])
+            }
             StmtKind::Struct(it) => {
                 let head =
                     format!("{}struct {}{} {{", public(it.public), it.name, generics(&it.generics));
@@ -139,6 +145,21 @@ impl Formatter<'_> {
         let value = self.value(value);
         let after = self.trailing(end);
         group(concat([head, text(" ="), value, after, text(";")]))
+    }
+
+    /// The body of a clause, and when its steps end.
+    fn clause(&mut self, head: Doc, it: &Clause, end: u32) -> Doc {
+        let Some(until) = &it.until else { return self.binding(head, it.value, end) };
+        let value = self.value(it.value);
+        let before = self.trailing(until.span.lo());
+        let cond = self.operand(until.cond, 2);
+        let mut rest = vec![line(), text("until "), cond];
+        if let Some(otherwise) = until.otherwise {
+            rest.extend([text(" else error("), self.where_item(otherwise), text(")")]);
+        }
+        let after = self.trailing(end);
+        let rest = nest(INDENT, concat(rest));
+        group(concat([head, text(" ="), value, before, rest, after, text(";")]))
     }
 
     fn left_slot(&mut self, slot: &LeftSlot) -> Doc {

@@ -168,7 +168,7 @@ impl Builder {
                 span: name.span,
             })
             .collect();
-        self.stmt(StmtKind::Clause(Clause { name, slots, value }), span)
+        self.stmt(StmtKind::Clause(Clause { name, slots, value, until: None }), span)
     }
 
     pub(crate) fn function(

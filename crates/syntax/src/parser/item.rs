@@ -16,6 +16,7 @@ impl Parser<'_> {
             TokenKind::Const => self.const_item(true),
             TokenKind::Use => self.use_item(true),
             TokenKind::Struct => self.struct_item(true),
+            _ if self.at_alias() => self.alias_item(true),
             TokenKind::Enum => self.enum_item(true),
             TokenKind::Mod => self.mod_item(true),
             TokenKind::Let | TokenKind::At => {
@@ -253,7 +254,8 @@ impl Parser<'_> {
     pub(super) fn struct_item(&mut self, public: bool) -> Statement {
         self.bump();
         let Ok(name) = self.name("the name of the struct") else { return Err(StmtKind::Error) };
-        let mut item = Struct { public, name, generics: ThinVec::new(), fields: ThinVec::new() };
+        let mut item =
+            Struct { public, name, generics: ThinVec::new(), fields: ThinVec::new(), alias: None };
         let fields = self.generics().and_then(|generics| {
             item.generics = generics.into();
             let open = self.token();
@@ -268,6 +270,33 @@ impl Parser<'_> {
                 Ok(StmtKind::Struct(Box::new(item)))
             }
             Err(Reported) => Err(StmtKind::Struct(Box::new(item))),
+        }
+    }
+
+    /// Whether a statement is `type T = …;`: a word only there.
+    pub(super) fn at_alias(&self) -> bool {
+        self.kind().is_name()
+            && self.slice(self.span_here()) == "type"
+            && self.ahead(1).is_name()
+            && self.ahead(2) == TokenKind::Eq
+    }
+
+    /// `type Weights = [f32; out, in];`
+    pub(super) fn alias_item(&mut self, public: bool) -> Statement {
+        self.bump();
+        let Ok(name) = self.name("the name of the type") else { return Err(StmtKind::Error) };
+        self.bump();
+        let (generics, fields) = (ThinVec::new(), ThinVec::new());
+        match self.type_expr() {
+            Ok(ty) => {
+                let item = Struct { public, name, generics, fields, alias: Some(ty) };
+                Ok(StmtKind::Struct(Box::new(item)))
+            }
+            Err(Reported) => {
+                let alias = Some(self.error_ty());
+                let item = Struct { public, name, generics, fields, alias };
+                Err(StmtKind::Struct(Box::new(item)))
+            }
         }
     }
 

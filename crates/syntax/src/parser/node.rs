@@ -196,14 +196,16 @@ impl Heights {
                     LeftSlotKind::Point(point) => Some(point),
                     LeftSlotKind::Literal(_) | LeftSlotKind::Pack(_) | LeftSlotKind::Error => None,
                 });
-                self.exprs(domains).max(self.expr(it.value))
+                let until =
+                    it.until.iter().flat_map(|it| [it.cond].into_iter().chain(it.otherwise));
+                self.exprs(domains).max(self.expr(it.value)).max(self.exprs(until))
             }
             StmtKind::Const(it) => self.tys(it.ty).max(self.expr(it.value)),
             StmtKind::Fn(it) | StmtKind::Rule(it) => {
                 self.params(&it.params).max(self.tys(it.ret)).max(self.expr(it.body))
             }
             StmtKind::Mod(it) => it.body.as_deref().map_or(0, |stmts| self.stmts(stmts)),
-            StmtKind::Struct(it) => self.tys(it.fields.iter().map(|f| f.ty)),
+            StmtKind::Struct(it) => self.tys(it.fields.iter().map(|f| f.ty).chain(it.alias)),
             StmtKind::Enum(it) => {
                 let data = it.variants.iter().map(|variant| match &variant.data {
                     VariantData::Unit => 0,

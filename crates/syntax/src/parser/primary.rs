@@ -3,7 +3,7 @@
 use super::{Parse, Parser, Reported};
 use crate::ast::*;
 use crate::token::TokenKind;
-use ein_base::{Code, Diagnostic, Span, Symbol};
+use ein_base::{Code, Diagnostic, Name, Span, Symbol};
 use rustc_hash::FxHashSet;
 use thin_vec::ThinVec;
 
@@ -74,7 +74,7 @@ impl Parser<'_> {
 
     fn at_struct_fields(&self, segments: usize) -> bool {
         segments > 1
-            || self.ahead(1) == TokenKind::RBrace
+            || matches!(self.ahead(1), TokenKind::RBrace | TokenKind::DotDot)
             || self.ahead(1).is_name()
                 && matches!(self.ahead(2), TokenKind::Colon | TokenKind::Comma | TokenKind::RBrace)
     }
@@ -83,6 +83,9 @@ impl Parser<'_> {
         let open = self.token();
         self.bump();
         let fields = self.list(open, TokenKind::RBrace, |p| {
+            if p.at(TokenKind::DotDot) {
+                return p.other_fields();
+            }
             let name = p.name("a field")?;
             let value = if p.eat(TokenKind::Colon) {
                 p.expression()?
@@ -92,6 +95,23 @@ impl Parser<'_> {
             Ok((name, value))
         })?;
         self.expr(ExprKind::Struct { path: path.into(), fields }, lo)
+    }
+
+    /// `..p`: the other fields are those of `p`; kept as a field of the name `..`.
+    fn other_fields(&mut self) -> Parse<(Name, ExprId)> {
+        let name = Name { sym: Symbol::intern(".."), span: self.span_here() };
+        self.bump();
+        let value = self.expression()?;
+        if !matches!(self.kind(), TokenKind::RBrace | TokenKind::Comma)
+            || self.at(TokenKind::Comma) && self.ahead(1) != TokenKind::RBrace
+        {
+            return Err(self.fail(
+                Diagnostic::new(Code::E0101, name.span, "`..` comes after the fields")
+                    .here("something follows it")
+                    .help("write it last: `P { x: 1.0, ..p }`"),
+            ));
+        }
+        Ok((name, value))
     }
 
     /// `?n`, and `?` in a type.

@@ -80,6 +80,7 @@ impl Parser<'_> {
             self.deep = false;
         }
         let (result, item) = match self.kind() {
+            _ if self.at_alias() => (self.alias_item(false), false),
             _ if self.is_name_here() => match self.expr_stmt() {
                 Ok(step) => {
                     (self.anchor, self.in_list) = (outer, list);
@@ -399,7 +400,7 @@ impl Parser<'_> {
                 let slots = thin_vec![broken];
                 if !self.skip_to(start, &[TokenKind::Eq], &[]) {
                     let value = self.error_expr();
-                    return Err(StmtKind::Clause(Clause { name, slots, value }));
+                    return Err(StmtKind::Clause(Clause { name, slots, value, until: None }));
                 }
                 slots
             }
@@ -410,7 +411,7 @@ impl Parser<'_> {
             let span = self.span_from(lo);
             if found.is_err() {
                 let value = self.error_expr();
-                return Err(StmtKind::Clause(Clause { name, slots, value }));
+                return Err(StmtKind::Clause(Clause { name, slots, value, until: None }));
             }
             self.report(
                 Diagnostic::new(Code::E0101, span, "an indexed definition takes no type")
@@ -419,9 +420,50 @@ impl Parser<'_> {
             );
         }
         match self.bound_value() {
-            Ok(value) => Ok(StmtKind::Clause(Clause { name, slots, value })),
-            Err(value) => Err(StmtKind::Clause(Clause { name, slots, value })),
+            Ok(value) if self.at_until() => match self.until() {
+                Ok(until) => Ok(StmtKind::Clause(Clause { name, slots, value, until })),
+                Err(Reported) => Err(StmtKind::Clause(Clause { name, slots, value, until: None })),
+            },
+            Ok(value) => Ok(StmtKind::Clause(Clause { name, slots, value, until: None })),
+            Err(value) => Err(StmtKind::Clause(Clause { name, slots, value, until: None })),
         }
+    }
+
+    /// Whether the word after a value is `until`, which is a word only there.
+    fn at_until(&self) -> bool {
+        self.kind().is_name() && self.slice(self.span_here()) == "until"
+    }
+
+    /// `until cond else error("…")`
+    fn until(&mut self) -> Parse<Option<Box<Until>>> {
+        let lo = self.lo();
+        self.bump();
+        let cond = self.nested(|p| p.binary(2))?;
+        let otherwise = if self.eat(TokenKind::Else) { Some(self.until_error()?) } else { None };
+        let span = self.span_from(lo);
+        if self.at(TokenKind::Where) {
+            let here = self.span_here();
+            return Err(self.fail(
+                Diagnostic::new(Code::E0101, here, "`where` stands before `until`")
+                    .here("too late here")
+                    .label(span, "the condition that ends the steps")
+                    .help("write `… where … until …`"),
+            ));
+        }
+        Ok(Some(Box::new(Until { cond, otherwise, span })))
+    }
+
+    /// `error("…")`: the message.
+    fn until_error(&mut self) -> Parse<ExprId> {
+        let is_error = self.kind().is_name() && self.slice(self.span_here()) == "error";
+        if !is_error || self.ahead(1) != TokenKind::LParen {
+            return Err(self.unexpected("`error(\"…\")`"));
+        }
+        self.bump();
+        self.bump();
+        let message = self.expression()?;
+        self.expect(TokenKind::RParen)?;
+        Ok(message)
     }
 
     fn left_slot(&mut self) -> Parse<LeftSlot> {

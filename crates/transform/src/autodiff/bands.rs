@@ -422,7 +422,14 @@ fn family(loops: Colouring, value: Expr, span: Span) -> Expr {
         self_var: None,
         shape,
         inner_rank: value.ty.rank(),
-        clauses: vec![Clause { slots, items: Vec::new(), value, otherwise: None, span }],
+        clauses: vec![Clause {
+            slots,
+            items: Vec::new(),
+            value,
+            otherwise: None,
+            until: None,
+            span,
+        }],
         recurrence: None,
         requires: Vec::new(),
     };

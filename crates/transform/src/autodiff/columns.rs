@@ -62,7 +62,8 @@ impl Pass<'_> {
         // The loops over the parameter come first in the definition, last in the result.
         let y_rank = inner.rank();
         let shape = x_axes[x_at.len()..].iter().map(|axis| Some(axis.size.clone())).collect();
-        let clause = Clause { slots, items: Vec::new(), value: body, otherwise: None, span };
+        let clause =
+            Clause { slots, items: Vec::new(), value: body, otherwise: None, until: None, span };
         let tensor = Tensor {
             name: None,
             self_var: None,

@@ -163,6 +163,9 @@ impl Pass<'_> {
         else {
             return None;
         };
+        if target.ty.scalar() != parameter.ty.scalar() {
+            return None;
+        }
         let Sides { y, y_at, x, x_at } = self.sides(target, parameter, taken)?;
         let binders = &reduce.binders;
         let summed: FxHashSet<VarId> = binders.iter().map(|binder| binder.var).collect();

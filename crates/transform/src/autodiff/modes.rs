@@ -70,6 +70,7 @@ impl Pass<'_> {
                 let before = !self.scope[bound..].iter().any(|it| it.var == *param);
                 if other == target
                     && before
+                    && !self.is_mixed(*target, *param)
                     && !params.contains(param)
                     && !self.adjoints.contains_key(&(*target, *param))
                 {
@@ -147,15 +148,20 @@ impl Pass<'_> {
             return Expr::new(kind, ty, span);
         }
         let (y_rank, x_rank) = (self.program.vars[y].ty.rank(), self.program.vars[x].ty.rank());
+        // Adjoints would be rounded to the type of the parameter on the way back.
+        let mixed = self.is_mixed(y, x);
         if y_at.is_empty()
             && x_at.is_empty()
+            && !mixed
             && let Some(band) = self.whole_band(y, x, &ty, span)
         {
             return band;
         }
         let (row, column) = (y_at.len() == y_rank, x_at.len() == x_rank);
         let mut why = self.refused.get(&(y, x)).copied();
-        if row && column && y_rank + x_rank > 0 && y != x {
+        if mixed {
+            why = Some("two precisions");
+        } else if row && column && y_rank + x_rank > 0 && y != x {
             match self.entry((y, y_at), (x, x_at), &ty, span) {
                 Ok(Some(entry)) => return entry,
                 Ok(None) => {}
@@ -170,6 +176,11 @@ impl Pass<'_> {
         }
         self.decide(y, &[x], if column { Mode::Column } else { Mode::Columns }, why);
         self.columns((y, y_at), (x, x_at), ty, span)
+    }
+
+    /// Whether two variables have numbers of different types.
+    fn is_mixed(&self, y: VarId, x: VarId) -> bool {
+        self.program.vars[y].ty.scalar() != self.program.vars[x].ty.scalar()
     }
 
     /// One element by one element, by adjoints: only the points between them are looked at.
@@ -257,7 +268,14 @@ impl Pass<'_> {
             self_var: None,
             shape: axes[y_at.len()..].iter().map(|axis| Some(axis.size.clone())).collect(),
             inner_rank: inner.rank(),
-            clauses: vec![Clause { slots, items: Vec::new(), value: body, otherwise: None, span }],
+            clauses: vec![Clause {
+                slots,
+                items: Vec::new(),
+                value: body,
+                otherwise: None,
+                until: None,
+                span,
+            }],
             recurrence: None,
             requires: Vec::new(),
         };
@@ -427,7 +445,14 @@ impl Pass<'_> {
                 self_var: None,
                 shape,
                 inner_rank: 0,
-                clauses: vec![Clause { slots, items: Vec::new(), value, otherwise: None, span }],
+                clauses: vec![Clause {
+                    slots,
+                    items: Vec::new(),
+                    value,
+                    otherwise: None,
+                    until: None,
+                    span,
+                }],
                 recurrence: None,
                 requires: Vec::new(),
             };

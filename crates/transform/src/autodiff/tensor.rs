@@ -34,7 +34,7 @@ impl Pass<'_> {
             }
         };
         inner.finish(self_var, finished);
-        let mut own = tensor.clone();
+        let mut own = self.made(tensor, finished).unwrap_or_else(|| tensor.clone());
         if own.shape.iter().any(Option::is_none) {
             // The extents that it finds out itself are those of the finished one.
             let mut names = Renaming::default();
@@ -105,6 +105,7 @@ impl Pass<'_> {
                 items,
                 value,
                 otherwise,
+                until: None,
                 span: clause.span,
             });
         }
@@ -119,7 +120,14 @@ pub(super) fn defined(slots: Vec<ClauseSlot>, value: Expr, ty: Type, span: Span)
         self_var: None,
         shape: ty.axes().iter().map(|axis| Some(axis.size.clone())).collect(),
         inner_rank: 0,
-        clauses: vec![Clause { slots, items: Vec::new(), value, otherwise: None, span }],
+        clauses: vec![Clause {
+            slots,
+            items: Vec::new(),
+            value,
+            otherwise: None,
+            until: None,
+            span,
+        }],
         recurrence: None,
         requires: Vec::new(),
     };

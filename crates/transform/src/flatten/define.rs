@@ -177,6 +177,9 @@ impl<'p> Flatten<'p> {
         let (Some(var), Some(recurrence)) = (tensor.self_var, &tensor.recurrence) else {
             return Err(declined("a definition that reads itself in an unknown order", e.span));
         };
+        if tensor.clauses.iter().any(|clause| clause.until.is_some()) {
+            return Err(declined("steps that end when a condition holds", e.span));
+        }
         if !self.loops.is_empty() {
             return Err(declined("a recurrence inside a loop", e.span));
         }

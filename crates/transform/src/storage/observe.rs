@@ -17,32 +17,43 @@ pub(super) enum Observation {
     Unknown,
 }
 
+/// The steps of a recurrence.
+pub(super) struct Steps<'t> {
+    /// Its definition.
+    pub tensor: &'t Tensor,
+    /// The axis of the steps.
+    pub axis: usize,
+    /// Whether they run downward.
+    pub backward: bool,
+    /// The extent along them, if a condition ends them.
+    pub end: Option<size::Expr>,
+}
+
 impl Planner<'_> {
     /// Finds the reads of a recurrence in an expression.
     pub(super) fn observe(
         &mut self,
         e: &Expr,
         var: VarId,
-        tensor: &Tensor,
-        axis: usize,
-        backward: bool,
+        steps: &Steps<'_>,
         found: &mut Vec<Observation>,
     ) {
+        let Steps { axis, backward, .. } = *steps;
         self.note_domains(e);
         match &*e.kind {
             ExprKind::Var(read) if *read == var => found.push(Observation::Whole),
             ExprKind::Index { base, indices } if is_var(base, var) => {
                 found.push(match indices.get(axis) {
                     Some(index) => match self.size(&index.value) {
-                        Some(index) => self
-                            .multiples(&index)
-                            .unwrap_or_else(|| self.distance(&index, tensor, axis, backward)),
+                        Some(index) => {
+                            self.multiples(&index).unwrap_or_else(|| self.distance(&index, steps))
+                        }
                         None => Observation::Unknown,
                     },
                     None => Observation::Whole,
                 });
                 for index in indices {
-                    self.observe(&index.value, var, tensor, axis, backward, found);
+                    self.observe(&index.value, var, steps, found);
                 }
             }
             ExprKind::Slice { base, axis: along, lo, hi }
@@ -58,7 +69,7 @@ impl Planner<'_> {
                     }
                 };
                 found.push(match first {
-                    Some(first) => self.distance(&first, tensor, axis, backward),
+                    Some(first) => self.distance(&first, steps),
                     None => Observation::Unknown,
                 });
             }
@@ -66,7 +77,7 @@ impl Planner<'_> {
                 let mut children = Vec::new();
                 each_child(e, &mut |child| children.push(child));
                 for child in children {
-                    self.observe(child, var, tensor, axis, backward, found);
+                    self.observe(child, var, steps, found);
                 }
             }
         }
@@ -109,13 +120,15 @@ impl Planner<'_> {
     }
 
     /// How far from the end of the recurrence a read can be.
-    fn distance(
-        &self,
-        index: &size::Expr,
-        tensor: &Tensor,
-        axis: usize,
-        backward: bool,
-    ) -> Observation {
+    fn distance(&self, index: &size::Expr, steps: &Steps<'_>) -> Observation {
+        let Steps { tensor, axis, backward, .. } = *steps;
+        if let Some(end) = &steps.end {
+            // Only the run knows where it ends, so only what counts from there is known.
+            return match end.sub(index).as_constant() {
+                Some(distance) => Observation::FromEnd(distance),
+                None => Observation::Unknown,
+            };
+        }
         // The end is where the recurrent clauses stop.
         let mut furthest: Option<i64> = None;
         for clause in &tensor.clauses {

@@ -6,7 +6,7 @@ use crate::tensor::lex::Token;
 use crate::tensor::spans::nowhere;
 use crate::tensor::{
     Binder, Clause, ClauseSlot, Expr, ExprKind, Item, Recurrence, RecurrenceAxis, Reduce, ReduceOp,
-    Scatter, Tensor,
+    Scatter, Tensor, Until,
 };
 use ein_base::Symbol;
 
@@ -66,8 +66,15 @@ impl Parser {
         self.sign("=")?;
         let value = self.expr()?;
         let otherwise = if self.eat_word("else") { Some(self.expr()?) } else { None };
+        let until = if self.eat_word("until") {
+            let cond = self.expr()?;
+            let otherwise = if self.eat_word("error") { Some(self.expr()?) } else { None };
+            Some(Box::new(Until { cond, otherwise }))
+        } else {
+            None
+        };
         self.sign(";")?;
-        Ok(Clause { slots, items, value, otherwise, span: nowhere() })
+        Ok(Clause { slots, items, value, otherwise, until, span: nowhere() })
     }
 
     /// A literal point; it may be negative.

@@ -65,6 +65,14 @@ impl Printer<'_> {
             self.put(" else ");
             self.expr(otherwise, 0);
         }
+        if let Some(until) = &clause.until {
+            self.put(" until ");
+            self.expr(&until.cond, 0);
+            if let Some(message) = &until.otherwise {
+                self.put(" error ");
+                self.expr(message, 0);
+            }
+        }
         self.put(";");
     }
 

@@ -61,6 +61,12 @@ impl Verifier<'_> {
             });
             self.agrees(e.ty.elem(), value.ty.elem(), "the value of a clause");
         }
+        if let Some(until) = &clause.until {
+            self.truth(&until.cond, "what ends a recurrence");
+            until.otherwise.iter().for_each(|message| self.expr(message));
+            let ordered = tensor.recurrence.is_some();
+            self.check(ordered, || "steps that end have no order".to_owned());
+        }
         self.leave(start);
     }
 

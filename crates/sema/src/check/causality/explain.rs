@@ -209,7 +209,12 @@ impl Cx<'_> {
     // ---------------------------------------------------------------- text
 
     /// The point that a clause defines, as text.
-    fn show_point(&self, tensor: &Tensor, name: Symbol, clause: usize) -> String {
+    pub(in crate::check) fn show_point(
+        &self,
+        tensor: &Tensor,
+        name: Symbol,
+        clause: usize,
+    ) -> String {
         let slots: Vec<String> = tensor.clauses[clause]
             .slots
             .iter()

@@ -5,7 +5,7 @@ use ein_ir::size::{self, Facts};
 use ein_ir::tensor::RecurrenceAxis;
 
 /// The deepest read along an axis, if all are at constant distances.
-pub(super) fn lookback(reads: &[SelfRead], first: RecurrenceAxis) -> Option<u32> {
+pub(in crate::check) fn lookback(reads: &[SelfRead], first: RecurrenceAxis) -> Option<u32> {
     let mut deepest = 0;
     for read in reads {
         let distance = read.distance.get(first.axis)?.as_constant()?;
@@ -57,35 +57,12 @@ pub(super) fn find_order(reads: &[&SelfRead], rank: usize) -> Option<Vec<Recurre
         reads.iter().map(|read| (*read, read.facts.clone())).collect();
     let mut order: Vec<RecurrenceAxis> = Vec::new();
     while !open.is_empty() {
-        let mut choice: Option<(RecurrenceAxis, Vec<Standing>)> = None;
-        'axes: for backward in [false, true] {
-            for axis in (0..rank).filter(|axis| order.iter().all(|step| step.axis != *axis)) {
-                let mut standings = Vec::with_capacity(open.len());
-                for (read, facts) in &open {
-                    let standing = standing(&read.distance[axis], facts, backward);
-                    standings.push(standing);
-                    if standing == Standing::Unclear {
-                        break;
-                    }
-                }
-                if standings.last() == Some(&Standing::Unclear)
-                    || standings.iter().all(|standing| *standing == Standing::Level)
-                {
-                    continue;
-                }
-                let settles = standings.iter().all(|standing| *standing == Standing::Before);
-                if settles || choice.is_none() {
-                    choice = Some((RecurrenceAxis { axis, backward }, standings));
-                }
-                if settles {
-                    break 'axes;
-                }
-            }
-        }
-        let (step, standings) = choice?;
+        let reads: Vec<(&SelfRead, &Facts)> =
+            open.iter().map(|(read, facts)| (*read, facts)).collect();
+        let (step, before) = standings(&reads, rank, &order)?;
         let mut left = Vec::new();
-        for ((read, mut facts), standing) in open.into_iter().zip(standings) {
-            if standing != Standing::Before {
+        for ((read, mut facts), before) in open.into_iter().zip(before) {
+            if !before {
                 facts.eq0(read.distance[step.axis].clone());
                 left.push((read, facts));
             }
@@ -94,4 +71,39 @@ pub(super) fn find_order(reads: &[&SelfRead], rank: usize) -> Option<Vec<Recurre
         order.push(step);
     }
     Some(order)
+}
+
+/// An axis that may come next after these, and for each read whether that settles it.
+pub(in crate::check) fn standings(
+    open: &[(&SelfRead, &Facts)],
+    rank: usize,
+    order: &[RecurrenceAxis],
+) -> Option<(RecurrenceAxis, Vec<bool>)> {
+    let mut choice: Option<(RecurrenceAxis, Vec<Standing>)> = None;
+    'axes: for backward in [false, true] {
+        for axis in (0..rank).filter(|axis| order.iter().all(|step| step.axis != *axis)) {
+            let mut standings = Vec::with_capacity(open.len());
+            for (read, facts) in open {
+                let standing = standing(&read.distance[axis], facts, backward);
+                standings.push(standing);
+                if standing == Standing::Unclear {
+                    break;
+                }
+            }
+            if standings.last() == Some(&Standing::Unclear)
+                || standings.iter().all(|standing| *standing == Standing::Level)
+            {
+                continue;
+            }
+            let settles = standings.iter().all(|standing| *standing == Standing::Before);
+            if settles || choice.is_none() {
+                choice = Some((RecurrenceAxis { axis, backward }, standings));
+            }
+            if settles {
+                break 'axes;
+            }
+        }
+    }
+    let (step, standings) = choice?;
+    Some((step, standings.into_iter().map(|it| it == Standing::Before).collect()))
 }

@@ -15,8 +15,8 @@ use ein_scalar::ScalarType as S;
 use std::cmp::Reverse;
 
 /// Where the check stood before the clauses of a definition.
-pub(super) struct Before {
-    mark: Mark,
+pub(in crate::check) struct Before {
+    pub(in crate::check) mark: Mark,
     frames: Vec<usize>,
     facts: usize,
     extents: usize,
@@ -38,7 +38,7 @@ impl Misfit {
 }
 
 impl Cx<'_> {
-    pub(super) fn before_trial(&self) -> Before {
+    pub(in crate::check) fn before_trial(&self) -> Before {
         Before {
             mark: self.mark(),
             frames: self.f.pending.iter().map(Vec::len).collect(),
@@ -59,7 +59,11 @@ impl Cx<'_> {
     }
 
     /// Whether every clause that does not read the tensor itself is made of literals.
-    pub(super) fn only_literals(&self, clauses: &[hir::Clause], recursive: &[bool]) -> bool {
+    pub(in crate::check) fn only_literals(
+        &self,
+        clauses: &[hir::Clause],
+        recursive: &[bool],
+    ) -> bool {
         let mut plain = clauses.iter().zip(recursive).filter(|(_, recursive)| !**recursive);
         plain.all(|(clause, _)| self.literal_class(clause.body).is_some())
     }
@@ -108,7 +112,7 @@ impl Cx<'_> {
         self.recurrent_clauses(definition, recursive, elem, drafts)
     }
 
-    pub(super) fn take_back_trial(&mut self, before: &Before) {
+    pub(in crate::check) fn take_back_trial(&mut self, before: &Before) {
         self.roll_back(&before.mark);
         for (stmts, length) in self.f.pending.iter_mut().zip(&before.frames) {
             stmts.truncate(*length);
@@ -177,6 +181,34 @@ impl Cx<'_> {
         definition: &hir::Definition,
         recursive: &[bool],
     ) -> Type {
+        let elem = self.quiet_element(definition, recursive);
+        if elem.has_error()
+            && let Some(fitting) = self.fitting_element(definition, recursive)
+        {
+            return fitting;
+        }
+        if elem.has_error() {
+            self.no_element(definition);
+        }
+        elem
+    }
+
+    /// Nothing says what the elements are.
+    pub(in crate::check) fn no_element(&mut self, definition: &hir::Definition) {
+        let name = definition.clauses[0].name;
+        let message = format!("the type of `{name}` cannot be inferred");
+        let d = error(Code::E0516, name.span, message)
+            .here("every value of it is made from other values of it")
+            .help(format!("add a base clause: `let {name}[0] = …;`"));
+        self.report_at(d);
+    }
+
+    /// What the branches say that do not read the tensor, without reporting anything.
+    pub(in crate::check) fn quiet_element(
+        &mut self,
+        definition: &hir::Definition,
+        recursive: &[bool],
+    ) -> Type {
         let reported = self.diagnostics.len();
         let facts = self.f.facts.len();
         let tried = self.out.vars.len();
@@ -195,20 +227,6 @@ impl Cx<'_> {
         self.take_back(reported);
         self.f.facts.truncate(facts);
         self.forget_types(tried);
-        if elem.has_error()
-            && let Some(fitting) = self.fitting_element(definition, recursive)
-        {
-            return fitting;
-        }
-        if elem.has_error() {
-            let clause = &definition.clauses[0];
-            let name = clause.name;
-            let message = format!("the type of `{name}` cannot be inferred");
-            let d = error(Code::E0516, name.span, message)
-                .here("every value of it is made from other values of it")
-                .help(format!("add a base clause: `let {name}[0] = …;`"));
-            self.report_at(d);
-        }
         elem
     }
 
@@ -260,7 +278,7 @@ impl Cx<'_> {
 }
 
 /// Whether it says that a type does not fit.
-fn about_types(d: &Diagnostic) -> bool {
+pub(in crate::check) fn about_types(d: &Diagnostic) -> bool {
     d.is_error() && d.code.stage() == Stage::Types
 }
 
@@ -294,7 +312,7 @@ fn other_types(ty: &Type) -> Vec<Type> {
     others.iter().map(|scalar| with_scalar(ty, *scalar)).collect()
 }
 
-fn with_scalar(ty: &Type, scalar: S) -> Type {
+pub(in crate::check) fn with_scalar(ty: &Type, scalar: S) -> Type {
     match ty.axes() {
         [] => Type::Scalar(scalar),
         axes => Type::array(Type::Scalar(scalar), axes.to_vec()),

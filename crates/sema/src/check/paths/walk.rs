@@ -185,6 +185,11 @@ impl Cx<'_> {
             }
             self.walk_on(otherwise, path, visit);
         }
+        path.reset(inside);
+        if let Some(until) = &mut clause.until {
+            self.walk_on(&mut until.cond, path, visit);
+            until.otherwise.iter_mut().for_each(|message| self.walk_on(message, path, visit));
+        }
         path.reset(mark);
     }
 

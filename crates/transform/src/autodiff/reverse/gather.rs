@@ -91,6 +91,7 @@ impl Reverse<'_, '_> {
                 items: Vec::new(),
                 value,
                 otherwise: None,
+                until: None,
                 span,
             }],
             recurrence: None,

@@ -268,7 +268,7 @@ impl Reverse<'_, '_> {
             self_var: None,
             shape: loops.iter().map(|(_, extent)| Some(extent.clone())).collect(),
             inner_rank: e.ty.rank(),
-            clauses: vec![Clause { slots, items, value, otherwise: None, span }],
+            clauses: vec![Clause { slots, items, value, otherwise: None, until: None, span }],
             recurrence: None,
             requires: Vec::new(),
         };

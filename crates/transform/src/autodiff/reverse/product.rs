@@ -74,7 +74,14 @@ impl Reverse<'_, '_> {
                 let before = element(self.pass.var(own, span), &at, span);
                 self.pass.times(before, element(factors.clone(), &at, span))
             };
-            clauses.push(Clause { slots, items: Vec::new(), value, otherwise: None, span });
+            clauses.push(Clause {
+                slots,
+                items: Vec::new(),
+                value,
+                otherwise: None,
+                until: None,
+                span,
+            });
         }
         let axis = ty.rank() - 1;
         let tensor = Tensor {

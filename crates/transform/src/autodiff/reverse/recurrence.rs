@@ -69,6 +69,11 @@ impl Reverse<'_, '_> {
     /// A recurrence to which something flows.
     pub(super) fn pull_recurrence(&mut self, var: VarId, tensor: &Tensor, e: &Expr) -> Done {
         let Some(self_var) = tensor.self_var else { return unsupported("a recurrence") };
+        if let Some(made) = self.pass.made(tensor, var) {
+            let ty = self.pass.program.vars[var].ty.clone();
+            let e = Expr::new(ExprKind::Tensor(made.clone()), ty, e.span);
+            return self.pull_recurrence(var, &made, &e);
+        }
         let before = self.active.get(&var).cloned().unwrap_or_default();
         let others: Vec<(VarId, usize)> =
             self.active.iter().map(|(var, terms)| (*var, terms.len())).collect();
@@ -240,7 +245,14 @@ impl Reverse<'_, '_> {
                 places.push(Place::Loop(binder));
             }
             let value = self.flow_at(before, own, &places, (bar, self_var), span)?;
-            clauses.push(Clause { slots, items: Vec::new(), value, otherwise: None, span });
+            clauses.push(Clause {
+                slots,
+                items: Vec::new(),
+                value,
+                otherwise: None,
+                until: None,
+                span,
+            });
         }
         let value = match recurrent {
             Some(_) => self.reversed(tensor, e, self_var, clauses),

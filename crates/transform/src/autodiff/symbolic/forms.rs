@@ -235,7 +235,14 @@ impl Text<'_, '_> {
             self_var: None,
             shape: e.ty.axes().iter().map(|axis| Some(axis.size.clone())).collect(),
             inner_rank: 0,
-            clauses: vec![Clause { slots, items: Vec::new(), value, otherwise: None, span }],
+            clauses: vec![Clause {
+                slots,
+                items: Vec::new(),
+                value,
+                otherwise: None,
+                until: None,
+                span,
+            }],
             recurrence: None,
             requires: Vec::new(),
         };

@@ -159,6 +159,6 @@ impl Reverse<'_, '_> {
             flow
         };
         replace_reads(&mut value, bar, &flow);
-        Ok(Clause { slots, items, value, otherwise: None, span })
+        Ok(Clause { slots, items, value, otherwise: None, until: None, span })
     }
 }

@@ -1,0 +1,228 @@
+//! Systems of recurrences: several definitions that read each other, checked as one.
+//!
+//! Before:  `x[t] = x[t - 1] + v[t]`, `v[t] = v[t - 1] - x[t - 1]`
+//! After:   `s[t, 0] = v…`, `s[t, 1] = x…`, a recurrence over both, and `x = s[.., 1]`, `v = s[.., 0]`
+//!
+//! The names are bound together, so that every clause knows the types of all of them. `order` finds
+//! the axes along which the system runs and the order of its names within a step, or the cycle;
+//! `stack` makes one definition of it, with an axis for the names, so that everything that follows
+//! (bounds, windows, derivatives, engines) knows only recurrences of one name. Names whose elements
+//! are not numbers are kept in boxes.
+
+use super::define::{Draft, Drafts, retype};
+use super::{Binding, Cx};
+use crate::hir::{self, LeftSlotKind, LocalId};
+use ein_base::{Span, Symbol};
+use ein_ir::tensor::walk::each_in_clause_mut;
+use ein_ir::tensor::{Expr, ExprKind, Tensor, Type, VarId};
+use ein_scalar::ScalarType as S;
+
+mod boxes;
+mod order;
+mod stack;
+
+/// A name of a system after its clauses were checked.
+pub(super) struct Member {
+    local: LocalId,
+    name: Symbol,
+    /// What clauses read it by.
+    var: VarId,
+    tensor: Tensor,
+    ty: Type,
+    span: Span,
+}
+
+/// The elements that literals may have by themselves: floats, then integers.
+const TRIALS: [(Option<S>, Option<S>); 12] = [
+    (None, None),
+    (Some(S::F64), None),
+    (Some(S::F64), Some(S::F64)),
+    (None, Some(S::F32)),
+    (None, Some(S::I64)),
+    (Some(S::F64), Some(S::I64)),
+    (Some(S::F16), None),
+    (Some(S::BF16), None),
+    (None, Some(S::U8)),
+    (None, Some(S::U32)),
+    (None, Some(S::U64)),
+    (None, Some(S::F16)),
+];
+
+/// What was found of the clauses of a system.
+struct Found {
+    drafts: Vec<Drafts>,
+    vars: Vec<VarId>,
+}
+
+impl Cx<'_> {
+    /// Checks definitions that read each other.
+    pub(super) fn define_system(&mut self, definitions: &[hir::Definition]) {
+        let locals: Vec<LocalId> = definitions.iter().map(|it| it.local).collect();
+        let broken = definitions
+            .iter()
+            .flat_map(|it| &it.clauses)
+            .any(|clause| clause.slots.iter().any(|slot| matches!(slot.kind, LeftSlotKind::Error)));
+        let extents = self.f.extents.len();
+        let members = if broken { None } else { self.members(definitions, &locals) };
+        let done = members.is_some_and(|members| self.bind_system(members, extents));
+        if !done {
+            for definition in definitions {
+                let span = definition.clauses[0].span;
+                self.bind_local(definition.local, Expr::error(span));
+            }
+        }
+    }
+
+    /// The names with their clauses; nothing if something is wrong with one.
+    fn members(
+        &mut self,
+        definitions: &[hir::Definition],
+        locals: &[LocalId],
+    ) -> Option<Vec<Member>> {
+        let recursive: Vec<Vec<bool>> = definitions
+            .iter()
+            .map(|it| it.clauses.iter().map(|clause| self.reads_any(clause, locals)).collect())
+            .collect();
+        let before = self.before_trial();
+        let mut nearest: Option<(usize, usize)> = None;
+        for trial in 0..TRIALS.len() {
+            let found = self.try_system(definitions, &recursive, TRIALS[trial]);
+            let wrong = self.diagnostics[before.mark.diagnostics..]
+                .iter()
+                .filter(|d| super::define::about_types(d))
+                .count();
+            // Only errors about types say that these are not the ones.
+            if wrong == 0 {
+                return self.finish_members(definitions, found);
+            }
+            if nearest.is_none_or(|(least, _)| wrong < least) {
+                nearest = Some((wrong, trial));
+            }
+            if !self.has_literals(definitions, &recursive) {
+                return self.finish_members(definitions, found);
+            }
+            self.take_back_trial(&before);
+        }
+        let (_, trial) = nearest?;
+        let found = self.try_system(definitions, &recursive, TRIALS[trial]);
+        self.finish_members(definitions, found)
+    }
+
+    /// Whether some name begins with literals alone.
+    fn has_literals(&self, definitions: &[hir::Definition], recursive: &[Vec<bool>]) -> bool {
+        let mut all = definitions.iter().zip(recursive);
+        all.any(|(it, recursive)| {
+            recursive.contains(&false) && self.only_literals(&it.clauses, recursive)
+        })
+    }
+
+    /// Checks all clauses, with these types for names that begin with literals.
+    fn try_system(
+        &mut self,
+        definitions: &[hir::Definition],
+        recursive: &[Vec<bool>],
+        (float, int): (Option<S>, Option<S>),
+    ) -> Found {
+        let mut drafts: Vec<Drafts> = Vec::new();
+        let mut elems: Vec<Option<Type>> = Vec::new();
+        for (definition, recursive) in definitions.iter().zip(recursive) {
+            let clauses = &definition.clauses;
+            let mut own: Drafts = clauses.iter().map(|_| None).collect();
+            let mut elem = self.plain_clauses(clauses, recursive, None, &mut own);
+            if let Some(ty) = &elem
+                && recursive.contains(&false)
+                && self.only_literals(clauses, recursive)
+            {
+                let other = match ty.scalar() {
+                    Some(S::F32) => float,
+                    Some(S::I32) => int,
+                    Some(_) | None => None,
+                };
+                if let Some(other) = other {
+                    let ty = super::define::with_scalar(ty, other);
+                    elem = self.plain_clauses(clauses, recursive, Some(&ty), &mut own);
+                }
+            }
+            drafts.push(own);
+            elems.push(elem);
+        }
+        self.open_elements(definitions, recursive, &drafts, &mut elems);
+        let mut vars = Vec::new();
+        for ((definition, own), elem) in definitions.iter().zip(&drafts).zip(&elems) {
+            let elem = elem.clone().unwrap_or(Type::Error);
+            let var = self.self_variable(definition, own, elem);
+            self.f.env.insert(definition.local, Binding::Var(var));
+            vars.push(var);
+        }
+        for (at, definition) in definitions.iter().enumerate() {
+            let clauses = &definition.clauses;
+            for clause in self.by_literals(clauses, &recursive[at], true) {
+                let elem = elems[at].clone();
+                drafts[at][clause] = self.clause(&clauses[clause], elem.as_ref(), Some(vars[at]));
+            }
+        }
+        Found { drafts, vars }
+    }
+
+    /// Names without a clause that tells their type take what their own clauses make of the others.
+    fn open_elements(
+        &mut self,
+        definitions: &[hir::Definition],
+        recursive: &[Vec<bool>],
+        drafts: &[Drafts],
+        elems: &mut [Option<Type>],
+    ) {
+        for _ in 0..definitions.len() {
+            if elems.iter().all(Option::is_some) {
+                return;
+            }
+            for ((definition, own), elem) in definitions.iter().zip(drafts).zip(elems.iter()) {
+                let elem = elem.clone().unwrap_or(Type::Error);
+                let var = self.self_variable(definition, own, elem);
+                self.f.env.insert(definition.local, Binding::Var(var));
+            }
+            for (at, definition) in definitions.iter().enumerate() {
+                if elems[at].is_none() {
+                    let elem = self.quiet_element(definition, &recursive[at]);
+                    if !elem.has_error() {
+                        elems[at] = Some(elem);
+                    }
+                }
+            }
+        }
+        for (definition, elem) in definitions.iter().zip(elems.iter()) {
+            if elem.is_none() {
+                self.no_element(definition);
+            }
+        }
+    }
+
+    /// Puts the clauses of every name together.
+    fn finish_members(
+        &mut self,
+        definitions: &[hir::Definition],
+        found: Found,
+    ) -> Option<Vec<Member>> {
+        let mut members = Vec::new();
+        let all = definitions.iter().zip(found.drafts).zip(found.vars);
+        for ((definition, drafts), var) in all {
+            let drafts: Vec<Draft> = drafts.into_iter().collect::<Option<_>>()?;
+            let name = self.hir.locals[definition.local].name.sym;
+            let spans = definition.clauses.iter().map(|clause| clause.span);
+            let span = spans.reduce(Span::to)?;
+            let value = self.finish_definition(name, drafts, Some(var), span);
+            let ExprKind::Tensor(tensor) = *value.kind else { return None };
+            members.push(Member { local: definition.local, name, var, tensor, ty: value.ty, span });
+        }
+        // Every clause knows the final types of all names.
+        for at in 0..members.len() {
+            let (var, ty) = (members[at].var, self.out.vars[members[at].var].ty.clone());
+            for member in &mut members {
+                for clause in &mut member.tensor.clauses {
+                    each_in_clause_mut(clause, &mut |e| retype(e, var, &ty));
+                }
+            }
+        }
+        Some(members)
+    }
+}

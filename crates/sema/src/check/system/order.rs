@@ -1,0 +1,227 @@
+//! The order of a system: the axes along which it runs, and its names within a step.
+//!
+//! Reads have a distance along each axis, as in a recurrence of one name. Axes are taken as there;
+//! as soon as the reads that are left lead from name to name without a ring, the names are ordered
+//! by them and nothing else is to be done. So within a step the whole of one name comes before the
+//! whole of another, and only where that is not possible another axis orders their points.
+//!
+//! Refuses (E0605): a ring of reads that no axis breaks.
+
+use super::Member;
+use crate::check::causality::{Collector, SelfRead, standings};
+use crate::check::paths::Path;
+use crate::check::{Cx, error};
+use ein_base::{Code, Diagnostic};
+use ein_ir::size;
+use ein_ir::tensor::{Clause, RecurrenceAxis};
+
+/// How a system runs.
+pub(super) struct Order {
+    pub(super) axes: Vec<RecurrenceAxis>,
+    pub(super) lookback: Option<u32>,
+    /// The names in the order in which a step computes them.
+    pub(super) names: Vec<usize>,
+    /// Whether a name reads another at the same point of the axes.
+    pub(super) within: bool,
+}
+
+/// A read of one name by another.
+struct Edge {
+    from: usize,
+    to: usize,
+    read: SelfRead,
+}
+
+impl Cx<'_> {
+    /// Finds the order of a system, or says that there is none.
+    pub(super) fn order_system(&mut self, members: &mut [Member]) -> Option<Order> {
+        let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
+        let edges = self.system_reads(members, rank)?;
+        let all: Vec<&Edge> = edges.iter().collect();
+        let found = find(&all, members.len(), rank).or_else(|_| {
+            // What no clause that reads the system defines is there before the first step.
+            let bound: Vec<&Edge> = edges
+                .iter()
+                .filter(|edge| {
+                    let target = &members[edge.to];
+                    let reading =
+                        |at: usize| edges.iter().any(|e| e.from == edge.to && e.read.clause == at);
+                    let clauses: Vec<&Clause> = target
+                        .tensor
+                        .clauses
+                        .iter()
+                        .enumerate()
+                        .filter(|(at, _)| reading(*at))
+                        .map(|(_, clause)| clause)
+                        .collect();
+                    !clauses.iter().all(|clause| self.is_outside(&edge.read, clause))
+                })
+                .collect();
+            find(&bound, members.len(), rank)
+        });
+        match found {
+            Ok((axes, names, within)) => {
+                let reads: Vec<SelfRead> = edges.into_iter().map(|edge| edge.read).collect();
+                let first = axes.first().copied();
+                let lookback =
+                    first.and_then(|first| crate::check::causality::lookback(&reads, first));
+                Some(Order { axes, lookback, names, within })
+            }
+            Err(ring) => {
+                let d = self.ring(members, &ring);
+                self.report_at(d);
+                None
+            }
+        }
+    }
+
+    /// All reads of names of the system by clauses of the system.
+    fn system_reads(&mut self, members: &mut [Member], rank: usize) -> Option<Vec<Edge>> {
+        let targets: Vec<_> =
+            members.iter().map(|it| (it.var, it.name, it.tensor.shape.clone())).collect();
+        let mut edges = Vec::new();
+        for (from, member) in members.iter_mut().enumerate() {
+            let mut path = Path::new(self.f.facts.clone());
+            for require in &member.tensor.requires {
+                path.facts.eq(&require.left, &require.right);
+            }
+            for (number, clause) in member.tensor.clauses.iter_mut().enumerate() {
+                let mut point = self.point_of(clause)?;
+                point.resize(rank, size::Expr::zero());
+                let until = clause.until.take();
+                for (to, (var, name, shape)) in targets.iter().enumerate() {
+                    let mut collector = Collector::new(*var, *name, shape);
+                    collector.enter(number, point.clone());
+                    self.walk_clause(clause, &mut path, &mut collector);
+                    let reads = collector.into_reads();
+                    edges.extend(reads.into_iter().map(|read| Edge { from, to, read }));
+                }
+                clause.until = until;
+            }
+        }
+        Some(edges)
+    }
+
+    fn ring(&self, members: &[Member], ring: &[&Edge]) -> Diagnostic {
+        let mut names: Vec<String> = Vec::new();
+        for edge in ring {
+            let name = format!("`{}`", members[edge.from].name);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let point = |edge: &Edge| {
+            let member = &members[edge.from];
+            self.show_point(&member.tensor, member.name, edge.read.clause)
+        };
+        let names = match names.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+            _ => names.join(""),
+        };
+        let message = match ring {
+            [only] => format!("`{}` waits for `{}`, and that for it", point(only), only.read.text),
+            _ => format!("{names} wait for each other"),
+        };
+        let first = ring[0];
+        let mut d = error(Code::E0605, first.read.span, message).here(format!(
+            "`{}` needs `{}`",
+            point(first),
+            first.read.text
+        ));
+        for edge in &ring[1..] {
+            let text = format!("`{}` needs `{}`", point(edge), edge.read.text);
+            d = d.label(edge.read.span, text);
+        }
+        let steps: Vec<String> = ring
+            .iter()
+            .map(|edge| format!("`{}` needs `{}`", point(edge), edge.read.text))
+            .collect();
+        d.note(format!("the cycle: {}", steps.join(", ")))
+            .help("read one of them at an earlier step: `… [t - 1]`")
+    }
+}
+
+type Run = (Vec<RecurrenceAxis>, Vec<usize>, bool);
+
+/// An order in which every read is of an earlier point; or a ring of reads.
+fn find<'e>(edges: &[&'e Edge], members: usize, rank: usize) -> Result<Run, Vec<&'e Edge>> {
+    let mut open: Vec<(&Edge, size::Facts)> =
+        edges.iter().map(|edge| (*edge, edge.read.facts.clone())).collect();
+    let mut axes: Vec<RecurrenceAxis> = Vec::new();
+    loop {
+        let links: Vec<(usize, usize)> = open.iter().map(|(e, _)| (e.from, e.to)).collect();
+        if let Some(names) = topological(&links, members) {
+            // The first axis is what a system runs along, also if the names alone would do.
+            if !axes.is_empty() || edges.is_empty() {
+                return Ok((axes, names, !links.is_empty()));
+            }
+        }
+        let reads: Vec<(&SelfRead, &size::Facts)> =
+            open.iter().map(|(edge, facts)| (&edge.read, facts)).collect();
+        let Some((step, before)) = standings(&reads, rank, &axes) else {
+            if let Some(names) = topological(&links, members) {
+                return Ok((axes, names, !links.is_empty()));
+            }
+            let open: Vec<&Edge> = open.into_iter().map(|(edge, _)| edge).collect();
+            return Err(ring_of(&open, members));
+        };
+        let mut left = Vec::new();
+        for ((edge, mut facts), before) in open.into_iter().zip(before) {
+            if !before {
+                facts.eq0(edge.read.distance[step.axis].clone());
+                left.push((edge, facts));
+            }
+        }
+        open = left;
+        axes.push(step);
+    }
+}
+
+/// The names, each after those that it reads; nothing if they form a ring.
+fn topological(links: &[(usize, usize)], members: usize) -> Option<Vec<usize>> {
+    let mut order: Vec<usize> = Vec::new();
+    while order.len() < members {
+        let ready = (0..members).find(|at| {
+            !order.contains(at) && links.iter().all(|(from, to)| from != at || order.contains(to))
+        })?;
+        order.push(ready);
+    }
+    Some(order)
+}
+
+/// The shortest ring of reads.
+fn ring_of<'e>(open: &[&'e Edge], members: usize) -> Vec<&'e Edge> {
+    let mut best: Vec<&Edge> = Vec::new();
+    for start in 0..members {
+        // Breadth first from each name back to itself.
+        let mut reached: Vec<Option<&Edge>> = vec![None; members];
+        let mut wave = vec![start];
+        'search: while !wave.is_empty() {
+            let mut next = Vec::new();
+            for at in wave {
+                for edge in open.iter().filter(|edge| edge.from == at) {
+                    if edge.to == start {
+                        let mut ring = vec![*edge];
+                        let mut back = at;
+                        while back != start {
+                            let Some(before) = reached[back] else { break };
+                            ring.push(before);
+                            back = before.from;
+                        }
+                        ring.reverse();
+                        if best.is_empty() || ring.len() < best.len() {
+                            best = ring;
+                        }
+                        break 'search;
+                    }
+                    if reached[edge.to].is_none() {
+                        reached[edge.to] = Some(edge);
+                        next.push(edge.to);
+                    }
+                }
+            }
+            wave = next;
+        }
+    }
+    if best.is_empty() { open.to_vec() } else { best }
+}

@@ -1,0 +1,336 @@
+//! Systems of recurrences: definitions of one list of statements that read each other.
+//!
+//! Before:  `let x[0] = …; let v[0] = …; let x[t in 1..n] = … v[t - 1] …; let v[t in 1..n] = … x[t] …;`
+//! After:   one statement with the clauses of `x` and those of `v`
+//!
+//! A clause sees the names of its system, also those whose first clause stands below it. Statements
+//! between the clauses that read the system come after it. What is no system without this reading is
+//! left alone: a later `let` of a name that was read shadows it.
+
+use super::lower::Lower;
+use super::order::Graph;
+use super::scope::{Bound, Space};
+use super::stmts::List;
+use super::unknown::pattern_names;
+use crate::hir::{self, LocalId, LocalKind, Stmt};
+use crate::visit;
+use ein_base::{Name, Span, Symbol};
+use ein_syntax::ast::{self, LeftSlotKind, StmtId, StmtKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The systems of a list of statements.
+#[derive(Default)]
+pub(super) struct Systems {
+    all: Vec<System>,
+    /// The system that a statement is a clause of.
+    by_stmt: FxHashMap<usize, usize>,
+}
+
+/// One of them, as far as its clauses were resolved.
+struct System {
+    names: Vec<Name>,
+    /// The number of its last clause among the statements.
+    last: usize,
+    /// Once the first clause is reached.
+    locals: Vec<LocalId>,
+    bound: Vec<bool>,
+    clauses: Vec<Vec<hir::Clause>>,
+    /// Where its first clause would stand among the resolved statements.
+    start: usize,
+    span: Option<Span>,
+}
+
+impl Systems {
+    /// Whether a statement is a clause of a system.
+    pub(super) fn contains(&self, stmt: usize) -> bool {
+        self.by_stmt.contains_key(&stmt)
+    }
+}
+
+/// All clauses of a list with one name and one number of slots.
+struct Node {
+    name: Name,
+    slots: usize,
+    /// Their numbers among the statements.
+    clauses: Vec<usize>,
+    /// What they mention, each with the number of the clause.
+    mentions: Vec<(usize, Symbol)>,
+}
+
+impl<'r> Lower<'r, '_> {
+    /// Finds the definitions that read each other.
+    pub(super) fn find_systems(&mut self, stmts: &'r [StmtId]) -> Systems {
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut by_name: FxHashMap<(Symbol, usize), usize> = FxHashMap::default();
+        for (at, id) in stmts.iter().enumerate() {
+            if let StmtKind::Clause(clause) = &self.ast.stmt[*id].kind {
+                let key = (clause.name.sym, clause.slots.len());
+                let node = *by_name.entry(key).or_insert_with(|| {
+                    let (clauses, mentions) = (Vec::new(), Vec::new());
+                    nodes.push(Node { name: clause.name, slots: key.1, clauses, mentions });
+                    nodes.len() - 1
+                });
+                nodes[node].clauses.push(at);
+            }
+        }
+        if nodes.len() < 2 {
+            return Systems::default();
+        }
+        let defined: FxHashSet<Symbol> = nodes.iter().map(|node| node.name.sym).collect();
+        for node in &mut nodes {
+            for at in &node.clauses {
+                let StmtKind::Clause(clause) = &self.ast.stmt[stmts[*at]].kind else { continue };
+                let mut found = Vec::new();
+                let own = clause.slots.iter().filter_map(|slot| match &slot.kind {
+                    LeftSlotKind::Index { name, .. } | LeftSlotKind::Pack(name) => Some(name.sym),
+                    LeftSlotKind::Literal(_) | LeftSlotKind::Error => None,
+                });
+                let mut bound: Vec<Symbol> = own.collect();
+                self.mentions(clause.value, &mut bound, &mut found);
+                if let Some(until) = &clause.until {
+                    self.mentions(until.cond, &mut bound, &mut found);
+                }
+                found.retain(|sym| defined.contains(sym));
+                node.mentions.extend(found.into_iter().map(|sym| (*at, sym)));
+            }
+        }
+        let mut edges: Vec<(usize, usize)> = Vec::new();
+        for (from, node) in nodes.iter().enumerate() {
+            for (_, sym) in &node.mentions {
+                let to = nodes.iter().enumerate().filter(|(_, other)| other.name.sym == *sym);
+                edges.extend(to.map(|(to, _)| (from, to)));
+            }
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        let mut systems = Systems::default();
+        for component in Graph::over(nodes.len(), &edges).components().iter() {
+            let mut members: Vec<usize> = component.to_vec();
+            members.sort_unstable();
+            let members: Vec<&Node> = members.iter().map(|at| &nodes[*at]).collect();
+            if members.len() > 1 && self.is_system(stmts, &members) {
+                systems.add(&members);
+            }
+        }
+        systems
+    }
+
+    /// Whether definitions that mention each other mean one system, and not one after the other.
+    fn is_system(&self, stmts: &[StmtId], members: &[&Node]) -> bool {
+        let mut names: Vec<Symbol> = members.iter().map(|node| node.name.sym).collect();
+        names.sort_unstable();
+        names.dedup();
+        let first = members.iter().filter_map(|node| node.clauses.first()).min();
+        let last = members.iter().filter_map(|node| node.clauses.last()).max();
+        let (Some(first), Some(last)) = (first.copied(), last.copied()) else { return false };
+        if names.len() < members.len() || self.binds_between(stmts, (first, last), &names) {
+            return false;
+        }
+        // The same left side twice is a new definition.
+        if members.iter().any(|node| self.repeats_a_left_side(stmts, node)) {
+            return false;
+        }
+        let ahead = |node: &Node| {
+            node.mentions.iter().any(|(at, sym)| {
+                let of = members.iter().find(|other| other.name.sym == *sym);
+                of.is_some_and(|of| of.clauses[0] > *at && !self.is_known(*sym))
+            })
+        };
+        // A name that is read between its clauses would be a new definition after that.
+        let again = |node: &Node| {
+            let reads = members.iter().filter(|other| other.name.sym != node.name.sym);
+            let mut reads = reads.flat_map(|other| &other.mentions);
+            let (Some(first), Some(last)) = (node.clauses.first(), node.clauses.last()) else {
+                return false;
+            };
+            self.begins_with_a_point(stmts, node)
+                && reads.any(|(at, sym)| *sym == node.name.sym && first < at && at < last)
+        };
+        members.iter().any(|node| ahead(node) || again(node))
+    }
+
+    /// Whether a name means something before the list binds it.
+    fn is_known(&self, sym: Symbol) -> bool {
+        self.scopes.entry(self.scopes.head(Space::Value, sym)).is_some()
+    }
+
+    /// Whether another statement between these binds one of the names.
+    fn binds_between(
+        &self,
+        stmts: &[StmtId],
+        (first, last): (usize, usize),
+        names: &[Symbol],
+    ) -> bool {
+        stmts[first..=last].iter().any(|id| {
+            let StmtKind::Let(decl) = &self.ast.stmt[*id].kind else { return false };
+            let mut bound = Vec::new();
+            pattern_names(self.ast, decl.pat, &mut bound);
+            bound.iter().any(|name| names.contains(&name.sym))
+        })
+    }
+
+    fn clause_at(&self, stmts: &[StmtId], at: usize) -> Option<&'r ast::Clause> {
+        match &self.ast.stmt[stmts[at]].kind {
+            StmtKind::Clause(clause) => Some(clause),
+            _ => None,
+        }
+    }
+
+    /// Whether two clauses define the same points, as far as the text says.
+    fn repeats_a_left_side(&self, stmts: &[StmtId], node: &Node) -> bool {
+        let text = |at: &usize| -> Option<Vec<String>> {
+            let clause = self.clause_at(stmts, *at)?;
+            let slots = clause.slots.iter().map(|slot| match &slot.kind {
+                LeftSlotKind::Literal(value) => value.to_string(),
+                LeftSlotKind::Index { domain: Some(domain), .. } => {
+                    self.r.files.text(self.ast.expr[*domain].span).to_owned()
+                }
+                LeftSlotKind::Index { domain: None, .. } => String::new(),
+                LeftSlotKind::Pack(_) | LeftSlotKind::Error => "..".to_owned(),
+            });
+            let guarded = matches!(self.ast.expr[clause.value].kind, ast::ExprKind::Where { .. });
+            (!guarded).then(|| slots.collect())
+        };
+        let texts: Vec<Vec<String>> = node.clauses.iter().filter_map(text).collect();
+        (0..texts.len()).any(|at| texts[at + 1..].contains(&texts[at]))
+    }
+
+    /// Whether a slot holds a point in one clause and an index in another.
+    fn begins_with_a_point(&self, stmts: &[StmtId], node: &Node) -> bool {
+        let clauses: Vec<&ast::Clause> =
+            node.clauses.iter().filter_map(|at| self.clause_at(stmts, *at)).collect();
+        (0..node.slots).any(|slot| {
+            let is_index = |clause: &&ast::Clause| {
+                matches!(clause.slots[slot].kind, LeftSlotKind::Index { .. })
+            };
+            let indices = clauses.iter().filter(|clause| is_index(clause)).count();
+            indices > 0 && indices < clauses.len()
+        })
+    }
+
+    /// One clause of a system; the last one makes the statement.
+    pub(super) fn system_clause(
+        &mut self,
+        clause: &'r ast::Clause,
+        span: Span,
+        index: usize,
+        list: &mut List,
+    ) {
+        let Some(number) = list.systems.by_stmt.get(&index).copied() else { return };
+        let kind = if list.top { LocalKind::Global } else { LocalKind::Let };
+        if list.systems.all[number].locals.is_empty() {
+            let names = list.systems.all[number].names.clone();
+            let locals: Vec<LocalId> =
+                names.into_iter().map(|name| self.local(name, kind)).collect();
+            list.systems.all[number].locals = locals;
+            list.systems.all[number].start = list.stmts.len();
+        }
+        let system = &mut list.systems.all[number];
+        let Some(member) = system.names.iter().position(|name| name.sym == clause.name.sym) else {
+            return;
+        };
+        let locals = system.locals.clone();
+        if !std::mem::replace(&mut system.bound[member], true) {
+            self.bind_stmt(clause.name, locals[member], list.top);
+        }
+        let system = &mut list.systems.all[number];
+        // What is bound further down is known in here already.
+        let mark = self.scopes.mark();
+        let frame = self.frame();
+        for (at, name) in system.names.iter().enumerate() {
+            if !system.bound[at] {
+                let bound = Bound::Local(locals[at]);
+                self.scopes.declare(Space::Value, name.sym, bound, frame, None);
+            }
+        }
+        let clause = self.clause_body(clause, &locals[member..=member], span);
+        self.leave(mark);
+        let system = &mut list.systems.all[number];
+        system.clauses[member].push(clause);
+        system.span = Some(system.span.map_or(span, |whole| whole.to(span)));
+        if index < system.last {
+            return;
+        }
+        let clauses = std::mem::take(&mut system.clauses);
+        let (start, span) = (system.start, system.span.unwrap_or(span));
+        let definitions: Vec<hir::Definition> = locals
+            .iter()
+            .zip(clauses)
+            .map(|(local, clauses)| hir::Definition { local: *local, clauses })
+            .collect();
+        if list.top {
+            for local in &locals {
+                self.r.facts.bound_at[*local] = self.stmt;
+            }
+        }
+        list.stmts.push(Stmt { kind: hir::StmtKind::System(definitions), span });
+        let late = self.readers(&list.stmts[start..], &locals, start);
+        list.move_last(&late);
+    }
+
+    /// The statements that read a system, directly or through one another.
+    fn readers(&self, stmts: &[Stmt], locals: &[LocalId], start: usize) -> Vec<usize> {
+        let mut waiting: FxHashSet<LocalId> = locals.iter().copied().collect();
+        let mut found = Vec::new();
+        for (at, stmt) in stmts.iter().enumerate() {
+            let reads = match &stmt.kind {
+                hir::StmtKind::System(definitions)
+                    if definitions.iter().any(|it| locals.contains(&it.local)) =>
+                {
+                    false
+                }
+                hir::StmtKind::System(_)
+                | hir::StmtKind::Let { .. }
+                | hir::StmtKind::Define(_)
+                | hir::StmtKind::Expr(_) => {
+                    let mut reads = false;
+                    visit::each_in_stmt(stmt, &mut |e| reads = reads || self.reads(e, &waiting));
+                    reads
+                }
+            };
+            if reads {
+                found.push(start + at);
+                match &stmt.kind {
+                    hir::StmtKind::Let { pat, .. } => pat.each_local(&mut |it| {
+                        waiting.insert(it);
+                    }),
+                    hir::StmtKind::Define(it) => {
+                        waiting.insert(it.local);
+                    }
+                    hir::StmtKind::System(all) => waiting.extend(all.iter().map(|it| it.local)),
+                    hir::StmtKind::Expr(_) => {}
+                }
+            }
+        }
+        found
+    }
+
+    fn reads(&self, e: hir::ExprId, locals: &FxHashSet<LocalId>) -> bool {
+        let program = &self.r.program;
+        if let hir::ExprKind::Local(local) = &program.exprs[e].kind {
+            return locals.contains(local);
+        }
+        let mut found = false;
+        visit::each_child(program, e, &mut |child| found = found || self.reads(child, locals));
+        found
+    }
+}
+
+impl Systems {
+    fn add(&mut self, members: &[&Node]) {
+        let number = self.all.len();
+        for node in members {
+            self.by_stmt.extend(node.clauses.iter().map(|at| (*at, number)));
+        }
+        let last = members.iter().filter_map(|node| node.clauses.last()).max();
+        self.all.push(System {
+            names: members.iter().map(|node| node.name).collect(),
+            last: last.copied().unwrap_or(0),
+            locals: Vec::new(),
+            bound: vec![false; members.len()],
+            clauses: members.iter().map(|_| Vec::new()).collect(),
+            start: 0,
+            span: None,
+        });
+    }
+}

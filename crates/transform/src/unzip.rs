@@ -1,0 +1,657 @@
+//! Recurrences whose state is a struct or tuple, as recurrences of numbers.
+//!
+//! Before:  `s[t] = step(s[t - 1])` with `(f32, [f32; 8])` for each `t`
+//! After:   `z[t] = { let (a, b) = step((z[t - 1, 0, 0], z[t - 1, 1])); … }`, an array of rows, one
+//!          for each part; `s[t] = (z[t, 0, 0], z[t, 1])`
+//!
+//! Derivatives and engines know recurrences of numbers. Parts of different shapes lie in the corner
+//! of a common box, numbers of different types in one that holds them all. What is read of the state
+//! becomes a read of its row; the state itself is there for whoever wants to see it whole.
+//!
+//! Refuses (leaves as it is): parts that are not numbers or of which the extents are not known,
+//! reads of several states at once.
+
+use crate::records::{Frame, Records, beside, part, record};
+use ein_base::Span;
+use ein_ir::size;
+use ein_ir::tensor::walk::{any, each_child, each_child_mut, each_in_clause_mut, each_in_stmt_mut};
+use ein_ir::tensor::{
+    Axis, Binder, Bounds, Clause, ClauseSlot, Expr, ExprKind, IndexArg, Program, Stmt, StmtKind,
+    Tensor, Type, VarId,
+};
+use ein_scalar::{BinaryOp, Scalar, ScalarType as S};
+use rustc_hash::FxHashMap;
+
+/// A box that is so much larger than what lies in it is not worth it.
+const WASTE: i64 = 8;
+
+/// Takes the states of recurrences apart.
+pub fn run(program: &mut Program) {
+    let is_state = |ty: &Type| matches!(ty.elem(), Type::Tuple(_) | Type::Data(..));
+    let mut found = false;
+    let mut look = |e: &Expr| {
+        found = found
+            || any(e, &mut |e| match &*e.kind {
+                ExprKind::Tensor(tensor) => tensor.self_var.is_some() && is_state(&e.ty),
+                _ => false,
+            });
+    };
+    program.funcs.iter().for_each(|func| look(&func.body));
+    for stmt in &program.top {
+        ein_ir::tensor::walk::each_in_stmt(stmt, &mut look);
+    }
+    if !found {
+        return;
+    }
+    let records = Records::of(program);
+    let mut pass = Pass { program, records, rows: FxHashMap::default(), frame: Frame::Top };
+    let mut top = std::mem::take(&mut pass.program.top);
+    pass.list(&mut top);
+    pass.program.top = top;
+    let funcs: Vec<_> = pass.program.funcs.ids().collect();
+    for func in funcs.iter().copied() {
+        let span = pass.program.funcs[func].span;
+        let mut body = std::mem::replace(&mut pass.program.funcs[func].body, Expr::error(span));
+        pass.frame = Frame::Func(func);
+        pass.inside(&mut body);
+        pass.program.funcs[func].body = body;
+    }
+    // Functions may read what the top level bound.
+    for func in funcs {
+        let span = pass.program.funcs[func].span;
+        let mut body = std::mem::replace(&mut pass.program.funcs[func].body, Expr::error(span));
+        pass.frame = Frame::Func(func);
+        pass.moved(&mut body);
+        pass.program.funcs[func].body = body;
+    }
+}
+
+/// A part of a state.
+#[derive(Clone)]
+struct Leaf {
+    /// The way to it.
+    path: Vec<(usize, Type)>,
+    ty: Type,
+    scalar: S,
+    /// Its extents.
+    shape: Vec<size::Expr>,
+}
+
+/// How the states of a recurrence lie in an array.
+#[derive(Clone)]
+struct Rows {
+    /// The array.
+    var: VarId,
+    ty: Type,
+    /// The axes of the recurrence.
+    rank: usize,
+    /// The type of a state.
+    state: Type,
+    leaves: Vec<Leaf>,
+    /// The extents of a row.
+    row: Vec<size::Expr>,
+    scalar: S,
+}
+
+struct Pass<'p> {
+    program: &'p mut Program,
+    records: Records,
+    /// The arrays of states that were taken apart, by the variables that they were read by.
+    rows: FxHashMap<VarId, Rows>,
+    /// Whose slots new variables take.
+    frame: Frame,
+}
+
+impl Pass<'_> {
+    fn list(&mut self, stmts: &mut Vec<Stmt>) {
+        let mut made = Vec::with_capacity(stmts.len());
+        for mut stmt in std::mem::take(stmts) {
+            each_in_stmt_mut(&mut stmt, &mut |e| self.inside(e));
+            if let StmtKind::Let(var, value) = &mut stmt.kind
+                && let Some(first) = self.apart(*var, value)
+            {
+                made.push(first);
+                made.push(stmt);
+                continue;
+            }
+            each_in_stmt_mut(&mut stmt, &mut |e| self.moved(e));
+            made.push(stmt);
+        }
+        *stmts = made;
+    }
+
+    fn inside(&mut self, e: &mut Expr) {
+        if let ExprKind::Block { stmts, value } = &mut *e.kind {
+            self.list(stmts);
+            self.inside(value);
+            self.moved(value);
+            return;
+        }
+        each_child_mut(e, &mut |child| self.inside(child));
+    }
+
+    /// Takes the states of a definition apart: gives the statement that computes the numbers, and
+    /// leaves a definition that puts them together.
+    fn apart(&mut self, var: VarId, value: &mut Expr) -> Option<Stmt> {
+        let span = value.span;
+        let ExprKind::Tensor(tensor) = &*value.kind else { return None };
+        let self_var = tensor.self_var?;
+        if tensor.inner_rank > 0 || tensor.recurrence.is_none() {
+            return None;
+        }
+        let state = value.ty.elem().clone();
+        let leaves = self.leaves(&state)?;
+        let scalar = common_scalar(&leaves)?;
+        let row = row_of(&leaves)?;
+        let rank = tensor.shape.len();
+        let whole = tensor.clauses.iter().all(|clause| {
+            let mut fine = true;
+            ein_ir::tensor::walk::each_in_clause(clause, &mut |e| {
+                fine = fine && reads_states(e, self_var, rank);
+            });
+            fine
+        });
+        if !whole {
+            return None;
+        }
+        let mut axes = value.ty.axes().to_vec();
+        axes.push(Axis::anonymous(size::Expr::constant(leaves.len() as i64)));
+        axes.extend(row.iter().cloned().map(Axis::anonymous));
+        let ty = Type::array(Type::Scalar(scalar), axes.clone());
+        let name = self.program.vars[var].name;
+        let new =
+            beside(self.program, self.frame, Some(var), &format!("${name}"), ty.clone(), span);
+        // Extents that only the run knows are those of the array of numbers.
+        let own = self.settled(new, ty);
+        self.program.vars[new].ty = own.clone();
+        let inner_ty = {
+            let limits = self.program.vars[self_var].ty.axes().to_vec();
+            let mut axes = limits;
+            axes.extend(own.axes()[rank..].iter().cloned());
+            Type::array(Type::Scalar(scalar), axes)
+        };
+        let inner = beside(
+            self.program,
+            self.frame,
+            Some(self_var),
+            &format!("${name}"),
+            inner_ty.clone(),
+            span,
+        );
+        let rows = Rows { var: inner, ty: inner_ty, rank, state, leaves, row, scalar };
+        self.rows.insert(self_var, rows.clone());
+        let mut numbers = tensor.clone();
+        numbers.self_var = Some(inner);
+        numbers.inner_rank = 1 + rows.row.len();
+        for atom in self.program.atoms.iter_mut() {
+            if let ein_ir::tensor::AtomDef::Extent(of, axis) = atom.def
+                && of == self_var
+            {
+                atom.def = ein_ir::tensor::AtomDef::Extent(inner, axis);
+            }
+        }
+        for clause in &mut numbers.clauses {
+            each_in_clause_mut(clause, &mut |e| self.moved(e));
+            for value in [&mut clause.value].into_iter().chain(&mut clause.otherwise) {
+                let state = std::mem::replace(value, Expr::error(span));
+                *value = self.as_row(&rows, state);
+            }
+        }
+        let numbers = Expr::new(ExprKind::Tensor(numbers), own.clone(), span);
+        // Outside, the states are put together where they are read.
+        let outside = Rows { var: new, ty: own.clone(), ..rows };
+        *value = self.put_together(&outside, value.ty.clone(), name, span);
+        self.rows.insert(var, outside);
+        Some(Stmt { kind: StmtKind::Let(new, numbers), span })
+    }
+
+    /// The type of a variable, whose open extents are its own.
+    fn settled(&mut self, var: VarId, ty: Type) -> Type {
+        let name = self.program.vars[var].name;
+        let mut axes = ty.axes().to_vec();
+        for (at, axis) in axes.iter_mut().enumerate() {
+            let open = axis
+                .size
+                .atoms()
+                .iter()
+                .any(|atom| self.program.atoms[*atom].def == ein_ir::tensor::AtomDef::Unknown);
+            if open {
+                let def = ein_ir::tensor::AtomDef::Extent(var, at);
+                let info = ein_ir::tensor::AtomInfo { name, def, external: false };
+                axis.size = size::Expr::atom(self.program.atoms.push(info));
+            }
+        }
+        Type::array(ty.elem().clone(), axes)
+    }
+
+    /// The parts of a state, if all of them are numbers or arrays of numbers of known extents.
+    fn leaves(&self, state: &Type) -> Option<Vec<Leaf>> {
+        let mut leaves = Vec::new();
+        self.collect(state, &mut Vec::new(), &mut leaves)?;
+        (!leaves.is_empty() && leaves.len() <= 64).then_some(leaves)
+    }
+
+    fn collect(
+        &self,
+        ty: &Type,
+        path: &mut Vec<(usize, Type)>,
+        leaves: &mut Vec<Leaf>,
+    ) -> Option<()> {
+        if let Some(parts) = self.records.parts(self.program, ty) {
+            for (at, part) in parts.into_iter().enumerate() {
+                path.push((at, part.clone()));
+                self.collect(&part, path, leaves)?;
+                path.pop();
+            }
+            return Some(());
+        }
+        let scalar = match ty {
+            Type::Scalar(scalar) => *scalar,
+            Type::Array(array) => match array.elem {
+                Type::Scalar(scalar) => scalar,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let shape: Vec<size::Expr> = ty.axes().iter().map(|axis| axis.size.clone()).collect();
+        let known = shape.iter().all(|size| size.as_constant().is_some());
+        if !known {
+            return None;
+        }
+        leaves.push(Leaf { path: path.clone(), ty: ty.clone(), scalar, shape });
+        Some(())
+    }
+
+    // ---------------------------------------------------------------- writing
+
+    /// A state as a row of numbers.
+    fn as_row(&mut self, rows: &Rows, state: Expr) -> Expr {
+        let span = state.span;
+        let mut stmts = Vec::new();
+        let simple = matches!(&*state.kind, ExprKind::Tuple(_) | ExprKind::Make { .. });
+        let state = match simple {
+            true => state,
+            false => {
+                let ty = rows.state.clone();
+                let var = beside(self.program, self.frame, None, "$state", ty.clone(), span);
+                stmts.push(Stmt { kind: StmtKind::Let(var, state), span });
+                Expr::new(ExprKind::Var(var), ty, span)
+            }
+        };
+        let alike =
+            rows.leaves.iter().all(|leaf| leaf.scalar == rows.scalar && leaf.shape == rows.row);
+        let mut parts = Vec::new();
+        for leaf in &rows.leaves {
+            let mut value = state.clone();
+            for (at, ty) in &leaf.path {
+                value = part(value, *at, ty.clone());
+            }
+            if !alike && !leaf.shape.is_empty() {
+                let ty = value.ty.clone();
+                let var = beside(self.program, self.frame, None, "$part", ty.clone(), span);
+                stmts.push(Stmt { kind: StmtKind::Let(var, value), span });
+                value = Expr::new(ExprKind::Var(var), ty, span);
+            }
+            parts.push(value);
+        }
+        let mut axes = vec![Axis::anonymous(size::Expr::constant(parts.len() as i64))];
+        axes.extend(rows.row.iter().cloned().map(Axis::anonymous));
+        let ty = Type::array(Type::Scalar(rows.scalar), axes);
+        let value = match alike {
+            true => Expr::new(ExprKind::Array(parts), ty.clone(), span),
+            false => self.boxed(rows, parts, ty.clone(), span),
+        };
+        match stmts.is_empty() {
+            true => value,
+            false => Expr::new(ExprKind::Block { stmts, value }, ty, span),
+        }
+    }
+
+    /// Parts of different shapes or types in one array.
+    fn boxed(&mut self, rows: &Rows, parts: Vec<Expr>, ty: Type, span: Span) -> Expr {
+        let mut clauses = Vec::new();
+        for (number, (leaf, value)) in rows.leaves.iter().zip(parts).enumerate() {
+            let mut slots = vec![ClauseSlot::Point(number as i64)];
+            let mut at = Vec::new();
+            for size in &leaf.shape {
+                let (slot, index) = self.over(size, span);
+                slots.push(slot);
+                at.push(index);
+            }
+            slots.extend((leaf.shape.len()..rows.row.len()).map(|_| ClauseSlot::Point(0)));
+            let value = element(value, at);
+            let value = converted(value, leaf.scalar, rows.scalar);
+            let (items, otherwise, until) = (Vec::new(), None, None);
+            clauses.push(Clause { slots, items, value, otherwise, until, span });
+        }
+        let tensor = Tensor {
+            name: None,
+            self_var: None,
+            shape: ty.axes().iter().map(|axis| Some(axis.size.clone())).collect(),
+            inner_rank: 0,
+            clauses,
+            recurrence: None,
+            requires: Vec::new(),
+        };
+        Expr::new(ExprKind::Tensor(tensor), ty, span)
+    }
+
+    /// A loop over an axis, and its index.
+    fn over(&mut self, size: &size::Expr, span: Span) -> (ClauseSlot, Expr) {
+        let var = beside(self.program, self.frame, None, "$i", Type::I32, span);
+        let hi = Expr::size(size.clone(), span);
+        let binder = Binder { var, lo: Expr::int(0, span), hi };
+        (ClauseSlot::Loop(binder), Expr::new(ExprKind::Var(var), Type::I32, span))
+    }
+
+    // ---------------------------------------------------------------- reading
+
+    /// The array of states, made of the numbers.
+    fn put_together(&mut self, rows: &Rows, ty: Type, name: ein_base::Symbol, span: Span) -> Expr {
+        let mut axes = ty.axes().to_vec();
+        for (axis, own) in axes.iter_mut().zip(rows.ty.axes()) {
+            axis.size = own.size.clone();
+        }
+        let mut slots = Vec::new();
+        let mut at = Vec::new();
+        for axis in &axes {
+            let (slot, index) = self.over(&axis.size, span);
+            slots.push(slot);
+            at.push(IndexArg { value: index, bounds: Bounds::Proved });
+        }
+        let value = self.state_at(rows, &at, span);
+        let (items, otherwise, until) = (Vec::new(), None, None);
+        let clause = Clause { slots, items, value, otherwise, until, span };
+        let tensor = Tensor {
+            name: Some(name),
+            self_var: None,
+            shape: axes.iter().map(|axis| Some(axis.size.clone())).collect(),
+            inner_rank: 0,
+            clauses: vec![clause],
+            recurrence: None,
+            requires: Vec::new(),
+        };
+        let ty = Type::array(rows.state.clone(), axes);
+        Expr::new(ExprKind::Tensor(tensor), ty, span)
+    }
+
+    /// A state, put together from its row.
+    fn state_at(&mut self, rows: &Rows, at: &[IndexArg], span: Span) -> Expr {
+        let mut next = 0;
+        self.state_of(rows, &rows.state, &mut next, at, span)
+    }
+
+    fn state_of(
+        &mut self,
+        rows: &Rows,
+        ty: &Type,
+        next: &mut usize,
+        at: &[IndexArg],
+        span: Span,
+    ) -> Expr {
+        match self.records.parts(self.program, ty) {
+            Some(parts) => {
+                let mut made = Vec::new();
+                for part in &parts {
+                    made.push(self.state_of(rows, part, next, at, span));
+                }
+                record(ty, made, span)
+            }
+            None => {
+                let number = *next;
+                *next += 1;
+                self.read(rows, number, at, Vec::new(), span)
+            }
+        }
+    }
+
+    /// A part of a state, or what is read of it.
+    fn read(
+        &mut self,
+        rows: &Rows,
+        number: usize,
+        at: &[IndexArg],
+        inside: Vec<IndexArg>,
+        span: Span,
+    ) -> Expr {
+        let leaf = &rows.leaves[number];
+        let known = |at: i64| IndexArg { value: Expr::int(at, span), bounds: Bounds::Proved };
+        let base = Expr::new(ExprKind::Var(rows.var), rows.ty.clone(), span);
+        let mut indices = at.to_vec();
+        indices.push(known(number as i64));
+        let missing = rows.row.len() - leaf.shape.len();
+        let given = inside.len();
+        let fits = leaf.shape[..].iter().zip(&rows.row).all(|(a, b)| a == b);
+        if given == leaf.shape.len() && (fits || inside.iter().all(|i| i.bounds == Bounds::Proved))
+        {
+            indices.extend(inside);
+            indices.extend((0..missing).map(|_| known(0)));
+            let ty = Type::Scalar(rows.scalar);
+            let value = Expr::new(ExprKind::Index { base, indices }, ty, span);
+            return converted(value, rows.scalar, leaf.scalar);
+        }
+        let ty = Type::array(Type::Scalar(rows.scalar), rows.ty.axes()[indices.len()..].to_vec());
+        let mut part = Expr::new(ExprKind::Index { base, indices }, ty, span);
+        if missing > 0 {
+            // The axes that the part does not have come first, and are read at 0.
+            let (own, rank) = (leaf.shape.len(), rows.row.len());
+            let order: Vec<usize> = (own..rank).chain(0..own).collect();
+            let axes: Vec<Axis> = order.iter().map(|axis| part.ty.axes()[*axis].clone()).collect();
+            let ty = Type::array(Type::Scalar(rows.scalar), axes.clone());
+            part = Expr::new(ExprKind::Permute { base: part, order }, ty, span);
+            let ty = Type::array(Type::Scalar(rows.scalar), axes[missing..].to_vec());
+            let indices = (0..missing).map(|_| known(0)).collect();
+            part = Expr::new(ExprKind::Index { base: part, indices }, ty, span);
+        }
+        for (axis, (own, whole)) in leaf.shape.iter().zip(&rows.row).enumerate() {
+            if own != whole {
+                let mut axes = part.ty.axes().to_vec();
+                axes[axis].size = own.clone();
+                let ty = Type::array(Type::Scalar(rows.scalar), axes);
+                let hi = Some(Expr::size(own.clone(), span));
+                part = Expr::new(ExprKind::Slice { base: part, axis, lo: None, hi }, ty, span);
+            }
+        }
+        if leaf.scalar == rows.scalar && !part.ty.axes().is_empty() {
+            part.ty = leaf.ty.clone();
+        }
+        if !inside.is_empty() {
+            let ty = Type::array(Type::Scalar(rows.scalar), part.ty.axes()[given..].to_vec());
+            part = Expr::new(ExprKind::Index { base: part, indices: inside }, ty, span);
+        }
+        self.elementwise(part, rows.scalar, leaf.scalar)
+    }
+
+    /// An array in another type, element by element.
+    fn elementwise(&mut self, value: Expr, from: S, to: S) -> Expr {
+        if from == to || value.ty.axes().is_empty() {
+            return converted(value, from, to);
+        }
+        let span = value.span;
+        let axes = value.ty.axes().to_vec();
+        let (mut slots, mut at) = (Vec::new(), Vec::new());
+        for axis in &axes {
+            let (slot, index) = self.over(&axis.size, span);
+            slots.push(slot);
+            at.push(index);
+        }
+        let value = converted(element(value, at), from, to);
+        let (items, otherwise, until) = (Vec::new(), None, None);
+        let tensor = Tensor {
+            name: None,
+            self_var: None,
+            shape: axes.iter().map(|axis| Some(axis.size.clone())).collect(),
+            inner_rank: 0,
+            clauses: vec![Clause { slots, items, value, otherwise, until, span }],
+            recurrence: None,
+            requires: Vec::new(),
+        };
+        Expr::new(ExprKind::Tensor(tensor), Type::array(Type::Scalar(to), axes), span)
+    }
+
+    /// Reads of states become reads of their rows.
+    fn moved(&mut self, e: &mut Expr) {
+        if self.rows.is_empty() {
+            return;
+        }
+        let span = e.span;
+        // `s[t].0[i]`: the indices of the part go to the row.
+        if let ExprKind::Index { base, indices } = &mut *e.kind
+            && let Some((var, path)) = self.path_to(base)
+            && let Some(rows) = self.rows.get(&var).cloned()
+            && let Some(number) = leaf_at(&rows, &path)
+        {
+            let mut at = state_index(base);
+            at.iter_mut().for_each(|index| self.moved(&mut index.value));
+            indices.iter_mut().for_each(|index| self.moved(&mut index.value));
+            let inside = std::mem::take(indices);
+            let ty = e.ty.clone();
+            *e = self.read(&rows, number, &at, inside, span);
+            e.ty = ty;
+            return;
+        }
+        if let Some((var, path)) = self.path_to(e)
+            && let Some(rows) = self.rows.get(&var).cloned()
+        {
+            let mut at = state_index(e);
+            at.iter_mut().for_each(|index| self.moved(&mut index.value));
+            *e = match leaf_at(&rows, &path) {
+                Some(number) => self.read(&rows, number, &at, Vec::new(), span),
+                None => {
+                    // A struct in the state, or all of it.
+                    let mut value = self.state_at(&rows, &at, span);
+                    for number in &path {
+                        let ty = match &*value.kind {
+                            ExprKind::Tuple(items) | ExprKind::Make { fields: items, .. } => {
+                                items.get(*number).map(|item| item.ty.clone())
+                            }
+                            _ => None,
+                        };
+                        value = part(value, *number, ty.unwrap_or(Type::Error));
+                    }
+                    value
+                }
+            };
+            return;
+        }
+        each_child_mut(e, &mut |child| self.moved(child));
+    }
+
+    /// The variable and the parts that `s[t].0.1` names, if the states of `s` were taken apart.
+    fn path_to(&self, e: &Expr) -> Option<(VarId, Vec<usize>)> {
+        match &*e.kind {
+            ExprKind::FieldGet(base, at) | ExprKind::TupleGet(base, at) => {
+                let (var, mut path) = self.path_to(base)?;
+                path.push(*at);
+                Some((var, path))
+            }
+            ExprKind::Index { base, indices } => match &*base.kind {
+                ExprKind::Var(var) => {
+                    let rows = self.rows.get(var)?;
+                    (indices.len() == rows.rank).then(|| (*var, Vec::new()))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// The indices of the state that an expression is a part of.
+fn state_index(e: &Expr) -> Vec<IndexArg> {
+    match &*e.kind {
+        ExprKind::FieldGet(base, _) | ExprKind::TupleGet(base, _) => state_index(base),
+        ExprKind::Index { indices, .. } => indices.clone(),
+        _ => Vec::new(),
+    }
+}
+
+fn leaf_at(rows: &Rows, path: &[usize]) -> Option<usize> {
+    rows.leaves.iter().position(|leaf| {
+        leaf.path.len() == path.len() && leaf.path.iter().zip(path).all(|((at, _), own)| at == own)
+    })
+}
+
+/// Whether an array of states is only read state by state.
+fn reads_states(e: &Expr, var: VarId, rank: usize) -> bool {
+    match &*e.kind {
+        ExprKind::Var(own) => *own != var,
+        ExprKind::Index { base, indices } => {
+            let is_state = matches!(&*base.kind, ExprKind::Var(own) if *own == var);
+            let whole = is_state && indices.len() == rank || reads_states(base, var, rank);
+            whole && indices.iter().all(|index| reads_states(&index.value, var, rank))
+        }
+        _ => {
+            let mut fine = true;
+            each_child(e, &mut |child| fine = fine && reads_states(child, var, rank));
+            fine
+        }
+    }
+}
+
+/// A number in another type that holds it, or back.
+fn converted(value: Expr, from: S, to: S) -> Expr {
+    let span = value.span;
+    if from == to {
+        return value;
+    }
+    let number = |ty: S, one: bool| {
+        let value = if one { Scalar::one(ty) } else { Scalar::zero(ty) };
+        Expr::new(ExprKind::Const(value), Type::Scalar(ty), span)
+    };
+    if from == S::Bool {
+        let kind =
+            ExprKind::If { cond: value, then: number(to, true), otherwise: number(to, false) };
+        return Expr::new(kind, Type::Scalar(to), span);
+    }
+    if to == S::Bool {
+        let kind = ExprKind::Binary(BinaryOp::Ne, value, number(from, false));
+        return Expr::new(kind, Type::BOOL, span);
+    }
+    Expr::new(ExprKind::Cast(value), Type::Scalar(to), span)
+}
+
+/// An element at positions that are inside.
+fn element(base: Expr, at: Vec<Expr>) -> Expr {
+    if at.is_empty() {
+        return base;
+    }
+    let span = base.span;
+    let ty = Type::array(base.ty.elem().clone(), base.ty.axes()[at.len()..].to_vec());
+    let indices = at.into_iter().map(|value| IndexArg { value, bounds: Bounds::Proved }).collect();
+    Expr::new(ExprKind::Index { base, indices }, ty, span)
+}
+
+/// The type that holds all parts.
+fn common_scalar(leaves: &[Leaf]) -> Option<S> {
+    let first = leaves[0].scalar;
+    if leaves.iter().all(|leaf| leaf.scalar == first) {
+        return Some(first);
+    }
+    let wide = leaves.iter().any(|leaf| matches!(leaf.scalar, S::I64 | S::U64));
+    let floats = leaves.iter().any(|leaf| leaf.scalar.is_float());
+    match (floats, wide) {
+        (true, false) => Some(S::F64),
+        (false, _) if !leaves.iter().any(|leaf| leaf.scalar == S::U64) => Some(S::I64),
+        _ => None,
+    }
+}
+
+/// The extents of a row that holds every part, unless most of it would be empty.
+fn row_of(leaves: &[Leaf]) -> Option<Vec<size::Expr>> {
+    let rank = leaves.iter().map(|leaf| leaf.shape.len()).max()?;
+    let mut row: Vec<i64> = vec![1; rank];
+    let mut used = 0;
+    for leaf in leaves {
+        let mut cells = 1;
+        for (axis, size) in leaf.shape.iter().enumerate() {
+            let extent = size.as_constant()?;
+            row[axis] = row[axis].max(extent);
+            cells *= extent;
+        }
+        used += cells;
+    }
+    let all = row.iter().product::<i64>().checked_mul(leaves.len() as i64)?;
+    let fine = all <= used.saturating_mul(WASTE) || all <= 4096;
+    fine.then(|| row.into_iter().map(size::Expr::constant).collect())
+}
