@@ -48,6 +48,8 @@ const WITHOUT: &[(Code, Question, &str)] = &[
     (Code::E0516, Question::Name, "it is about a literal, which has no name"),
     (Code::E0516, Question::Declaration, "a literal stands where it is declared"),
     (Code::E0517, Question::Declaration, "a type that is not known is not declared"),
+    (Code::E0521, Question::Name, "it is about a tuple, which has no name"),
+    (Code::E0521, Question::Declaration, "a tuple stands where it is declared"),
 ];
 
 fn held(code: Code) -> bool {

@@ -57,6 +57,16 @@ pub fn ran(
     files: &[(String, String)],
     engine: Engine,
 ) -> Result<(Session, Vec<Diagnostic>, String), String> {
+    ran_with(name, text, files, &RunOptions { engine, ..RunOptions::default() })
+}
+
+/// The same with other options.
+pub(crate) fn ran_with(
+    name: &str,
+    text: &str,
+    files: &[(String, String)],
+    options: &RunOptions,
+) -> Result<(Session, Vec<Diagnostic>, String), String> {
     let mut sources = FileSources::in_memory();
     sources.insert(name, text);
     for (path, text) in files {
@@ -70,8 +80,7 @@ pub fn ran(
     };
     let interrupted = Arc::new(AtomicBool::new(false));
     let input = Input::File(name.into());
-    let options = RunOptions { engine, ..RunOptions::default() };
-    match session.run(&input, &options, interrupted, &mut print) {
+    match session.run(&input, options, interrupted, &mut print) {
         Ok(report) => {
             let mut diagnostics = report.checked.diagnostics;
             diagnostics.extend(report.failure);

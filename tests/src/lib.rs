@@ -5,6 +5,8 @@
 //!
 //! Does not know: anything below the driver.
 
+#![forbid(unsafe_code)]
+
 pub mod answers;
 pub mod book;
 pub mod brute;

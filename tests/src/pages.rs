@@ -210,6 +210,12 @@ fn diagnostics(
         let engine = if fixed { world.engines.1 } else { world.engines.0 };
         return in_folder(world, text, &files, engine);
     }
+    if code == Code::E0812 {
+        let limit = std::time::Duration::from_millis(200);
+        let options = RunOptions { time_limit: Some(limit), ..RunOptions::default() };
+        let (session, found, _) = kinds::ran_with("page.ein", text, &files, &options)?;
+        return Ok((session, found));
+    }
     if code == Code::E0811 {
         return built(text);
     }

@@ -1,4 +1,6 @@
-//! Chores of the repository: `cargo xtask tidy`, `cargo xtask bless`.
+//! Chores of the repository: `cargo xtask tidy`, `cargo xtask bless`, `cargo xtask fuzz`.
+
+#![forbid(unsafe_code)]
 
 mod layers;
 mod tidy;
@@ -11,10 +13,14 @@ fn main() -> ExitCode {
     match chore.as_deref() {
         Some("tidy") => report(&tidy::check(&root())),
         Some("bless") => bless(&root()),
+        Some("fuzz") => fuzz(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
-            eprintln!("usage: cargo xtask tidy | bless");
+            eprintln!("usage: cargo xtask tidy | bless | fuzz SECONDS [TARGET…]");
             eprintln!("  tidy    check layers, headers, file sizes and forbidden words");
             eprintln!("  bless   accept what golden files would now say");
+            eprintln!(
+                "  fuzz    try changed programs and files on every fuzz target for that time"
+            );
             ExitCode::from(3)
         }
     }
@@ -38,6 +44,20 @@ fn bless(root: &Path) -> ExitCode {
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["test", "--quiet", "--package", "ein-tests", "--test", "suite"])
         .env("EINLANG_BLESS", "1")
+        .current_dir(root)
+        .status();
+    match status {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => report(&[format!("cargo could not be started: {error}")]),
+    }
+}
+
+/// Runs the fuzz targets.
+fn fuzz(root: &Path, arguments: &[String]) -> ExitCode {
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["run", "--quiet", "--package", "ein-fuzz", "--"])
+        .args(arguments)
         .current_dir(root)
         .status();
     match status {

@@ -84,6 +84,16 @@ fn check_rust(shown: &str, text: &str, problems: &mut Vec<String>) {
         problems.push(format!("{shown}:1: the header of a crate ends with `Does not know: …`"));
     }
 
+    if crate_root || shown.ends_with("src/main.rs") {
+        let says = |word: &str| header.clone().any(|line| line.contains(word));
+        let forbids = text.contains("#![forbid(unsafe_code)]");
+        if !forbids && !says("Unsafe:") && !shown.starts_with("benches") {
+            problems.push(format!(
+                "{shown}:1: write `#![forbid(unsafe_code)]`, or `Unsafe: …` and why into the header"
+            ));
+        }
+    }
+
     // Tests stand at the end of a file, or in a file of their own.
     let only_tests = shown.ends_with("tests.rs") || shown.contains("/tests/");
     let code = if only_tests { "" } else { text.split("#[cfg(test)]\nmod ").next().unwrap_or("") };

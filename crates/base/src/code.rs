@@ -150,6 +150,7 @@ codes! {
     E0518 "too many instances of one function"
     E0519 "a pipeline on a value that is not optional"
     E0520 "a value that cannot be iterated"
+    E0521 "a type that is too large"
 
     E0601 "a clause that reads the point it defines"
     E0602 "a clause that reads a later point"
@@ -174,6 +175,7 @@ codes! {
     E0809 "a value outside what the operation takes"
     E0810 "an engine that cannot work"
     E0811 "a program that cannot be built ahead of time"
+    E0812 "the time limit"
 
     E0901 "a missing input"
     E0902 "a file that cannot be read"

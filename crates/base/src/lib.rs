@@ -3,6 +3,8 @@
 //!
 //! Does not know: syntax, terminals, the file system.
 
+#![forbid(unsafe_code)]
+
 mod arena;
 pub mod code;
 mod diagnostic;

@@ -6,6 +6,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use ein_driver::Code;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use run::RunArgs;
 
@@ -27,6 +28,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// End after so many seconds, whatever is being done.
+    #[arg(long, value_name = "SECONDS", global = true, value_parser = parse_seconds)]
+    pub time_limit: Option<Duration>,
 }
 
 /// The commands.
@@ -75,6 +79,13 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// A time: `10`, `0.5`.
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is not a number of seconds");
+    let seconds: f64 = text.parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
 }
 
 /// `einlang bench`

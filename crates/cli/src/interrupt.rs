@@ -1,5 +1,5 @@
 //! Ctrl-C. While a program runs, the first one asks it to stop, so that its outputs so far are
-//! kept; any other ends the process.
+//! kept; if it does not within a second, or anything else is being done, the process ends.
 
 use crate::exit::Exit;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,12 +13,29 @@ pub fn listen() {
     // Without the handler Ctrl-C still ends the process, only with the system's own status.
     let _ = ctrlc::set_handler(|| {
         let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let already = running.is_none_or(|flag| flag.swap(true, Ordering::Relaxed));
-        if already {
-            crate::output::wipe_at_once();
-            std::process::exit(Exit::Interrupted.code());
+        ein_driver::stop_compilers();
+        let Some(flag) = running else { leave() };
+        if flag.swap(true, Ordering::Relaxed) {
+            leave();
+        }
+        // A phase that looks at no flag is left.
+        let wait = move || {
+            std::thread::sleep(crate::limits::GRACE);
+            let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if running.is_some_and(|running| Arc::ptr_eq(&running, &flag)) {
+                leave();
+            }
+        };
+        if std::thread::Builder::new().name("interrupt".into()).spawn(wait).is_err() {
+            leave();
         }
     });
+}
+
+/// Ends the process.
+fn leave() -> ! {
+    crate::output::wipe_at_once();
+    std::process::exit(Exit::Interrupted.code());
 }
 
 /// A program begins to run: the flag is set when it shall stop.

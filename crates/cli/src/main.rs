@@ -2,21 +2,27 @@
 //!
 //! Does not know: anything below the driver.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod command;
 mod exit;
 mod interrupt;
+mod limits;
 mod output;
 mod progress;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
+use ein_driver::heap::Counted;
 use exit::Exit;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// A program is many small lists, and checking it makes and drops many more.
+///
+/// It is counted, so that `--memory-limit` holds for all that a program can cause.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 
 fn main() -> ExitCode {
     interrupt::listen();
@@ -31,7 +37,10 @@ fn run(arguments: Vec<OsString>) -> Exit {
         .try_get_matches_from(arguments)
         .and_then(|matches| args::Cli::from_arg_matches(&matches));
     match parsed {
-        Ok(cli) => command::run(cli.command),
+        Ok(cli) => {
+            limits::begin(cli.time_limit);
+            command::run(cli.command)
+        }
         Err(error) => {
             // Help and version were asked for; everything else is wrong use.
             let exit = if error.use_stderr() { Exit::WrongUse } else { Exit::Success };

@@ -3,7 +3,8 @@
 
 use crate::exit::Exit;
 use anstream::{AutoStream, ColorChoice};
-use ein_driver::{InternalError, render::Style};
+use ein_driver::InternalError;
+use ein_driver::render::{Style, clean_text};
 use std::io::{self, ErrorKind, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -35,6 +36,12 @@ pub fn wipe_at_once() {
     {
         let _ = io::stderr().lock().write_all(WIPE);
     }
+}
+
+/// Writes to standard error what is said at the very end, when nobody may be waited for.
+pub fn last_words(text: &str) {
+    wipe_at_once();
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Wipes what is drawn; nothing is drawn while this is held.
@@ -73,7 +80,7 @@ pub fn err(text: &str) {
 
 /// One line to standard error: `error: text`.
 pub fn message(kind: &str, text: &str) {
-    err(&format!("{kind}: {text}\n"));
+    err(&format!("{kind}: {}\n", clean_text(text)));
 }
 
 /// How diagnostics look on standard error: coloured where a terminal shows it and nothing
@@ -88,6 +95,10 @@ pub fn style() -> Style {
 /// Reports a bug of ours. What exactly broke means nothing to a user and is shown only where
 /// `EINLANG_DEBUG` is set.
 pub fn internal_error(bug: &InternalError) -> Exit {
+    if bug.no_memory {
+        err(&format!("error[E0805]: out of memory: {bug}\n"));
+        return Exit::Failed;
+    }
     message("error", &bug.to_string());
     err("  This is a bug in einlang, not in your program.\n");
     err("  Please report it, with the program that shows it.\n");

@@ -67,7 +67,8 @@ impl Session {
                 return Ok(report);
             }
             let memory = memory(options);
-            let settings = self.settings(&compiled, options, memory.clone(), interrupted);
+            let mut settings = self.settings(&compiled, options, memory.clone(), interrupted);
+            settings.deadline = options.time_limit.and_then(|limit| started.checked_add(limit));
             let mut silent = |_: &str| {};
             let mut host = Outside::new(&mut silent, options, memory.clone());
             let ad_memory = ad_memory(options.ad_memory, &memory);

@@ -33,6 +33,9 @@ const MAX_SHAPES: usize = 4;
 /// Less work than this (in operations) is evaluated, unless an engine was asked for.
 const WORTH_A_KERNEL: f64 = 20_000.0;
 
+/// So many statements at most become one kernel.
+const LARGEST_REGION: usize = 400;
+
 /// Why a kernel that ran gave no result.
 const TRAPPED: &str = "a check failed in the kernel, or there was no memory for it";
 
@@ -317,7 +320,8 @@ impl Accelerator for Kernels<'_> {
         if key < self.evaluating_until {
             return Ok(0);
         }
-        let count = region::eligible(self.program, stmts);
+        // Passes look at all of a region, and some at all pairs of what is in it.
+        let count = region::eligible(self.program, stmts).min(LARGEST_REGION);
         if count == 0 {
             return Ok(0);
         }

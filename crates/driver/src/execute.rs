@@ -2,7 +2,7 @@
 
 use crate::engine::plan;
 use crate::engine::{Evaluated, Kernels};
-use crate::guard::STACK_BYTES;
+use crate::guard::stack_bytes;
 use crate::run::{InputValue, RunOptions};
 use crate::{CheckReport, Compiled, InternalError, Session, guarded, json, named};
 use ein_base::{Code, Diagnostic, Symbol, Work};
@@ -49,6 +49,7 @@ impl Session {
     ) -> Result<RunReport, InternalError> {
         guarded(|| {
             let started = Instant::now();
+            let begun = started;
             let mut report = RunReport::default();
             let names: FxHashSet<Symbol> =
                 options.inputs.iter().map(|(name, _)| Symbol::intern(name)).collect();
@@ -72,7 +73,8 @@ impl Session {
                 compiled.program.outputs.clear();
             }
             let started = Instant::now();
-            let settings = self.settings(&compiled, options, memory.clone(), interrupted);
+            let mut settings = self.settings(&compiled, options, memory.clone(), interrupted);
+            settings.deadline = options.time_limit.and_then(|limit| begun.checked_add(limit));
             let mut host = Outside::new(print, options, memory);
             let mut kernels = Kernels::new(&compiled.program, options, ad_memory);
             let outcome = execute(&compiled.program, &settings, &mut host, kernels.as_mut());
@@ -104,7 +106,7 @@ impl Session {
             allow_read: options.access.read.clone(),
             allow_write: options.access.write.clone(),
             interrupted,
-            stack_bytes: Some(STACK_BYTES),
+            stack_bytes: Some(stack_bytes()),
             ..ein_interp::Options::new(memory)
         }
     }
@@ -131,6 +133,11 @@ impl Session {
             report.failure = save(directory, program, &outcome.outputs);
         }
     }
+}
+
+/// What the process may take if nobody says how much, in bytes; unknown on some systems.
+pub fn free_memory() -> Option<u64> {
+    Memory::default().limit()
 }
 
 /// Runs a program, with kernels if there are any.

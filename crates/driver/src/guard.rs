@@ -1,15 +1,18 @@
 //! The edge at which our own bugs stop: work runs on a thread with a deep stack, and a panic in
 //! it becomes an [`InternalError`] instead of Rust's panic text.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic;
-use std::sync::Once;
+use std::sync::{Mutex, Once};
 use std::thread;
 
 /// The compiler recurses over trees of bounded depth; this is far more than they need. The system
 /// only reserves it: memory is used when it is touched.
-pub(crate) const STACK_BYTES: usize = 256 << 20;
+const STACK_BYTES: usize = 256 << 20;
+
+/// Where the system has no room for that (`ulimit -v`), down to this.
+const LEAST_STACK_BYTES: usize = 64 << 20;
 
 /// Threads of ours have names that start with this; their panics are not printed.
 pub const THREAD_NAME: &str = "einlang";
@@ -21,41 +24,64 @@ pub struct InternalError {
     pub place: String,
     /// What it said. For developers: it means nothing to a user.
     pub detail: String,
+    /// Whether it is none: the system had no memory to begin with.
+    pub no_memory: bool,
 }
 
 impl fmt::Display for InternalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "internal error at {}", self.place)
+        match self.no_memory {
+            true => write!(f, "{}", self.detail),
+            false => write!(f, "internal error at {}", self.place),
+        }
     }
 }
 
 thread_local! {
     // Where and why this thread panicked.
     static LAST: RefCell<Option<InternalError>> = const { RefCell::new(None) };
+    // The stack that this thread was given.
+    static STACK: Cell<usize> = const { Cell::new(LEAST_STACK_BYTES) };
 }
 
 /// Does the work on a thread with a deep stack and returns what it returns.
 pub fn guarded<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, InternalError> {
     keep_panics_quiet();
-    let caught = || {
+    let work = Mutex::new(Some(work));
+    let caught = |bytes: usize| {
+        STACK.set(bytes);
+        let taken = work.lock().ok().and_then(|mut work| work.take());
+        let work = taken.ok_or_else(|| unknown("the work was done before"))?;
         // The work owns or borrows everything it changes, and the caller drops all of it on error.
         panic::catch_unwind(panic::AssertUnwindSafe(work))
             .map_err(|_| LAST.take().unwrap_or_else(|| unknown("a panic without a trace")))
     };
     thread::scope(|scope| {
-        let spawned = thread::Builder::new()
-            .name(THREAD_NAME.into())
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, caught);
-        match spawned {
-            Ok(handle) => handle.join().unwrap_or_else(|_| Err(unknown("a thread was lost"))),
-            Err(error) => Err(unknown(&format!("no thread could be started: {error}"))),
+        let mut bytes = STACK_BYTES;
+        loop {
+            let builder = thread::Builder::new().name(THREAD_NAME.into()).stack_size(bytes);
+            let caught = &caught;
+            match builder.spawn_scoped(scope, move || caught(bytes)) {
+                Ok(handle) => {
+                    return handle.join().unwrap_or_else(|_| Err(unknown("a thread was lost")));
+                }
+                Err(_) if bytes > LEAST_STACK_BYTES => bytes /= 2,
+                Err(error) => {
+                    let detail = format!("the system has no memory for a thread: {error}");
+                    return Err(InternalError { no_memory: true, ..unknown(&detail) });
+                }
+            }
         }
     })
 }
 
+/// The stack of the thread that [`guarded`] made and this runs on.
+pub(crate) fn stack_bytes() -> usize {
+    STACK.get()
+}
+
 fn unknown(detail: &str) -> InternalError {
-    InternalError { place: "an unknown place".into(), detail: detail.into() }
+    InternalError { place: "an unknown place".into(), detail: detail.into(), no_memory: false }
 }
 
 /// Makes panics of our threads leave a trace instead of a text on standard error.
@@ -76,7 +102,7 @@ fn keep_panics_quiet() {
             let text = payload.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
             let detail = text.unwrap_or("a panic without a text").to_owned();
-            LAST.set(Some(InternalError { place, detail }));
+            LAST.set(Some(InternalError { place, detail, no_memory: false }));
         }));
     });
 }

@@ -15,7 +15,7 @@ mod values;
 
 use crate::engine::Kernels;
 use crate::engine::plan::{Show, plan_text};
-use crate::guard::STACK_BYTES;
+use crate::guard::stack_bytes;
 use crate::{Diagnostic, FileSources, Input, InternalError, Options, RunOptions, Session, guarded};
 use ein_base::{Code, FileId, Idx as _, Progress, Symbol, Work};
 use ein_interp::{Host, InputError, Outcome, Value, bound_by};
@@ -398,7 +398,7 @@ impl Attempt<'_> {
 fn settings(memory: Memory, interrupted: Arc<AtomicBool>) -> ein_interp::Options {
     ein_interp::Options {
         interrupted,
-        stack_bytes: Some(STACK_BYTES),
+        stack_bytes: Some(stack_bytes()),
         ..ein_interp::Options::new(memory)
     }
 }

@@ -196,5 +196,5 @@ fn write_scalar(out: &mut String, scalar: Scalar) {
 
 /// A text as a JSON string.
 pub fn write_text(out: &mut String, text: &str) {
-    out.push_str(&serde_json::Value::from(text).to_string());
+    out.push_str(&crate::render::clean_json(serde_json::Value::from(text).to_string()));
 }

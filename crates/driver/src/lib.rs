@@ -4,6 +4,8 @@
 //! The pipeline is the body of [`Session::check`]; each step takes a whole program and gives a
 //! whole program, and diagnostics beside it.
 //!
+//! Unsafe: the one call of a kernel with the addresses of its buffers (`engine/call.rs`).
+//!
 //! Does not know: command-line arguments, protocols.
 
 mod allowed;
@@ -32,9 +34,11 @@ pub use build::{BuildOptions, BuildReport, Emit};
 pub use ein_base::{
     Code, Diagnostic, Progress, Severity, SourceError, SourceMap, Stage, Symbol, Work,
 };
+pub use ein_emit_c::stop_compilers;
+pub use ein_runtime::heap;
 pub use engine::Evaluated;
 pub use engine::plan::Show;
-pub use execute::RunReport;
+pub use execute::{RunReport, free_memory};
 pub use facts::FileFacts;
 pub use fmt::{Formatted, format_file, format_text, program_files};
 pub use guard::{InternalError, THREAD_NAME, guarded};
@@ -334,7 +338,11 @@ fn verified(
     verify(program).map_err(|violations| {
         let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
         let first = lines.first().cloned().unwrap_or_default();
-        InternalError { place: format!("tensor IR, {first}"), detail: lines.join("\n  ") }
+        InternalError {
+            place: format!("tensor IR, {first}"),
+            detail: lines.join("\n  "),
+            no_memory: false,
+        }
     })
 }
 

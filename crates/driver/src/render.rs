@@ -1,8 +1,12 @@
 //! Diagnostics as text: as rustc shows them for people, as JSON lines for tools.
 
+mod clean;
 mod excerpt;
 mod json;
 mod view;
+
+pub(crate) use clean::json as clean_json;
+pub use clean::text as clean_text;
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use ein_base::{Diagnostic, Label, Severity, SourceMap};
@@ -45,7 +49,8 @@ fn human(views: &mut Views<'_>, diagnostic: &Diagnostic, colour: bool, out: &mut
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.as_str());
+    let message = clean::text(&diagnostic.message);
+    let title = level.primary_title(&*message).id(diagnostic.code.as_str());
     let mut group = Group::with_title(title);
 
     let parts = parts(views, diagnostic);
@@ -55,11 +60,13 @@ fn human(views: &mut Views<'_>, diagnostic: &Diagnostic, colour: bool, out: &mut
             Part::Text(name, excerpt) => group.element(snippet(name, excerpt)),
         };
     }
-    for note in &diagnostic.notes {
-        group = group.element(Level::NOTE.message(note.as_str()));
+    let notes: Vec<_> = diagnostic.notes.iter().map(|note| clean::text(note)).collect();
+    for note in &notes {
+        group = group.element(Level::NOTE.message(&**note));
     }
-    for help in &diagnostic.helps {
-        group = group.element(Level::HELP.message(help.text.as_str()));
+    let helps: Vec<_> = diagnostic.helps.iter().map(|help| clean::text(&help.text)).collect();
+    for help in &helps {
+        group = group.element(Level::HELP.message(&**help));
     }
 
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
@@ -100,7 +107,7 @@ fn parts(views: &mut Views<'_>, diagnostic: &Diagnostic) -> Vec<Part> {
     let mut parts = Vec::new();
     for (file, marks) in by_file {
         let view = views.view(file);
-        let name = view.name().to_owned();
+        let name = clean::text(view.name()).into_owned();
         if view.is_empty() {
             parts.push(Part::Place(name));
         } else {
@@ -113,7 +120,7 @@ fn parts(views: &mut Views<'_>, diagnostic: &Diagnostic) -> Vec<Part> {
 
 fn mark(label: &Label, primary: bool) -> Mark {
     let range = label.span.lo() as usize..label.span.hi() as usize;
-    Mark { range, text: label.text.clone(), primary }
+    Mark { range, text: clean::text(&label.text).into_owned(), primary }
 }
 
 fn snippet<'a>(name: &'a str, excerpt: &'a Excerpt) -> Snippet<'a, Annotation<'a>> {

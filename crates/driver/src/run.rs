@@ -3,6 +3,7 @@
 use ein_base::Progress;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How a program is run.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,8 @@ pub struct RunOptions {
     pub deterministic: bool,
     /// The most bytes that arrays may take together.
     pub memory_limit: Option<u64>,
+    /// How long it may take, from reading its text on.
+    pub time_limit: Option<Duration>,
     /// The most bytes that histories which derivatives read may take; a quarter of what arrays may
     /// take together if absent.
     pub ad_memory: Option<u64>,

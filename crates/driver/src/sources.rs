@@ -86,11 +86,15 @@ impl Sources for FileSources {
 
 /// Reads and decodes a file.
 pub fn read_file(path: &Path) -> Result<Arc<str>, SourceError> {
-    let file = File::open(path).map_err(|error| describe(&error))?;
-    let about = file.metadata().map_err(|error| describe(&error))?;
+    // Asked before it is opened: a pipe would wait for its other end, a device may never end.
+    let about = std::fs::metadata(path).map_err(|error| describe(&error))?;
     if about.is_dir() {
         return Err(SourceError::Directory);
     }
+    if !about.is_file() {
+        return Err(SourceError::Unreadable("it is not a plain file".into()));
+    }
+    let file = File::open(path).map_err(|error| describe(&error))?;
     if about.len() >= SIZE_LIMIT {
         return Err(SourceError::TooLarge);
     }

@@ -1,11 +1,13 @@
 //! Built libraries on disk, by the hash of what they were built from.
 //!
-//! An entry is a shared library with its own hash appended, which loaders ignore: a file that was
-//! cut short or changed is noticed before anything of it is mapped. Files are written under a name
+//! An entry is a shared library with a hash of itself and of its name appended, which loaders ignore:
+//! a file that was cut short, changed or put under another name is noticed before anything of it is
+//! mapped. That is for accidents. Whoever can write to the folder can run code as its owner, so a
+//! folder that others can write is not used. Files are written under a name
 //! of their own and renamed, so processes may share the folder.
 
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher as _, DefaultHasher, Hash, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,11 +15,86 @@ use std::time::SystemTime;
 
 /// The most bytes the folder may hold; the oldest entries go first.
 const LIMIT: u64 = 512 << 20;
-const MARK: &[u8; 8] = b"einlang1";
+const MARK: &[u8; 8] = b"einlang2";
 
 #[derive(Debug)]
 pub(crate) struct Cache {
     folder: PathBuf,
+    /// Whether the folder goes with this.
+    passing: bool,
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        if self.passing {
+            // What is loaded stays loaded; if this fails the next one tries again.
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// How the names of folders for one process begin.
+const PASSING: &str = "einlang-cache-";
+
+/// A number that another user cannot foresee: the seed comes from the system.
+fn unguessable(attempt: u64) -> u64 {
+    let mut hasher = RandomState::new().build_hasher();
+    attempt.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Makes a folder that only its owner can use; with `reuse`, it may be there already.
+fn private_folder(folder: &Path, reuse: bool) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(reuse);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Refuses a folder that is a link, belongs to another than who made the probe in it, or that
+/// others can write.
+#[cfg(unix)]
+fn check_owner(folder: &Path, probe: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let about = fs::symlink_metadata(folder)?;
+    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    if !about.is_dir() {
+        return refused("the folder is a link");
+    }
+    if about.uid() != probe.uid() {
+        return refused("the folder belongs to another user");
+    }
+    if about.mode() & 0o022 != 0 {
+        return refused("others can write to the folder");
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_owner(_: &Path, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Removes folders of processes that ended without doing so: ours, and of nobody who still runs.
+fn remove_left_behind(among: &Path) {
+    let Ok(entries) = fs::read_dir(among) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PASSING)) else {
+            continue;
+        };
+        let Some(Ok(process)) = rest.split('-').next().map(str::parse::<u32>) else { continue };
+        let is_folder = entry.file_type().is_ok_and(|ty| ty.is_dir());
+        if is_folder && Path::new("/proc/self").exists() && !is_running(process) {
+            // Another user's cannot be removed, which is right.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn is_running(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
 }
 
 /// A name for what was built from these texts.
@@ -48,32 +125,39 @@ impl Cache {
                 return Ok(cache);
             }
         }
-        let name = format!("einlang-{}", std::process::id());
-        Cache::at(&std::env::temp_dir().join(name))
+        Cache::passing()
+    }
+
+    /// A new folder for this process alone, among the system's temporary files; it goes with the
+    /// cache. Its name cannot be guessed, and what is there already is never taken.
+    fn passing() -> io::Result<Cache> {
+        remove_left_behind(&std::env::temp_dir());
+        for attempt in 0..100 {
+            let name = format!("{PASSING}{}-{:016x}", std::process::id(), unguessable(attempt));
+            let folder = std::env::temp_dir().join(name);
+            match private_folder(&folder, false) {
+                Ok(()) => {
+                    let mut cache = Cache::at(&folder)?;
+                    cache.passing = true;
+                    return Ok(cache);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::AlreadyExists))
     }
 
     /// This folder, made if need be; others must not be able to write what we are going to run.
     pub fn at(folder: &Path) -> io::Result<Cache> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
-        let cache = Cache { folder: folder.to_path_buf() };
+        private_folder(folder, true)?;
+        let cache = Cache { folder: folder.to_path_buf(), passing: false };
         // A folder in which nothing can be written is of no use.
         let probe = cache.temporary();
-        fs::write(&probe, b"")?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let (own, folder) = (fs::metadata(&probe)?.uid(), fs::metadata(folder)?.uid());
-            if own != folder {
-                let _ = fs::remove_file(&probe);
-                return Err(io::Error::from(io::ErrorKind::PermissionDenied));
-            }
-        }
+        let made = fs::File::options().write(true).create_new(true).open(&probe)?;
+        let ours = check_owner(folder, &made.metadata()?);
         fs::remove_file(&probe)?;
-        Ok(cache)
+        ours.map(|()| cache)
     }
 
     /// A name that nobody else uses.
@@ -92,7 +176,7 @@ impl Cache {
         let path = self.path(key);
         let bytes = fs::read(&path).ok()?;
         let (contents, end) = bytes.split_at_checked(bytes.len().checked_sub(16)?)?;
-        if end[..8] == *MARK && end[8..] == hash(2, contents).to_le_bytes() {
+        if end[..8] == *MARK && end[8..] == hash(2, (key, contents)).to_le_bytes() {
             let now = fs::File::options().append(true).open(&path);
             // Only the order in which entries go depends on it.
             let _ = now.and_then(|file| file.set_modified(SystemTime::now()));
@@ -105,7 +189,7 @@ impl Cache {
     /// Takes a library that was built under a temporary name in.
     pub fn put(&self, key: &str, built: &Path) -> io::Result<PathBuf> {
         let mut bytes = fs::read(built)?;
-        let end = hash(2, &bytes[..]).to_le_bytes();
+        let end = hash(2, (key, &bytes[..])).to_le_bytes();
         bytes.extend_from_slice(MARK);
         bytes.extend_from_slice(&end);
         fs::write(built, &bytes)?;
@@ -155,6 +239,40 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(unix)]
+    fn folders_of_others_are_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = std::env::temp_dir().join(format!("einlang-open-{}", std::process::id()));
+        let link = folder.with_extension("link");
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(Cache::at(&folder).is_err(), "others can write");
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(Cache::at(&folder).is_ok());
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        assert!(Cache::at(&link).is_err(), "a link");
+        fs::remove_file(&link).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_passing_folder_goes() {
+        let left = std::env::temp_dir().join(format!("{PASSING}4294967295-0"));
+        fs::create_dir_all(&left).unwrap();
+        let cache = Cache::passing().unwrap();
+        let folder = cache.folder.clone();
+        assert!(folder.is_dir());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+            assert!(!left.exists(), "left behind by a process that ended");
+        }
+        drop(cache);
+        assert!(!folder.exists());
+    }
+
+    #[test]
     fn entries_are_checked_and_trimmed() {
         let folder = std::env::temp_dir().join(format!("einlang-cache-{}", std::process::id()));
         let cache = Cache::at(&folder).unwrap();
@@ -169,7 +287,9 @@ mod tests {
         fs::write(&path, &fs::read(&path).unwrap()[..500]).unwrap();
         assert_eq!(cache.get("a"), None);
         assert!(!path.exists());
-        put("a");
+        let (a, b) = (put("a"), put("b"));
+        fs::copy(&a, &b).unwrap();
+        assert_eq!(cache.get("b"), None, "an entry under another name");
         put("b");
         cache.trim(1500);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);

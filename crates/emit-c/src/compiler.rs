@@ -1,7 +1,6 @@
 //! The system's C compiler: finding it, building kernels with it, loading what it built.
 
 use std::fmt;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use ein_runtime::kernel::{Interface, KernelFn};
 use libloading::Library;
 
 use crate::cache::{self, Cache};
-use crate::{emit, with_prelude};
+use crate::{children, emit, with_prelude};
 
 /// What holds for every build. Vectors need no errno and no floating-point traps; not-a-numbers,
 /// infinities and the signs of zeros stay as they are, and only marked reductions are reordered. What
@@ -203,7 +202,8 @@ impl Compiler {
         let program = named.unwrap_or_else(|| "ar".into());
         let mut command = Command::new(&program);
         command.arg("rcs").arg(to).arg(object).env("LC_ALL", "C").stdin(Stdio::null());
-        match command.output() {
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        match children::run(&mut command, &[]) {
             Ok(output) if output.status.success() => Ok(()),
             Ok(output) => {
                 let log = String::from_utf8_lossy(&output.stderr);
@@ -220,12 +220,7 @@ impl Compiler {
         let failed = |error: std::io::Error| {
             fault(&format!("`{}` could not be run", self.program), &error.to_string())
         };
-        let mut child = command.spawn().map_err(failed)?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // If the compiler ends early its message says why.
-            let _ = stdin.write_all(source.as_bytes());
-        }
-        let output = child.wait_with_output().map_err(failed)?;
+        let output = children::run(&mut command, source.as_bytes()).map_err(failed)?;
         if output.status.success() {
             return Ok(());
         }

@@ -5,10 +5,14 @@
 //!   that can run.
 //! * [`ahead`]: a whole program as a C function with a header, for use without us.
 //!
+//! Unsafe: loading the libraries that the system's compiler built and calling what is in them;
+//! ending its processes.
+//!
 //! Does not know: tensor IR, decisions about fusion or storage, the driver.
 
 pub mod ahead;
 mod cache;
+mod children;
 mod compiler;
 mod emit;
 mod fetch;
@@ -17,6 +21,7 @@ mod op;
 mod prelude;
 mod vector;
 
+pub use children::stop_compilers;
 pub use compiler::{BuildError, Compiled, Compiler, Unavailable};
 
 use ein_ir::loops::Kernel;

@@ -6,6 +6,7 @@
 //! accelerator that cannot work at all ends the run.
 
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use ein_base::{Diagnostic, Symbol, Work};
 use ein_ir::tensor::{Expr, Stmt, VarId};
@@ -69,6 +70,7 @@ impl Environment for Machine<'_> {
 
     fn interrupted(&self) -> bool {
         self.options.interrupted.load(Ordering::Relaxed)
+            || self.options.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     fn start_work(&mut self) -> u64 {

@@ -9,6 +9,7 @@ use ein_scalar::Scalar;
 use crate::keep::Scope;
 use crate::machine::Machine;
 use crate::stop::{MarkKind, Stop};
+use crate::tail::Ending;
 use crate::value::Value;
 
 impl<'p> Machine<'p> {
@@ -23,6 +24,18 @@ impl<'p> Machine<'p> {
         span: Span,
     ) -> Result<Value, Stop> {
         let start = self.locals.len();
+        self.push_arguments(sizes, closure, args, span)?;
+        self.call(func, start, span)
+    }
+
+    /// The sizes, captures and arguments of a call, onto the stack.
+    pub(crate) fn push_arguments(
+        &mut self,
+        sizes: &'p [size::Expr],
+        closure: Option<&'p Expr>,
+        args: &'p [Expr],
+        span: Span,
+    ) -> Result<(), Stop> {
         for size in sizes {
             let size = self.size(size, span)?;
             self.locals.push(Value::Scalar(Scalar::I64(size)));
@@ -35,7 +48,7 @@ impl<'p> Machine<'p> {
             let value = self.eval(arg)?;
             self.locals.push(value);
         }
-        self.call(func, start, span)
+        Ok(())
     }
 
     /// A call of a function value.
@@ -46,6 +59,18 @@ impl<'p> Machine<'p> {
         args: &'p [Expr],
         span: Span,
     ) -> Result<Value, Stop> {
+        let start = self.locals.len();
+        let func = self.push_callee(callee, args, span)?;
+        self.call(func, start, span)
+    }
+
+    /// The captures and arguments of a call of a function value, onto the stack; its code.
+    pub(crate) fn push_callee(
+        &mut self,
+        callee: &'p Expr,
+        args: &'p [Expr],
+        span: Span,
+    ) -> Result<FuncId, Stop> {
         let value = self.eval(callee)?;
         let func = match &value {
             Value::Closure(closure) => closure.func,
@@ -54,13 +79,12 @@ impl<'p> Machine<'p> {
         let Some(func) = func else {
             return Err(self.malformed(span, "a function value without code is called"));
         };
-        let start = self.locals.len();
         self.push_captures(&value, span)?;
         for arg in args {
             let value = self.eval(arg)?;
             self.locals.push(value);
         }
-        self.call(func, start, span)
+        Ok(func)
     }
 
     fn push_captures(&mut self, value: &Value, span: Span) -> Result<(), Stop> {
@@ -73,15 +97,44 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Calls a function with the sizes, captures and arguments that lie on the stack from `start`.
-    pub(crate) fn call(&mut self, func: FuncId, start: usize, span: Span) -> Result<Value, Stop> {
+    /// Calls a function with the sizes, captures and arguments that lie on the stack from `start`;
+    /// then the one whose call ends it, in its place, and so on.
+    pub(crate) fn call(
+        &mut self,
+        mut func: FuncId,
+        start: usize,
+        mut span: Span,
+    ) -> Result<Value, Stop> {
+        self.descend(span)?;
+        let (base, slots, marks) = (self.base, self.slots, self.marks.len());
+        let result = loop {
+            match self.frame(func, start, span)? {
+                Ending::Value(value) => break value,
+                Ending::Call(next, at) => {
+                    self.tick()?;
+                    // What the finished frame held goes; the arguments move down.
+                    let above = self.base + self.slots;
+                    self.locals.drain(start..above);
+                    self.marks.truncate(marks);
+                    (func, span) = (next, at);
+                }
+            }
+        };
+        self.locals.truncate(start);
+        self.marks.truncate(marks);
+        self.base = base;
+        self.slots = slots;
+        self.depth -= 1;
+        Ok(result)
+    }
+
+    /// Makes a frame of what lies on the stack from `start`, and runs a function in it.
+    fn frame(&mut self, func: FuncId, start: usize, span: Span) -> Result<Ending, Stop> {
         let code = &self.program.funcs[func];
         let given = self.locals.len() - start;
         if given != code.sizes.len() + code.captures.len() + code.params.len() {
             return Err(self.malformed(span, format_args!("`{}` got {given} arguments", code.name)));
         }
-        self.descend(span)?;
-        let (base, slots, marks) = (self.base, self.slots, self.marks.len());
         self.base = self.locals.len();
         self.slots = code.slots as usize;
         self.locals.resize_with(self.base + self.slots, Value::default);
@@ -91,15 +144,9 @@ impl<'p> Machine<'p> {
             let value = std::mem::take(&mut self.locals[start + at]);
             self.bind(*param, value);
         }
-        let result = match self.accelerate_in_step(&code.body)? {
-            Some(value) => value,
-            None => self.within(Scope::default(), |machine| machine.eval(&code.body)).0?,
-        };
-        self.locals.truncate(start);
-        self.marks.truncate(marks);
-        self.base = base;
-        self.slots = slots;
-        self.depth -= 1;
-        Ok(result)
+        match self.accelerate_in_step(&code.body)? {
+            Some(value) => Ok(Ending::Value(value)),
+            None => self.within(Scope::default(), |machine| machine.ending(&code.body)).0,
+        }
     }
 }

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use ein_base::{Code, Span};
+use ein_base::Code;
 use ein_ir::size;
-use ein_ir::tensor::{Arm, CompClause, Expr, ExprKind, Type};
+use ein_ir::tensor::{CompClause, Expr, ExprKind, Type};
 use ein_scalar::{Scalar, ScalarType, cast};
 
 use crate::keep::Scope;
@@ -153,7 +153,10 @@ impl<'p> Machine<'p> {
                 }
                 self.eval(value)
             }
-            ExprKind::Match { value, arms } => self.match_arms(value, arms, e.span),
+            ExprKind::Match { value, arms } => {
+                let arm = self.chosen_arm(value, arms, e.span)?;
+                self.eval(arm)
+            }
             ExprKind::Tensor(tensor) => self.kept(e, |it| it.definition(tensor, e)),
             ExprKind::Scatter(scatter) => self.kept(e, |it| it.scatter(scatter, e)),
             ExprKind::Index { base, indices } => self.index(e, base, indices),
@@ -221,26 +224,6 @@ impl<'p> Machine<'p> {
         Ok(values)
     }
 
-    #[inline(never)]
-    fn match_arms(&mut self, value: &'p Expr, arms: &'p [Arm], span: Span) -> Result<Value, Stop> {
-        let value = self.eval(value)?;
-        for arm in arms {
-            if !self.matches(&arm.pattern, &value, span)? {
-                continue;
-            }
-            let holds = match &arm.guard {
-                Some(guard) => self.truth(guard)?,
-                None => true,
-            };
-            if holds {
-                drop(value);
-                return self.eval(&arm.value);
-            }
-        }
-        let shown = crate::display(&value, self.program);
-        Err(self.fail(Code::E0809, span, format!("no arm of the match fits {shown}")))
-    }
-
     fn tuple_get(&mut self, tuple: &'p Expr, at: usize) -> Result<Value, Stop> {
         let value = self.eval(tuple)?;
         match &value {
@@ -295,7 +278,8 @@ impl<'p> Machine<'p> {
         items: &mut Vec<Value>,
     ) -> Result<(), Stop> {
         let Some((clause, rest)) = clauses.split_first() else {
-            items.push(self.eval(body)?);
+            let item = self.eval(body)?;
+            self.push_item(items, item, body.span)?;
             return Ok(());
         };
         match clause {

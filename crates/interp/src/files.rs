@@ -4,7 +4,7 @@
 //! must lie in a directory that was allowed. Files are written under another name and renamed.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use ein_base::{Code, Span};
@@ -61,7 +61,10 @@ impl<'p> Machine<'p> {
             }
             IoOp::ReadFile => {
                 let path = self.allowed(text(0)?, Access::Read, span)?;
-                Ok(Value::str(self.read(&path, fs::read_to_string(&path), span)?))
+                let bytes = self.whole_file(&path, span)?;
+                let text = String::from_utf8(bytes)
+                    .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"));
+                Ok(Value::str(self.read(&path, text, span)?))
             }
             IoOp::LoadNpy => {
                 let path = self.allowed(text(0)?, Access::Read, span)?;
@@ -86,7 +89,7 @@ impl<'p> Machine<'p> {
             IoOp::CopyFile => {
                 let from = self.allowed(text(0)?, Access::Read, span)?;
                 let to = self.allowed(text(1)?, Access::Write, span)?;
-                let bytes = self.read(&from, fs::read(&from), span)?;
+                let bytes = self.whole_file(&from, span)?;
                 self.written(&to, write_whole(&to, &bytes), span)
             }
             IoOp::MoveFile => {
@@ -100,15 +103,37 @@ impl<'p> Machine<'p> {
             }
             IoOp::AppendFile => {
                 let path = self.allowed(text(0)?, Access::Write, span)?;
-                let mut bytes = match fs::read(&path) {
-                    Ok(bytes) => bytes,
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-                    Err(error) => return Err(self.read_failed(&path, &error, span)),
+                let mut bytes = match fs::exists(&path) {
+                    Ok(false) => Vec::new(),
+                    Ok(true) | Err(_) => self.whole_file(&path, span)?,
                 };
                 bytes.extend_from_slice(text(1)?.as_bytes());
                 self.written(&path, write_whole(&path, &bytes), span)
             }
         }
+    }
+
+    /// The bytes of a plain file that fits in memory.
+    ///
+    /// Pipes and devices are refused before they are opened: some never end, others never begin.
+    fn whole_file(&self, path: &Path, span: Span) -> Result<Vec<u8>, Stop> {
+        let about = self.read(path, fs::metadata(path), span)?;
+        if !about.is_file() {
+            let error = io::Error::other("it is not a plain file");
+            return Err(self.read_failed(path, &error, span));
+        }
+        let length = usize::try_from(about.len()).unwrap_or(usize::MAX);
+        self.room(length, "the file", span)?;
+        // A file may grow while it is read, and some say that they are empty.
+        let most = about.len().saturating_add(1 << 20);
+        let mut bytes = Vec::new();
+        let mut file = self.read(path, fs::File::open(path), span)?.take(most);
+        self.read(path, file.read_to_end(&mut bytes).map(drop), span)?;
+        if bytes.len() as u64 == most {
+            let error = io::Error::other("it grows while it is read");
+            return Err(self.read_failed(path, &error, span));
+        }
+        Ok(bytes)
     }
 
     fn load_npy(&self, path: &Path, span: Span) -> Result<Value, Stop> {

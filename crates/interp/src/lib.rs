@@ -17,6 +17,8 @@
 //!
 //! Does not know: loop IR, any optimisation, the checker, terminals.
 
+#![forbid(unsafe_code)]
+
 mod accelerate;
 mod array;
 mod assemble;
@@ -37,10 +39,12 @@ mod numeric;
 mod pattern;
 mod recurrence;
 mod reduce;
+mod room;
 mod scatter;
 mod stack;
 mod stop;
 mod survey;
+mod tail;
 mod text;
 mod until;
 mod value;
@@ -49,6 +53,7 @@ mod zeros;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use ein_base::{Code, Diagnostic, Symbol, Work};
 use ein_ir::tensor::{FuncId, Program, Type, VarId};
@@ -84,6 +89,8 @@ pub struct Options {
     pub allow_write: Vec<PathBuf>,
     /// Set from outside to end the run.
     pub interrupted: Arc<AtomicBool>,
+    /// When the run shall end in any case: E0812.
+    pub deadline: Option<Instant>,
     /// How many calls (and recurrence points computed on demand) may be under way at once.
     pub max_depth: usize,
     /// The stack of the thread that calls [`run`], in bytes; what [`with_big_stack`] gave it, or
@@ -103,6 +110,7 @@ impl Options {
             allow_read: Vec::new(),
             allow_write: Vec::new(),
             interrupted: Arc::default(),
+            deadline: None,
             max_depth: 20_000,
             stack_bytes: None,
         }

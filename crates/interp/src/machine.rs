@@ -61,6 +61,8 @@ pub(crate) struct Machine<'p> {
     /// Which variables of the top level have been bound.
     bound: Vec<bool>,
     stack_floor: usize,
+    /// About where the stack began.
+    pub(crate) stack_top: usize,
     ticks: u32,
     /// How far the outermost loops are.
     pub(crate) meter: Meter,
@@ -112,6 +114,7 @@ impl<'p> Machine<'p> {
             ordered: 0,
             bound: vec![false; program.vars.len()],
             stack_floor: stack::floor(options.stack_bytes),
+            stack_top: stack::here(),
             ticks: POLL,
             meter: Meter::default(),
         }
@@ -213,6 +216,8 @@ impl<'p> Machine<'p> {
         if self.options.interrupted.load(Ordering::Relaxed) {
             return Err(Stop::Interrupted);
         }
+        self.within_limit()?;
+        self.within_time()?;
         self.report_progress();
         Ok(())
     }

@@ -55,7 +55,12 @@ impl Machine<'_> {
         for (at, value) in values.iter().enumerate() {
             let spec = specs.get(at).and_then(Option::as_ref);
             match self.format(value, spec) {
-                Ok(part) => text.push_str(&part),
+                Ok(part) => {
+                    if text.capacity() - text.len() < part.len() {
+                        self.room(text.len() + part.len(), "the text", span)?;
+                    }
+                    text.push_str(&part);
+                }
                 Err(message) => return Err(self.fail(Code::E0809, span, message)),
             }
         }
@@ -69,7 +74,10 @@ impl Machine<'_> {
             return Err(self.fail(Code::E0809, span, message));
         };
         match text.len().checked_mul(count) {
-            Some(length) if length <= LONGEST => Ok(Value::str(text.repeat(count))),
+            Some(length) if length <= LONGEST => {
+                self.room(length, "the text", span)?;
+                Ok(Value::str(text.repeat(count)))
+            }
             _ => {
                 let message = format!("a text of {} bytes repeated {times} times", text.len());
                 Err(self.fail(Code::E0805, span, format!("{message} does not fit")))

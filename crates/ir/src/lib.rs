@@ -2,6 +2,8 @@
 //!
 //! Does not know: trees, the checker's tables, passes, engines.
 
+#![forbid(unsafe_code)]
+
 pub mod loops;
 pub mod size;
 pub mod tensor;

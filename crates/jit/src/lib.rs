@@ -5,6 +5,8 @@
 //! reductions are reordered, and elementary functions, which are precompiled and work on tiles
 //! of the loop, are accurate to 2 ulp only.
 //!
+//! Unsafe: calls of the code that was made, and the vector functions that such code calls.
+//!
 //! Does not know: tensor IR, decisions about fusion or storage, the driver.
 
 mod access;

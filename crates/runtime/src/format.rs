@@ -206,6 +206,12 @@ fn read_elements(
     big_endian: bool,
     memory: &Memory,
 ) -> Result<Tensor, Fault> {
+    // An empty array takes no room however long its other axes are said to be.
+    if shape.iter().any(|extent| i64::try_from(*extent).is_err())
+        || shape.iter().try_fold(1usize, |size, n| size.checked_mul((*n).max(1))).is_none()
+    {
+        return Err(Fault::malformed(format!("no array has the shape {shape:?}")));
+    }
     let mut buffer = memory.allocate(ty, shape)?;
     let bytes = buffer.bytes_mut();
     if let Err(error) = input.read_exact(bytes) {

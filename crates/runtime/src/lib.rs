@@ -3,17 +3,22 @@
 //!
 //! * [`Tensor`]: a strided view of a shared buffer; copies are made on writing only.
 //! * [`Memory`]: counts the bytes of all buffers and refuses what would exceed a limit.
+//! * [`heap`]: counts everything else, for a command that wants it.
 //! * [`print_array`]: arrays as `print` writes them.
 //! * [`format`](mod@format): `.npy`, `.npz`, `.safetensors` and `.csv`, read with suspicion and
 //!   written in one piece or not at all.
 //! * [`kernel`]: what generated code calls; [`Pool`]: the threads that run it, and the matrix
 //!   products.
 //!
+//! Unsafe: buffers of raw memory and the typed views of them; threads that share the parts of a
+//! loop; the counting allocator. Every other crate gets safe types from here.
+//!
 //! Does not know: the compiler, programs, diagnostics.
 
 mod element;
 mod float;
 pub mod format;
+pub mod heap;
 pub mod kernel;
 mod matrix;
 mod memory;

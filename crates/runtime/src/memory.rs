@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use ein_scalar::ScalarType;
 
+use crate::heap;
+
 /// Buffers start at a multiple of this, so that vector loads are aligned.
 const ALIGNMENT: usize = 64;
 
@@ -28,6 +30,8 @@ struct Counters {
     used: AtomicU64,
     peak: AtomicU64,
     limit: Option<u64>,
+    /// What the process had in use before; see [`heap`].
+    before: u64,
     /// Large buffers that nobody uses, kept because the next run wants the same: fresh pages cost
     /// more than the numbers in them.
     idle: Mutex<Vec<Block>>,
@@ -54,6 +58,9 @@ impl Drop for Block {
 
 /// Buffers from this size on are kept when they are given back.
 const LARGE: usize = 1 << 18;
+
+/// What the engines need themselves, and what is in small pieces, does not count up to this.
+const MACHINERY: u64 = 32 << 20;
 
 /// At most so many bytes are kept.
 const MOST_IDLE: usize = 1 << 29;
@@ -110,6 +117,7 @@ impl Memory {
             used: AtomicU64::new(0),
             peak: AtomicU64::new(0),
             limit,
+            before: heap::in_use(),
             idle: Mutex::default(),
         };
         Memory { counters: Arc::new(counters) }
@@ -149,6 +157,20 @@ impl Memory {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether so many bytes more could be in use, of whatever kind; the error if not.
+    ///
+    /// Beside the arrays this looks at everything that the process has allocated since the memory
+    /// was made, if that is counted ([`heap`]), less [`MACHINERY`].
+    pub fn check_bytes(&self, bytes: u128) -> Result<(), MemoryError> {
+        let Some(limit) = self.limit() else { return Ok(()) };
+        let heap = heap::in_use().saturating_sub(self.counters.before).saturating_sub(MACHINERY);
+        let used = heap.max(self.used());
+        if u128::from(used) + bytes > u128::from(limit) {
+            return Err(MemoryError { wanted: bytes, limit: Some(limit), used });
+        }
+        Ok(())
     }
 
     fn refuse(&self, wanted: u128) -> MemoryError {
@@ -305,11 +327,11 @@ impl Buffer {
         let layout = Buffer::layout(bytes)?;
         if bytes < HUGE_PAGE {
             // SAFETY: the size is not zero.
-            let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+            let start = NonNull::new(heap::may_fail(|| unsafe { alloc_zeroed(layout) }))?;
             return Some(Buffer { start, bytes, memory });
         }
         // SAFETY: the size is not zero.
-        let start = NonNull::new(unsafe { alloc(layout) })?;
+        let start = NonNull::new(heap::may_fail(|| unsafe { alloc(layout) }))?;
         want_huge_pages(start, bytes);
         // SAFETY: so many bytes have been allocated.
         unsafe { start.write_bytes(0, bytes) };

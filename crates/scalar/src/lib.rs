@@ -12,6 +12,8 @@
 //!
 //! Does not know: anything else of ours.
 
+#![forbid(unsafe_code)]
+
 mod apply;
 mod cast;
 mod display;

@@ -3,6 +3,8 @@
 //!
 //! Does not know: loop IR, engines, input and output.
 
+#![forbid(unsafe_code)]
+
 pub mod check;
 pub mod hir;
 pub mod resolve;

@@ -3,6 +3,8 @@
 //! Parsing cannot fail: it always gives a tree, and diagnostics beside it.
 //!
 //! Does not know: names, types, other files.
+
+#![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod ast;

@@ -25,6 +25,7 @@ use ein_ir::tensor::{
 };
 use ein_scalar::{BinaryOp, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::Cell;
 use std::rc::Rc;
 
 pub use decision::{Decision, Mode, Sparse};
@@ -44,6 +45,7 @@ mod reduce;
 pub(crate) mod rename;
 mod reverse;
 mod scalar;
+mod share;
 mod structure;
 mod symbolic;
 mod tangent;
@@ -132,6 +134,8 @@ pub(crate) struct Pass<'p> {
     decisions: Vec<Decision>,
     /// Whether the result is for people, in its simplest form.
     as_text: bool,
+    /// How many steps it has taken so far.
+    work: Cell<u64>,
 }
 
 impl<'p> Pass<'p> {
@@ -150,6 +154,7 @@ impl<'p> Pass<'p> {
             refused: FxHashMap::default(),
             decisions: Vec::new(),
             as_text: false,
+            work: Cell::new(0),
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Does not know: source text, which engine will run.
 
+#![forbid(unsafe_code)]
+
 pub mod autodiff;
 mod fields;
 pub mod flatten;

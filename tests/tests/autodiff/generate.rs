@@ -6,6 +6,7 @@
 //! direction, and with the difference of the other two.
 
 mod nested;
+mod repeats;
 
 use std::fmt::Write;
 
@@ -74,7 +75,7 @@ pub fn program(seed: u64, second: bool) -> Program {
     let mut it = Gen {
         rng: Rng::new(seed ^ 0xD1FF),
         values: Vec::new(),
-        shared: String::from("use std::math::{exp, ln, sin, cos, tanh, sqrt};\n"),
+        shared: String::from("use std::math::{exp, ln, sin, cos, tanh, sqrt, min, max, clamp};\n"),
         body: String::new(),
         next: 0,
         funcs: Vec::new(),
@@ -213,6 +214,11 @@ impl Gen {
         let fits: Vec<(String, usize)> =
             indices.iter().filter(|(_, range)| *range <= extent).cloned().collect();
         let choice = self.rng.below(8);
+        if self.rng.one_in(6)
+            && let Some((name, _)) = self.rng.pick(indices).cloned()
+        {
+            return self.clamped(extent, &name);
+        }
         if let Some((name, range)) = self.rng.pick(&fits).cloned() {
             let room = extent - range;
             return match choice {
@@ -320,7 +326,10 @@ impl Gen {
         let depth = 1 + self.rng.below(2);
         let one = [(i.clone(), n)];
         let two = [(i.clone(), n), (j.clone(), m)];
-        match self.rng.below(16) {
+        match self.rng.below(20) {
+            16 | 17 => self.repeated(name),
+            18 => self.extremum(name),
+            19 => self.carried(name),
             12 => self.comprehension(name),
             13 => self.convolution(name),
             14 => self.steps_of_steps(name),

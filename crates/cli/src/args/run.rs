@@ -39,7 +39,7 @@ pub struct RunArgs {
     /// Make results independent of the number of threads.
     #[arg(long)]
     pub deterministic: bool,
-    /// The most memory its arrays may take together, as 512M or 4G.
+    /// The most memory it may take, as 512M or 4G: arrays, texts, lists and all else.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory_limit: Option<u64>,
     /// The most memory that histories which derivatives read may take, as 64M; what is larger is
@@ -108,6 +108,7 @@ impl RunArgs {
             threads: self.threads.map(NonZeroUsize::get),
             deterministic: self.deterministic,
             memory_limit: self.memory_limit,
+            time_limit: crate::limits::time(),
             ad_memory: self.ad_memory,
             report_storage: self.explain_storage.is_some(),
             wrapping: self.wrapping,

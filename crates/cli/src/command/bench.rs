@@ -3,7 +3,7 @@
 use crate::args::BenchArgs;
 use crate::exit::Exit;
 use crate::progress::Watch;
-use crate::{interrupt, output};
+use crate::{interrupt, limits, output};
 use ein_driver::{BenchReport, FileSources, Options, Session};
 use std::time::Duration;
 
@@ -18,9 +18,12 @@ pub fn run(args: &BenchArgs) -> Exit {
     let interrupted = interrupt::begin();
     let runs = args.runs.map(std::num::NonZeroUsize::get);
     let options = args.run.options();
+    limits::allow_memory(options.memory_limit);
     let watch = Watch::begin(&options.progress);
     let report = session.bench(&input, &options, runs, interrupted);
     drop(watch);
+    interrupt::end();
+    limits::done();
     let report = match report {
         Ok(report) => report,
         Err(bug) => return output::internal_error(&bug),

@@ -3,7 +3,7 @@
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::progress::Watch;
-use crate::{interrupt, output};
+use crate::{interrupt, limits, output};
 use ein_driver::{FileSources, Input, Options, RunReport, Session};
 use std::path::Path;
 
@@ -20,9 +20,12 @@ pub fn run(args: &RunArgs) -> Exit {
         written = written.max(output::out(&format!("{line}\n")));
     };
     let options = args.options();
+    limits::allow_memory(options.memory_limit);
     let watch = Watch::begin(&options.progress);
     let report = session.run(&input, &options, interrupted, &mut print);
     drop(watch);
+    interrupt::end();
+    limits::done();
     let report = match report {
         Ok(report) => report,
         Err(bug) => return output::internal_error(&bug),

@@ -1,6 +1,7 @@
 //! The lines around the places a diagnostic points at, and nothing else: what rendering costs
 //! does not depend on the length of the file or of its lines.
 
+use super::clean;
 use super::view::View;
 use std::ops::Range;
 
@@ -172,7 +173,7 @@ fn shorten(view: &View<'_>, line: Range<usize>, mut points: Vec<usize>) -> Shown
         }
         end = piece.end;
         let at = shown.text.len();
-        shown.text.push_str(view.text(piece.clone()));
+        clean::source(view.text(piece.clone()), &mut shown.text);
         shown.pieces.push((piece, at));
     }
     if end < line.end {

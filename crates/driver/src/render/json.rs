@@ -1,5 +1,6 @@
 //! One diagnostic as one line of JSON.
 
+use super::clean;
 use super::view::Views;
 use ein_base::{Diagnostic, Label, Severity};
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ pub(super) fn render(views: &mut Views<'_>, diagnostic: &Diagnostic, out: &mut S
         "notes": diagnostic.notes,
         "help": help,
     });
-    out.push_str(&object.to_string());
+    out.push_str(&clean::json(object.to_string()));
     out.push('\n');
 }
 

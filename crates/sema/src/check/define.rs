@@ -82,6 +82,10 @@ impl Cx<'_> {
             self.bind_local(local, Expr::error(span));
             return;
         };
+        if !self.equal_ranks(name.sym, &drafts) {
+            self.bind_local(local, Expr::error(span));
+            return;
+        }
         let mut value = self.finish_definition(name.sym, drafts, self_var, span);
         if let ExprKind::Tensor(tensor) = &mut *value.kind
             && self_var.is_some()
@@ -101,6 +105,26 @@ impl Cx<'_> {
     pub(super) fn reads_any(&self, clause: &hir::Clause, locals: &[LocalId]) -> bool {
         // What ends has an order, whatever it reads.
         clause.until.is_some() || self.mentions(clause.body, locals)
+    }
+
+    /// Whether all clauses have as many axes; where there are packs, their slots do not tell.
+    fn equal_ranks(&mut self, name: Symbol, drafts: &[Draft]) -> bool {
+        let rank = |draft: &Draft| draft.clause.slots.len();
+        let first = &drafts[0];
+        let Some(other) = drafts.iter().find(|draft| rank(draft) != rank(first)) else {
+            return true;
+        };
+        let (a, b) = (rank(first), rank(other));
+        let d = error(
+            Code::E0417,
+            other.clause.span,
+            format!("the clauses of `{name}` have different ranks: {a} and {b}"),
+        )
+        .here(format!("of rank {b}"))
+        .label(first.clause.span, format!("of rank {a}"))
+        .help(format!("write all clauses of `{name}` with the same number of indices"));
+        self.report_at(d);
+        false
     }
 
     /// Checks the clauses that do not read the tensor itself; gives the type of its elements.

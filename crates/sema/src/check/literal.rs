@@ -147,12 +147,10 @@ impl Cx<'_> {
     ) -> Expr {
         let ty = suffix.unwrap_or_else(|| self.literal_type(Class::Int, want));
         let signed = if negative { -i128::from(value) } else { i128::from(value) };
-        let scalar = if ty.is_float() {
-            parse_float(&signed.to_string(), ty)
-        } else {
-            Scalar::from_i128(signed, ty)
-        };
-        match scalar {
+        if ty.is_float() {
+            return self.float_constant(&signed.to_string(), ty, suffix.is_some(), span);
+        }
+        match Scalar::from_i128(signed, ty) {
             Some(scalar) => Expr::new(ExprKind::Const(scalar), Type::Scalar(ty), span),
             None => {
                 let (lo, hi) = ty.int_range().unwrap_or((0, 0));
@@ -181,8 +179,36 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         let ty = suffix.unwrap_or_else(|| self.literal_type(Class::Float, want));
-        match parse_float(text.as_str(), ty) {
-            Some(scalar) => Expr::new(ExprKind::Const(scalar), Type::Scalar(ty), span),
+        self.float_constant(text.as_str(), ty, suffix.is_some(), span)
+    }
+
+    /// A number of a float type: near enough to what is written, which infinity never is.
+    fn float_constant(&mut self, text: &str, ty: ScalarType, fixed: bool, span: Span) -> Expr {
+        match parse_float(text, ty) {
+            Some(scalar) if scalar.as_f64().is_finite() => {
+                Expr::new(ExprKind::Const(scalar), Type::Scalar(ty), span)
+            }
+            Some(_) => {
+                let wide = ScalarType::F64;
+                let wider = !fixed
+                    && ty != wide
+                    && parse_float(text, wide).is_some_and(|it| it.as_f64().is_finite());
+                let most = match ty {
+                    ScalarType::F16 => "65504",
+                    ScalarType::BF16 => "3.39e38",
+                    ScalarType::F64 => "1.797e308",
+                    _ => "3.403e38",
+                };
+                let name = ty.name();
+                let d = error(Code::E0515, span, format!("`{text}` does not fit in `{name}`"))
+                    .here(format!("the largest `{name}` is about {most}"));
+                self.fail(d.help(match wider {
+                    true => format!("give it a wider type: `{text}{}`", wide.name()),
+                    false => format!(
+                        "write a number up to {most}, or use `std::math::constants::infinity`"
+                    ),
+                }))
+            }
             None => self.fail(
                 error(
                     Code::E0515,

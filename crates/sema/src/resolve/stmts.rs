@@ -18,8 +18,15 @@ pub(super) const LAST: u32 = u32::MAX;
 struct Group {
     local: LocalId,
     slots: usize,
+    /// Whether one of the slots is a pack, which stands for any number of axes.
+    pack: bool,
     /// Where its statement stands in the list.
     at: usize,
+}
+
+/// Whether a clause has a slot that stands for any number of axes.
+fn has_pack(clause: &ast::Clause) -> bool {
+    clause.slots.iter().any(|slot| matches!(slot.kind, ast::LeftSlotKind::Pack(_)))
 }
 
 /// A statement list on its way.
@@ -325,7 +332,7 @@ impl<'r> Lower<'r, '_> {
                 local
             }
         };
-        let slots = clause.slots.len();
+        let (slots, pack) = (clause.slots.len(), has_pack(clause));
         let clause = self.clause_body(clause, &[local], span);
         let at = list.stmts.len();
         let mut clauses = match joined {
@@ -334,7 +341,7 @@ impl<'r> Lower<'r, '_> {
                 list.take_up(old)
             }
             None => {
-                list.groups.push(Group { local, slots, at });
+                list.groups.push(Group { local, slots, pack, at });
                 // Most definitions have one clause.
                 Vec::with_capacity(1)
             }
@@ -351,7 +358,9 @@ impl<'r> Lower<'r, '_> {
         let Bound::Local(local) = entry.bound else { return None };
         let at = list.groups.binary_search_by_key(&local, |group| group.local).ok()?;
         let read = self.r.program.locals[local].used;
-        let fits = list.groups[at].slots == clause.slots.len();
+        let group = &list.groups[at];
+        // Whether the axes agree is known when a pack has been matched with some.
+        let fits = group.slots == clause.slots.len() || group.pack || has_pack(clause);
         (fits && !read).then_some((local, at))
     }
 

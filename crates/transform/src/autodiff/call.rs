@@ -23,6 +23,13 @@ impl Pass<'_> {
         let span = e.span;
         match &*e.kind {
             ExprKind::Call { func, sizes, closure, args } => {
+                // A text for people speaks of the functions that the program has.
+                if closure.is_none()
+                    && !self.as_text
+                    && let Some(formula) = self.formula(*func, args, span)
+                {
+                    return self.tangent(&formula, t);
+                }
                 let globals = self.moving_globals(*func, t);
                 let tangents: Vec<Option<Expr>> =
                     args.iter().map(|arg| self.tangent(arg, t)).collect();

@@ -2,12 +2,11 @@
 //! extremal element, `mean` divides as the primal does.
 
 use super::Pass;
+use super::rename::Renaming;
 use super::tangent::Tangents;
 use ein_base::Span;
-use ein_ir::tensor::walk::each_child_mut;
-use ein_ir::tensor::{Binder, Expr, ExprKind, Item, Reduce, ReduceOp, Scatter, Type, VarId};
+use ein_ir::tensor::{Binder, Expr, ExprKind, Item, Reduce, ReduceOp, Scatter, Type};
 use ein_scalar::{BinaryOp, Scalar, UnaryOp};
-use rustc_hash::FxHashMap;
 
 impl Pass<'_> {
     pub(super) fn reduce_tangent(
@@ -68,44 +67,14 @@ impl Pass<'_> {
         let items = self.items_tangent(&reduce.items, &mut inner);
         let tangent = self.tangent(&reduce.value, &mut inner)?;
         let span = e.span;
-        // The others: the same product over fresh variables, without this point.
-        let mut renamed: FxHashMap<VarId, VarId> = FxHashMap::default();
-        for binder in &reduce.binders {
-            let ty = self.program.vars[binder.var].ty.clone();
-            renamed.insert(binder.var, self.local("$j", ty, span));
-        }
-        for item in &reduce.items {
-            if let Item::Let(var, _) = item {
-                let ty = self.program.vars[*var].ty.clone();
-                renamed.insert(*var, self.local("$j", ty, span));
-            }
-        }
-        let here = self.same_point(&reduce.binders, &renamed, span);
-        let elsewhere = Expr::new(ExprKind::Unary(UnaryOp::Not, here), Type::BOOL, span);
-        let mut other_items = vec![Item::Guard(elsewhere)];
-        for item in &reduce.items {
-            other_items.push(match item {
-                Item::Let(var, value) => {
-                    Item::Let(renamed[var], self.renamed(&self.primal(value, t), &renamed))
-                }
-                Item::Guard(cond) => Item::Guard(self.renamed(&self.primal(cond, t), &renamed)),
-            });
-        }
         let others = Reduce {
             op: ReduceOp::Prod,
-            binders: reduce
-                .binders
-                .iter()
-                .map(|binder| Binder {
-                    var: renamed[&binder.var],
-                    lo: self.renamed(&binder.lo, &renamed),
-                    hi: self.renamed(&binder.hi, &renamed),
-                })
-                .collect(),
-            items: other_items,
-            value: self.renamed(&self.primal(&reduce.value, t), &renamed),
+            binders: reduce.binders.clone(),
+            items: self.primal_items(&reduce.items, t),
+            value: self.primal(&reduce.value, t),
             requires: Vec::new(),
         };
+        let others = self.without_this_point(others, &reduce.binders, span);
         let others = Expr::new(ExprKind::Reduce(others), e.ty.clone(), span);
         let value = self.times(tangent, others);
         let sum = Reduce {
@@ -118,67 +87,43 @@ impl Pass<'_> {
         Some(Expr::new(ExprKind::Reduce(sum), e.ty.clone(), span))
     }
 
-    /// Whether the renamed variables stand at the same point.
-    fn same_point(
-        &self,
+    /// The same reduction over fresh variables, without the point at which `binders` stand.
+    ///
+    /// All that is inside follows the new variables, positions included: whether a factor is the one
+    /// to leave out is decided by the point, never by what it reads, because points may read one
+    /// cell (`x[max(k - 1, 0)]`).
+    pub(super) fn without_this_point(
+        &mut self,
+        mut others: Reduce,
         binders: &[Binder],
-        renamed: &FxHashMap<VarId, VarId>,
         span: Span,
-    ) -> Expr {
+    ) -> Reduce {
+        let mut names = Renaming::default();
+        self.freshen_reduce(&mut others, &mut names);
         let mut same: Option<Expr> = None;
-        for binder in binders {
-            let (a, b) = (self.var(binder.var, span), self.var(renamed[&binder.var], span));
+        for (here, there) in binders.iter().zip(&others.binders) {
+            let (a, b) = (self.var(here.var, span), self.var(there.var, span));
             let equal = Expr::new(ExprKind::Binary(BinaryOp::Eq, a, b), Type::BOOL, span);
             same = Some(match same {
                 None => equal,
                 Some(same) => Expr::new(ExprKind::And(same, equal), Type::BOOL, span),
             });
         }
-        same.unwrap_or_else(|| Expr::new(ExprKind::Const(Scalar::Bool(true)), Type::BOOL, span))
-    }
-
-    /// The expression with other variables, in sizes as well.
-    fn renamed(&self, e: &Expr, renamed: &FxHashMap<VarId, VarId>) -> Expr {
-        let mut copy = e.clone();
-        self.rename(&mut copy, renamed);
-        copy
-    }
-
-    fn rename(&self, e: &mut Expr, renamed: &FxHashMap<VarId, VarId>) {
-        if let ExprKind::Var(var) = &mut *e.kind
-            && let Some(new) = renamed.get(var)
-        {
-            *var = *new;
-        }
-        if let ExprKind::Size(size) = &*e.kind
-            && let Some(split) = self.size_with(size, renamed, e.span)
-        {
-            *e = split;
-            return;
-        }
-        each_child_mut(e, &mut |child| self.rename(child, renamed));
-    }
-
-    /// A size that mentions renamed index variables, as arithmetic on the new ones.
-    fn size_with(
-        &self,
-        size: &ein_ir::size::Expr,
-        renamed: &FxHashMap<VarId, VarId>,
-        span: Span,
-    ) -> Option<Expr> {
-        use ein_ir::tensor::AtomDef;
-        let atom = size.atoms().into_iter().find(|atom| {
-            matches!(self.program.atoms[*atom].def, AtomDef::Var(var) if renamed.contains_key(&var))
-        })?;
-        let AtomDef::Var(var) = self.program.atoms[atom].def else { return None };
-        let (coefficient, rest) = size.affine_in(atom)?;
-        let new = self.var(renamed[&var], span);
-        let scaled = self.arith(BinaryOp::Mul, Expr::int(coefficient, span), new);
-        let rest = match self.size_with(&rest, renamed, span) {
-            Some(rest) => rest,
-            None => Expr::size(rest, span),
+        let elsewhere = match same {
+            Some(same) => Expr::new(ExprKind::Unary(UnaryOp::Not, same), Type::BOOL, span),
+            None => Expr::new(ExprKind::Const(Scalar::Bool(false)), Type::BOOL, span),
         };
-        Some(self.arith(BinaryOp::Add, scaled, rest))
+        others.items.insert(0, Item::Guard(elsewhere));
+        others
+    }
+
+    /// The items of a reduction as the primal has them.
+    fn primal_items(&self, items: &[Item], t: &Tangents) -> Vec<Item> {
+        let primal = |item: &Item| match item {
+            Item::Let(var, value) => Item::Let(*var, self.primal(value, t)),
+            Item::Guard(cond) => Item::Guard(self.primal(cond, t)),
+        };
+        items.iter().map(primal).collect()
     }
 
     /// The tangent at the first extremal element; zero if there is none.
@@ -188,14 +133,7 @@ impl Pass<'_> {
         let tangent = self.tangent(&reduce.value, &mut inner)?;
         let span = e.span;
         let binder = reduce.binders.first()?;
-        let primal_items: Vec<Item> = reduce
-            .items
-            .iter()
-            .map(|item| match item {
-                Item::Let(var, value) => Item::Let(*var, self.primal(value, t)),
-                Item::Guard(cond) => Item::Guard(self.primal(cond, t)),
-            })
-            .collect();
+        let primal_items = self.primal_items(&reduce.items, t);
         let over = |op, value, ty| {
             let reduce = Reduce {
                 op,

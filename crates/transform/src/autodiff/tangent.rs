@@ -56,6 +56,9 @@ impl Pass<'_> {
             return None;
         }
         let span = e.span;
+        if !self.may_go_on(1, span) {
+            return Some(Expr::error(span));
+        }
         match &*e.kind {
             ExprKind::Const(_)
             | ExprKind::Str(_)
@@ -95,8 +98,10 @@ impl Pass<'_> {
             }
             ExprKind::Block { stmts, value } => {
                 let t = &mut t.clone();
-                let stmts = self.stmts_tangent(stmts, t);
+                let mut stmts = self.stmts_tangent(stmts, t);
                 let value = self.tangent(value, t)?;
+                let types = |var: VarId| self.program.vars[var].ty.clone();
+                super::share::drop_unread(&mut stmts, &value, &types);
                 Some(Expr::new(ExprKind::Block { stmts, value }, e.ty.clone(), span))
             }
             ExprKind::Match { value, arms } => self.match_tangent(value, arms, e, t),
@@ -195,6 +200,7 @@ impl Pass<'_> {
     /// The primal value as it can be read beside its tangent: reads of an unfinished recurrence go
     /// to the finished one.
     pub(super) fn primal(&self, e: &Expr, t: &Tangents) -> Expr {
+        self.count_copy(e);
         let mut copy = e.clone();
         if !t.finished.is_empty() {
             redirect(&mut copy, &t.finished);

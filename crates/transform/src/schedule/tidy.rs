@@ -20,6 +20,9 @@ const CHEAP: f64 = 16.0;
 /// The same, where it is read again and again: about as much as to read a cell.
 const AS_CHEAP_AS_A_READ: f64 = 4.0;
 
+/// A definition that is read once is computed there unless it costs more than this.
+const LONG_FORMULA: f64 = 2000.0;
+
 /// As often as this is again and again.
 const OFTEN: f64 = 16.0;
 
@@ -109,6 +112,10 @@ pub fn as_contraction(points: &Points, def: &Def) -> Option<Contraction> {
 }
 
 fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
+    // What each definition reads, brought up to date where one is rewritten: to look at all of them
+    // for each of them takes minutes where there are a thousand.
+    let mut read: Vec<FxHashSet<Arr>> =
+        points.defs.iter().map(|def| arrays_read(points, def)).collect();
     for at in 0..points.defs.len() {
         let def = points.defs[at].clone();
         let shape = points.arrs[def.arr].shape.clone();
@@ -117,8 +124,11 @@ fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
         if info.traps || as_contraction(points, &def).is_some() {
             continue;
         }
-        let readers = readers(points, def.arr);
+        let reads = |at: &usize| points.defs[*at].arr != def.arr && read[*at].contains(&def.arr);
+        let readers: Vec<usize> = (0..points.defs.len()).filter(reads).collect();
+        // A formula without an end is no faster, and every pass walks through it.
         let once = readers.len() == 1
+            && info.cost <= LONG_FORMULA
             && !wanted.contains(&def.arr)
             && reads_each_cell_once(points, readers[0], def.arr);
         let cost = info.cost;
@@ -132,6 +142,7 @@ fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
             let again = cost > AS_CHEAP_AS_A_READ && reads_again(points, reader, def.arr);
             if !again && as_contraction(points, &points.defs[reader]).is_none() {
                 rewrite(points, reader, &cell);
+                read[reader] = arrays_read(points, &points.defs[reader]);
             }
         }
     }
@@ -155,15 +166,10 @@ fn reads_again(points: &Points, reader: usize, arr: Arr) -> bool {
     })
 }
 
-/// The definitions after this one that read an array.
-fn readers(points: &Points, arr: Arr) -> Vec<usize> {
-    let reads = |def: &Def| {
-        let roots = points.roots(def);
-        points.loads(&roots).iter().any(|(other, _)| *other == arr)
-    };
-    (0..points.defs.len())
-        .filter(|at| points.defs[*at].arr != arr && reads(&points.defs[*at]))
-        .collect()
+/// The arrays that a definition reads.
+fn arrays_read(points: &Points, def: &Def) -> FxHashSet<Arr> {
+    let roots = points.roots(def);
+    points.loads(&roots).into_iter().map(|(arr, _)| arr).collect()
 }
 
 /// Whether a definition reads another at one place, and so that no cell is read twice.

@@ -31,6 +31,9 @@ impl Reverse<'_, '_> {
         if !self.depends(e) || !moves(&e.ty) {
             return Ok(());
         }
+        if !self.pass.may_go_on(1, e.span) {
+            return unsupported("a derivative that is too large");
+        }
         let mark = self.path.len();
         let done = self.pull_node(e, seed, own);
         self.path.truncate(mark);

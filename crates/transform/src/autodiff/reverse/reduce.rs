@@ -131,24 +131,9 @@ impl Reverse<'_, '_> {
 
     /// The product of all other factors, at the point of `reduce`, which is about to be entered.
     fn others(&mut self, reduce: &Reduce, e: &Expr) -> Expr {
-        let span = e.span;
-        let mut names = Renaming::default();
-        let mut copy = reduce.clone();
-        self.pass.freshen_reduce(&mut copy, &mut names);
-        let mut same: Option<Expr> = None;
-        for (here, there) in reduce.binders.iter().zip(&copy.binders) {
-            let (a, b) = (self.pass.var(here.var, span), self.pass.var(there.var, span));
-            let equal = Expr::new(ExprKind::Binary(BinaryOp::Eq, a, b), Type::BOOL, span);
-            same = Some(match same {
-                None => equal,
-                Some(same) => Expr::new(ExprKind::And(same, equal), Type::BOOL, span),
-            });
-        }
-        if let Some(same) = same {
-            copy.items.insert(0, Item::Guard(super::pull::negation(&same)));
-        }
-        copy.requires = Vec::new();
-        Expr::new(ExprKind::Reduce(copy), e.ty.clone(), span)
+        let copy = Reduce { requires: Vec::new(), ..reduce.clone() };
+        let others = self.pass.without_this_point(copy, &reduce.binders, e.span);
+        Expr::new(ExprKind::Reduce(others), e.ty.clone(), e.span)
     }
 
     /// Where the extremum is attained first; -1 if there is no point.
