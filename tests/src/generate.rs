@@ -8,6 +8,7 @@
 mod call;
 mod data;
 mod define;
+mod edges;
 mod expr;
 mod history;
 mod index;
@@ -17,6 +18,7 @@ mod recur;
 mod recursive;
 mod rng;
 
+pub use edges::edges;
 use ein_scalar::ScalarType as S;
 pub use history::history;
 pub use ranked::{Ranked, ranked};

@@ -11,6 +11,7 @@ pub mod answers;
 pub mod book;
 pub mod brute;
 pub mod compare;
+pub mod edges;
 pub mod engines;
 pub mod generate;
 pub mod kinds;

@@ -102,7 +102,9 @@ pub fn internal_error(bug: &InternalError) -> Exit {
     message("error", &bug.to_string());
     err("  This is a bug in einlang, not in your program.\n");
     err("  Please report it, with the program that shows it.\n");
-    if std::env::var_os("EINLANG_DEBUG").is_some() {
+    // Whoever asked for a search wants to know what was found.
+    let asked = bug.detail.starts_with("paranoid: ");
+    if asked || std::env::var_os("EINLANG_DEBUG").is_some() {
         err(&format!("  {}\n", bug.detail));
     }
     Exit::Failed

@@ -10,6 +10,7 @@ mod call;
 pub(crate) mod plan;
 mod progress;
 mod region;
+mod watch;
 
 use crate::run::{Engine, RunOptions};
 use call::{Call, hold};
@@ -53,6 +54,8 @@ pub(crate) struct Kernels<'p> {
     /// What histories that derivatives read may take, in bytes.
     ad_memory: Option<u64>,
     pool: Arc<Pool>,
+    /// Which kernels are not trusted.
+    watch: watch::Watch,
     /// The system's compiler, once it was looked for.
     compiler: Option<Result<Compiler, String>>,
     /// What was compiled, by the address of the code it stands for.
@@ -93,6 +96,8 @@ struct Compiled {
     count: usize,
     lowered: Lowered,
     code: Code,
+    /// How often it was watched.
+    watched: std::cell::Cell<u32>,
 }
 
 #[derive(Clone)]
@@ -140,6 +145,7 @@ impl<'p> Kernels<'p> {
             arithmetic: Arithmetic { wrapping: options.wrapping, exact: options.deterministic },
             ad_memory,
             pool: Arc::new(Pool::new(options.threads.unwrap_or(available))),
+            watch: watch::Watch::new(options.paranoid),
             compiler: None,
             compiled: FxHashMap::default(),
             declined: FxHashMap::default(),
@@ -204,7 +210,7 @@ impl<'p> Kernels<'p> {
             Err(NoCode::Fail(message)) => return Err(self.failure(span, &message)),
         };
         let list = self.compiled.entry(key).or_default();
-        list.push(Compiled { inputs, assumed, count, lowered, code });
+        list.push(Compiled { inputs, assumed, count, lowered, code, watched: Default::default() });
         Ok(Some(list.len() - 1))
     }
 
@@ -263,9 +269,18 @@ impl<'p> Kernels<'p> {
             .zip(lowered.kernel.bufs.iter())
             .map(|(used, buffer)| hold(used, buffer, env))
             .collect::<Option<_>>()?;
+        let expected = match compiled.code {
+            Code::Jit(_) | Code::Native(_) => {
+                watch::expect(self.watch, &lowered.kernel, &held, &compiled.watched)
+            }
+            Code::None | Code::Empty => None,
+        };
         let call = Call { held, code: compiled.code.clone(), pool: Arc::clone(&self.pool) };
         let (held, trapped) =
             if lowered.work < LONG { call.run() } else { call.run_aside(&lowered.kernel, env)? };
+        if let Some(expected) = expected {
+            watch::compare(&expected, &lowered.kernel, &held, trapped);
+        }
         if trapped != 0 {
             return None;
         }

@@ -33,6 +33,8 @@ pub struct RunOptions {
     pub report_storage: bool,
     /// Whether integer overflow wraps instead of being an error.
     pub wrapping: bool,
+    /// Whether every run of every kernel is compared with what its loop IR means.
+    pub paranoid: bool,
     /// What the program may do with files.
     pub access: Access,
     /// Where the run says how far it is, for whoever watches it.

@@ -210,6 +210,12 @@ impl<'p> Machine<'p> {
             _ => format!("must be in 0..{extent}"),
         };
         if read.proved {
+            // Where integers wrap no proof holds, and checks say so instead.
+            debug_assert!(
+                self.overflow == ein_scalar::Overflow::Wrap,
+                "a read that had been proved: {}",
+                diagnostic.message
+            );
             diagnostic.notes.push("this read had been proved: a bug in Einlang".to_owned());
         }
         Stop::Error(diagnostic)

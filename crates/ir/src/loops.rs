@@ -17,6 +17,7 @@
 mod captures;
 pub mod parse;
 pub mod print;
+pub mod run;
 pub mod scan;
 pub mod verify;
 

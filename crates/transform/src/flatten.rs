@@ -399,10 +399,12 @@ impl<'p> Flatten<'p> {
             if let Some((factor, rest)) = size.affine_in(*atom) {
                 let rest = self.size(&rest, span)?;
                 let factor = self.points.int(factor);
-                let product = self.points.binary(BinaryOp::Mul, factor, *node, None);
-                return Ok(self.points.binary(BinaryOp::Add, product, rest, None));
+                let when = self.when;
+                let product = self.points.binary(BinaryOp::Mul, factor, *node, when);
+                return Ok(self.points.binary(BinaryOp::Add, product, rest, when));
             }
         }
+        let when = self.when;
         let points = &mut self.points;
         let node = size.compute(&mut |operation| {
             let (op, a, b) = match operation {
@@ -423,7 +425,7 @@ impl<'p> Flatten<'p> {
                     same.then_some((BinaryOp::Div, a, b))?
                 }
             };
-            Some(points.binary(op, a, b, None))
+            Some(points.binary(op, a, b, when))
         });
         node.ok_or_else(|| declined("a bound that is too complicated", span))
     }

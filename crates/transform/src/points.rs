@@ -8,6 +8,13 @@
 //!
 //! * Integers are exact: [`Kind::Binary`] on integers stands for an operation whose result was
 //!   proved to fit, [`Kind::Checked`] for one that traps, [`Kind::Wrapping`] for one that wraps.
+//! * The interval of a node holds what its register can hold in any case: also where an operation
+//!   before it has failed, or was not meant to run and therefore does not trap. So an operation that
+//!   may fail has the interval of its type, and a position that is proved by intervals is inside its
+//!   array before anybody looks at a trap.
+//! * Nothing that may fail is dropped: an operation is folded, a term cancelled, a side of `min` or
+//!   `max` left out only where no [`Info::traps`] is lost. What a branch does not take is not meant to
+//!   run: its traps stand under its condition.
 //! * Positions of a [`Kind::Load`] are inside the array: proved by intervals, or clamped.
 //! * A trap is a hint, not a verdict: the code may run where the program would not have run it.
 //!   Whoever runs a kernel that trapped asks the oracle.

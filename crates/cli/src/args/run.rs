@@ -53,6 +53,11 @@ pub struct RunArgs {
     #[arg(long)]
     pub wrapping: bool,
 
+    /// Trust no proof: look at every address, divisor and overlap of every kernel, and compare what
+    /// the engine computes. Some hundred times as slow; what is wrong is an internal error.
+    #[arg(long)]
+    pub paranoid: bool,
+
     /// Report on standard error how long each phase took.
     #[arg(long)]
     pub time: bool,
@@ -112,6 +117,7 @@ impl RunArgs {
             ad_memory: self.ad_memory,
             report_storage: self.explain_storage.is_some(),
             wrapping: self.wrapping,
+            paranoid: self.paranoid,
             access: Access {
                 read: self.allow_read.clone(),
                 write: self.allow_write.clone(),

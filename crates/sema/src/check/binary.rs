@@ -167,7 +167,7 @@ impl Cx<'_> {
             && ty == ScalarType::I32
         {
             let value = Expr::new(ExprKind::Binary(op, a, b), Type::Scalar(ty), span);
-            if let Some(size) = self.to_size(&value) {
+            if let Some(size) = self.as_one_size(&value) {
                 return Expr::size(size, span);
             }
             return value;

@@ -269,7 +269,7 @@ impl Cx<'_> {
                     None => (a, b),
                 };
                 let value = Expr::new(ExprKind::Binary(op, a, b), Type::Scalar(ty), span);
-                match cx.to_size(&value) {
+                match cx.as_one_size(&value) {
                     Some(size) if ty == ScalarType::I32 => Expr::size(size, span),
                     _ => value,
                 }

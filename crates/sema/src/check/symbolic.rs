@@ -13,6 +13,67 @@ impl Cx<'_> {
         ein_ir::tensor::symbolic::to_size(e, &|var| self.var_sizes.get(&var).cloned())
     }
 
+    /// The symbolic value of an operation on two `i32`, if the algebra may take its place: it does not
+    /// know failures, so neither operand may have one, and the operation only that of leaving its type,
+    /// which its value shows.
+    pub(super) fn as_one_size(&self, e: &Expr) -> Option<size::Expr> {
+        let ExprKind::Binary(op, a, b) = &*e.kind else { return None };
+        let divides =
+            matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv | BinaryOp::FloorMod);
+        if divides && self.to_size(b)?.as_constant().is_none_or(|divisor| divisor == 0) {
+            return None;
+        }
+        self.unfailing(a)?;
+        self.unfailing(b)?;
+        self.to_size(e)
+    }
+
+    /// The values that an integer expression can have, if nothing in it can fail.
+    fn unfailing(&self, e: &Expr) -> Option<(i128, i128)> {
+        let (least, most) = e.ty.scalar()?.int_range()?;
+        let (lo, hi) = match &*e.kind {
+            ExprKind::Const(value) => {
+                let value = value.as_i128()?;
+                (value, value)
+            }
+            ExprKind::Var(_) => (least, most),
+            ExprKind::Size(size) => self.unfailing_size(size, (least, most))?,
+            ExprKind::Unary(UnaryOp::Neg, a) => {
+                let (lo, hi) = self.unfailing(a)?;
+                (-hi, -lo)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.unfailing(a)?, self.unfailing(b)?);
+                match op {
+                    BinaryOp::Add => (a.0 + b.0, a.1 + b.1),
+                    BinaryOp::Sub => (a.0 - b.1, a.1 - b.0),
+                    BinaryOp::Min => (a.0.min(b.0), a.1.min(b.1)),
+                    BinaryOp::Max => (a.0.max(b.0), a.1.max(b.1)),
+                    _ => return None,
+                }
+            }
+            ExprKind::Block { stmts, value } if stmts.is_empty() => self.unfailing(value)?,
+            _ => return None,
+        };
+        (least <= lo && hi <= most).then_some((lo, hi))
+    }
+
+    /// The same for a symbolic value that is linear.
+    fn unfailing_size(&self, size: &size::Expr, whole: (i128, i128)) -> Option<(i128, i128)> {
+        if let Some(value) = size.as_constant() {
+            return Some((value.into(), value.into()));
+        }
+        let atom = *size.atoms().first()?;
+        let (factor, rest) = size.affine_in(atom)?;
+        let lo = match self.out.atoms[atom].def {
+            AtomDef::Extent(..) | AtomDef::Length(_) => 0,
+            AtomDef::Var(_) | AtomDef::Unknown => whole.0,
+        };
+        let ends = [lo * i128::from(factor), whole.1 * i128::from(factor)];
+        let (least, most) = self.unfailing_size(&rest, whole)?;
+        Some((ends[0].min(ends[1]) + least, ends[0].max(ends[1]) + most))
+    }
+
     /// Gives an integer variable a symbolic value: the one of what it is bound to, or an unknown
     /// of its own.
     pub(super) fn size_variable(&mut self, var: VarId, value: Option<&Expr>, external: bool) {

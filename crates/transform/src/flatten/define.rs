@@ -77,9 +77,9 @@ impl<'p> Flatten<'p> {
             clauses.iter().flat_map(|c| [Some(c.value), c.guard, c.otherwise]).flatten();
         let reduces = nodes.clone().any(|node| self.points.nodes[node].reduces);
         let traps = nodes.any(|node| self.points.nodes[node].traps);
-        let whole: i64 =
-            around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64).product();
-        let cells = shape.iter().map(|extent| extent.first).product::<i64>();
+        let all = |extents: &mut dyn Iterator<Item = i64>| extents.fold(1, i64::saturating_mul);
+        let whole = all(&mut around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64));
+        let cells = all(&mut shape.iter().map(|extent| extent.first));
         let small = whole.saturating_mul(cells) <= 1 << 24;
         if (reduces || traps) && rank > 0 && small && !self.reads_pending(&clauses) {
             return Ok(self.lift(name, ty, shape, clauses, &around, span));
@@ -401,6 +401,9 @@ impl<'p> Flatten<'p> {
             return Err(declined("a domain that is not made of integers", binder.lo.span));
         };
         if first >= end {
+            if self.points.nodes[lo].traps || self.points.nodes[hi].traps {
+                return Err(declined("bounds of nothing that may fail", binder.lo.span));
+            }
             return Ok(None);
         }
         if first < i128::from(i32::MIN) || end > i128::from(i32::MAX) {

@@ -29,7 +29,7 @@ impl<'p> Flatten<'p> {
                 {
                     return Err(declined("a size that does not fit its type", e.span));
                 }
-                Ok(Val::Scalar(self.points.cast(node, ty)))
+                Ok(Val::Scalar(self.points.narrow(node, ty, self.when)))
             }
             ExprKind::Unary(op, a) => {
                 let a = self.scalar(a)?;
@@ -424,7 +424,10 @@ impl<'p> Flatten<'p> {
             }
             HostOp::Iota => {
                 let n = self.scalar(&args[0])?;
-                let n = self.constant_int(n, e.span)?.max(0);
+                let n = self.constant_int(n, e.span)?;
+                if n < 0 {
+                    return Err(declined("a count that is negative", e.span));
+                }
                 let shape = vec![Extent::fixed(n)];
                 Ok(array(element_type(&e.ty, e.span)?, shape, ArrayKind::Iota))
             }
@@ -432,6 +435,9 @@ impl<'p> Flatten<'p> {
                 let base = self.array_expr(&args[0])?;
                 let wanted = self.array_expr(&args[1])?;
                 let count = self.constants(&wanted.shape, e.span)?;
+                if count.len() != 1 {
+                    return Err(declined("a shape that is no list of extents", e.span));
+                }
                 let old = self.constants(&base.shape, e.span)?;
                 let mut shape = Vec::new();
                 for at in 0..count.first().copied().unwrap_or(0) {
@@ -439,7 +445,11 @@ impl<'p> Flatten<'p> {
                     let extent = self.element(&wanted, &[place]);
                     shape.push(self.constant_int(extent, e.span)?);
                 }
-                if shape.iter().product::<i64>() != old.iter().product::<i64>()
+                let elements = |shape: &[i64]| {
+                    shape.iter().try_fold(1i64, |all, extent| all.checked_mul(*extent))
+                };
+                if elements(&shape).is_none()
+                    || elements(&shape) != elements(&old)
                     || shape.iter().any(|extent| *extent < 0)
                 {
                     return Err(declined("a shape with another number of elements", e.span));

@@ -124,8 +124,9 @@ impl Points {
         if range.is_some_and(fits) {
             return at;
         }
-        if self.reach(&self.linear(at)).is_some_and(fits) {
-            return self.sum_node(&self.linear(at));
+        let sum = self.linear(at);
+        if self.reach(&sum).is_some_and(fits) && !self.loses_a_trap(at, &sum) {
+            return self.sum_node(&sum);
         }
         let ty = self.nodes[at].ty;
         // A condition under which nothing happens would only make it depend on more.
@@ -148,6 +149,26 @@ impl Points {
         let at = self.position(at, extent, traps, when);
         let narrow = i32::try_from(extent).is_ok();
         self.cast(at, if narrow { ScalarType::I32 } else { ScalarType::I64 })
+    }
+
+    /// A conversion between integers that may fail where `when` holds: the value has to fit.
+    pub fn narrow(&mut self, a: Node, ty: ScalarType, when: Option<Node>) -> Node {
+        let (Some((lo, hi)), Some((least, most))) = (self.nodes[a].range, ty.int_range()) else {
+            return self.cast(a, ty);
+        };
+        if least <= lo && hi <= most {
+            return self.cast(a, ty);
+        }
+        // Brought between nothing and the number of values of the type, from the least one on.
+        let (Ok(first), Ok(extent)) = (i64::try_from(least), i64::try_from(most - least + 1))
+        else {
+            return self.cast(a, ty);
+        };
+        let (wide, first) = (self.cast(a, ScalarType::I64), self.constant(Scalar::I64(first)));
+        let from_least = self.binary(BinaryOp::Sub, wide, first, when);
+        let inside = self.position(from_least, extent, true, when);
+        let value = self.binary(BinaryOp::Add, inside, first, when);
+        self.cast(value, ty)
     }
 
     /// A scalar operation.
@@ -227,7 +248,9 @@ impl Points {
             _ if self.wrapping && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) => {
                 self.intern(Kind::Wrapping(op, a, b), ty, None)
             }
-            _ => self.intern(Kind::Checked(op, a, b, when), ty, exact.map(|r| meet(r, limits))),
+            // Where it fails the register holds some number of its type, and what reads the number may
+            // run before anybody looks at the trap.
+            _ => self.intern(Kind::Checked(op, a, b, when), ty, None),
         }
     }
 
@@ -394,7 +417,10 @@ impl Points {
     fn reduced_range(&self, reduction: &Reduction, ty: ScalarType) -> Option<Range> {
         let body = self.nodes[reduction.body].range;
         match reduction.op {
+            // Of no points it is what the accumulator begins with.
+            _ if self.may_lack_points(reduction) => ty.int_range(),
             ReduceOp::Max | ReduceOp::Min => body,
+            ReduceOp::Count if self.may_overflow(reduction, ty) => ty.int_range(),
             ReduceOp::Count => Some((0, i128::from(i32::MAX))),
             ReduceOp::Argmax | ReduceOp::Argmin => match reduction.binders.as_slice() {
                 [(ix, ..)] => Some(self.ixs[*ix].range),
@@ -432,11 +458,6 @@ impl Kind {
             }
         }
     }
-}
-
-fn meet(a: Range, b: Range) -> Range {
-    let lo = a.0.max(b.0);
-    (lo.min(b.1), a.1.min(b.1).max(lo.min(b.1)))
 }
 
 /// The results of an operation on values of two intervals; of a comparison 0 for no and 1 for yes.

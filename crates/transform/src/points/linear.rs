@@ -1,7 +1,15 @@
 //! Integer nodes as sums of multiples of others.
 
 use super::{Ix, Kind, Node, Points, Range};
-use ein_scalar::{BinaryOp, UnaryOp};
+use ein_scalar::BinaryOp;
+
+/// The factors and offsets of sums stay below this, so that two of them can be added.
+const LARGE: i64 = 1 << 60;
+
+/// A number that may stand in a sum.
+fn small(number: i64) -> Option<i64> {
+    (-LARGE < number && number < LARGE).then_some(number)
+}
 
 /// `offset + Σ factor × node`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,37 +52,58 @@ impl Linear {
 }
 
 impl Points {
-    /// The sum that an integer node is.
+    /// The sum that an integer node is. It is the node's value whatever the values of its terms are,
+    /// also where one of them has failed: only operations that were proved to fit are looked into.
     pub fn linear(&self, node: Node) -> Linear {
         let mut sum = Linear::default();
-        self.collect(node, 1, &mut sum);
-        sum
+        match self.collect(node, 1, &mut sum) {
+            Some(()) => sum,
+            None => Linear { terms: vec![(node, 1)], offset: 0 },
+        }
     }
 
-    fn collect(&self, node: Node, factor: i64, sum: &mut Linear) {
+    /// Adds a multiple of a node; `None` if the numbers of the sum grow out of hand.
+    fn collect(&self, node: Node, factor: i64, sum: &mut Linear) -> Option<()> {
         match &self.nodes[node].kind {
             Kind::Const(value) if value.as_i64().is_some() => {
-                sum.offset += factor * value.as_i64().unwrap_or(0);
+                let more = factor.checked_mul(value.as_i64()?)?;
+                sum.offset = small(sum.offset.checked_add(more)?)?;
             }
             Kind::Binary(BinaryOp::Add, a, b) => {
-                self.collect(*a, factor, sum);
-                self.collect(*b, factor, sum);
+                self.collect(*a, factor, sum)?;
+                self.collect(*b, factor, sum)?;
             }
             Kind::Binary(BinaryOp::Sub, a, b) => {
-                self.collect(*a, factor, sum);
-                self.collect(*b, -factor, sum);
+                self.collect(*a, factor, sum)?;
+                self.collect(*b, -factor, sum)?;
             }
             Kind::Binary(BinaryOp::Mul, a, b) => match (self.as_int(*a), self.as_int(*b)) {
-                (Some(times), _) => self.collect(*b, factor * times, sum),
-                (_, Some(times)) => self.collect(*a, factor * times, sum),
+                (Some(times), _) => self.collect(*b, small(factor.checked_mul(times)?)?, sum)?,
+                (_, Some(times)) => self.collect(*a, small(factor.checked_mul(times)?)?, sum)?,
                 _ => sum.add_term(node, factor),
             },
-            Kind::Unary(UnaryOp::Neg, a) if self.nodes[node].ty.is_int() => {
-                self.collect(*a, -factor, sum);
-            }
-            Kind::Cast(a) if self.keeps_value(*a, node) => self.collect(*a, factor, sum),
+            Kind::Cast(a) if self.keeps_value(*a, node) => self.collect(*a, factor, sum)?,
             _ => sum.add_term(node, factor),
         }
+        sum.terms.iter().all(|(_, factor)| small(*factor).is_some()).then_some(())
+    }
+
+    /// Whether something in a node may fail that the sum it is does not mention: terms may cancel.
+    pub fn loses_a_trap(&self, node: Node, sum: &Linear) -> bool {
+        if !self.nodes[node].traps {
+            return false;
+        }
+        let terms: Vec<Node> = sum.terms.iter().map(|(term, _)| *term).collect();
+        let kept = self.below(&terms);
+        let fails = |node: &Node| {
+            let info = &self.nodes[*node];
+            match &info.kind {
+                Kind::Checked(..) | Kind::Clamp { traps: true, .. } => true,
+                Kind::Reduce(_) => info.traps,
+                _ => false,
+            }
+        };
+        self.below(&[node]).iter().any(|node| fails(node) && !kept.contains(node))
     }
 
     /// Whether a conversion between integers changes nothing.
@@ -115,6 +144,10 @@ impl Points {
             sum.add_term(node, -factor);
             let mut bound = self.linear(if (factor > 0) == upper { hi } else { lo });
             bound.offset -= i64::from((factor > 0) == upper);
+            let mut numbers = bound.terms.iter().map(|(_, times)| *times).chain([bound.offset]);
+            if !numbers.all(|number| number.checked_mul(factor).and_then(small).is_some()) {
+                return None;
+            }
             if bound.terms.iter().any(|(term, _)| index(*term).is_some_and(|other| other >= ix)) {
                 return None;
             }

@@ -25,11 +25,21 @@ impl Points {
 
     /// The number of points, if it is known.
     pub fn point_count(&self, reduction: &Reduction) -> Option<i64> {
-        let mut count = 1;
+        let mut count = 1i64;
         for (_, lo, hi) in &reduction.binders {
-            count *= (self.as_int(*hi)? - self.as_int(*lo)?).max(0);
+            let extent = self.as_int(*hi)?.checked_sub(self.as_int(*lo)?)?.max(0);
+            count = i64::checked_mul(count, extent)?;
         }
         Some(count)
+    }
+
+    /// What the number of points cannot exceed.
+    fn most_points(&self, reduction: &Reduction) -> i128 {
+        let extent = |(_, lo, hi): &(_, _, _)| {
+            let (lo, hi) = (self.nodes[*lo].range, self.nodes[*hi].range);
+            lo.zip(hi).map_or(i128::from(i64::MAX), |((lo, _), (_, hi))| (hi - lo).max(0))
+        };
+        reduction.binders.iter().map(extent).fold(1, i128::saturating_mul)
     }
 
     /// What the magnitude of a sum of integers, or a number of points, cannot exceed.
@@ -52,6 +62,7 @@ impl Points {
         };
         match reduction.op {
             ReduceOp::Sum => sum_fits() != Some(true),
+            ReduceOp::Count => self.most_points(reduction) > highest,
             ReduceOp::Prod => body.range.is_none_or(|it| magnitude(it) > 1),
             _ => false,
         }

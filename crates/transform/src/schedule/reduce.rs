@@ -27,6 +27,12 @@ const LONG_DOT: i64 = 16384;
 /// Fewer integers are faster one by one: bringing lanes together costs more than adding them.
 const FEW_TERMS: i64 = 8;
 
+/// A sum of `f32` of at most so many terms is added in `f64`, if its terms are cheap.
+const SHORT_SUM: i64 = 64;
+
+/// What a cheap term costs at most.
+const CHEAP: f64 = 4.0;
+
 /// Streams of a part.
 const STREAMS: i64 = 4;
 
@@ -157,7 +163,8 @@ impl Emit {
         Acc { reduction: *reduction, ty, body_ty, var, extra }
     }
 
-    /// Whether a sum is too long for its own type.
+    /// Whether a sum is too long for its own type; or so short that no vectors would add it in
+    /// several parts, which take the place of pairs, and cheap enough in the wider one.
     pub(crate) fn long_sum(&self, reduction: &Reduction, ty: ScalarType) -> bool {
         let sums = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Mean);
         let loaded = |node| matches!(self.points.nodes[node].kind, Kind::Load(..));
@@ -166,8 +173,11 @@ impl Emit {
             _ => false,
         };
         let limit = if is_dot { LONG_DOT } else { LONG_SUM };
-        sums && ty == ScalarType::F32
-            && self.points.point_count(reduction).is_none_or(|n| n > limit)
+        let multiplies =
+            matches!(self.points.nodes[reduction.body].kind, Kind::Binary(BinaryOp::Mul, ..));
+        let cheap = !multiplies && self.points.nodes[reduction.body].cost <= CHEAP;
+        let wide = |n: i64| n > limit || (n <= SHORT_SUM && cheap);
+        sums && ty == ScalarType::F32 && self.points.point_count(reduction).is_none_or(wide)
     }
 
     /// The order of the loops: the index along which memory is contiguous last.

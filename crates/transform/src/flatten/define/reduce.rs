@@ -2,7 +2,7 @@
 
 use super::super::array::{Array, ArrayKind};
 use super::super::{Flat, Flatten, Val, declined, element_type};
-use crate::points::{Body, Node, Reduction, Subst};
+use crate::points::{Body, Kind, Node, Reduction, Subst};
 use ein_base::Span;
 use ein_ir::tensor::{Expr, Reduce, ReduceOp, Scatter};
 use ein_scalar::{BinaryOp, ScalarType};
@@ -51,6 +51,11 @@ impl<'p> Flatten<'p> {
         if addressed && binders.len() > 1 {
             return Err(declined("the address of an extreme over several indices", e.span));
         }
+        if binders.is_empty() {
+            // Over no index there is one point, which the loops of a reduction have to pass.
+            let ix = self.points.fresh(ein_base::Symbol::intern("_"), (0, 0));
+            binders.push((ix, self.points.int(0), self.points.int(1)));
+        }
         let reduction = Reduction { op: reduce.op, binders, guard, body };
         Ok(match self.written_out(&reduction) {
             Some(node) => node,
@@ -76,22 +81,47 @@ impl<'p> Flatten<'p> {
             let at = self.points.int(at);
             Subst::one(ix, at).apply(&mut self.points, reduction.body)
         };
-        let terms: Vec<Node> = (lo..hi).map(&mut term).collect();
-        let total = self.folded(op, &terms)?;
+        let mut terms: Vec<Node> = (lo..hi).map(&mut term).collect();
+        let short = self.points.nodes[reduction.body].ty;
+        let adds = matches!(op, BinaryOp::Add | BinaryOp::Mul);
+        if adds && matches!(short, ScalarType::F16 | ScalarType::BF16) {
+            // Half floats are added as `f32` and rounded once.
+            for term in &mut terms {
+                *term = self.points.cast(*term, ScalarType::F32);
+            }
+        }
+        let total = self.total(op, &terms)?;
+        Some(self.points.cast(total, short))
+    }
+
+    /// Terms taken together.
+    fn total(&mut self, op: BinaryOp, terms: &[Node]) -> Option<Node> {
+        let total = self.folded(op, terms)?;
         let ty = self.points.nodes[total].ty;
         if op == BinaryOp::Add && ty.is_float() && self.points.may_be_negative_zero(total) {
             // A sum begins with 0.0, so it is not -0.0. With a product that is one instruction, and
             // none that the other terms wait for.
             let zero = self.points.constant(ein_scalar::Scalar::zero(ty));
-            let mut terms = terms;
+            let mut terms = terms.to_vec();
             terms[0] = self.points.binary(op, terms[0], zero, None);
             return self.folded(op, &terms);
         }
         Some(total)
     }
 
-    /// Terms taken together, the first ones first.
+    /// Terms taken together: plain floats in pairs, and others, products to which a term is added in
+    /// one go among them, the first ones first.
     fn folded(&mut self, op: BinaryOp, terms: &[Node]) -> Option<Node> {
+        let product =
+            |node: &Node| matches!(self.points.nodes[*node].kind, Kind::Binary(BinaryOp::Mul, ..));
+        let float = terms.iter().all(|term| self.points.nodes[*term].ty.is_float());
+        if let [a, b, c, d] = *terms
+            && float
+            && !terms.iter().any(product)
+        {
+            let halves = [self.folded(op, &[a, b])?, self.folded(op, &[c, d])?];
+            return self.folded(op, &halves);
+        }
         let (first, rest) = terms.split_first()?;
         Some(rest.iter().fold(*first, |all, term| self.points.binary(op, all, *term, self.when)))
     }

@@ -31,8 +31,18 @@ impl Emit {
         (reg, level)
     }
 
+    /// The sum that a node is; what may fail in it and cancels out of the sum is computed as well.
+    fn whole_sum(&mut self, node: Node) -> Linear {
+        let sum = self.points.linear(node);
+        if self.points.loses_a_trap(node, &sum) {
+            self.valued(node);
+        }
+        sum
+    }
+
     fn clamp(&mut self, at: Node, extent: i64, traps: bool, when: Option<Node>) -> (Reg, usize) {
-        let (at, level) = self.sum(&self.points.linear(at));
+        let sum = self.whole_sum(at);
+        let (at, level) = self.sum(&sum);
         let int = |value: i64| Operand::Const(Scalar::I64(value));
         if !traps {
             let low = self.let_at(level, ScalarType::I64, Op::Binary(BinaryOp::Max, at, int(0)));
@@ -78,7 +88,7 @@ impl Emit {
         match self.points.as_int(node) {
             Some(value) => Operand::Const(Scalar::I64(value)),
             None => {
-                let sum = self.points.linear(node);
+                let sum = self.whole_sum(node);
                 self.sum(&sum).0
             }
         }
@@ -107,7 +117,7 @@ impl Emit {
                     continue;
                 }
             };
-            let sum = self.points.linear(*node);
+            let sum = self.whole_sum(*node);
             addr.offset += sum.offset * stride;
             for (term, factor) in sum.terms {
                 let (reg, at) = self.position(term);
@@ -136,7 +146,7 @@ impl Emit {
 
     /// A position modulo the number of steps kept.
     fn ring(&mut self, node: Node, len: i64) -> (Operand, usize) {
-        let sum = self.points.linear(node);
+        let sum = self.whole_sum(node);
         if sum.terms.is_empty() || len == 1 {
             // Where it is does not matter then, but whether it is inside does.
             let level = if self.points.nodes[node].traps { self.sum(&sum).1 } else { 0 };
