@@ -68,6 +68,7 @@ const WORLDS: &[World] = &[
     World { inputs: &[("n", "2.5")], ..World::of(Code::E0904) },
     World { inputs: &[("x", "x.npy")], files: &[("x.npy", FOUR_BY_TWO)], ..World::of(Code::E0905) },
     World::of(Code::E0907),
+    World::of(Code::W0501),
 ];
 
 /// Eight numbers as a `.npy` file.

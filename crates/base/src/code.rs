@@ -194,6 +194,7 @@ codes! {
     W0301 "a term repeated by the sum around it"
     W0302 "a value that hides a coordinate"
     W0401 "a derivative that is always zero"
+    W0501 "much work that is evaluated"
 }
 
 impl Code {

@@ -7,6 +7,8 @@
 //! choose: then the JIT takes its place.
 
 mod call;
+mod choice;
+pub(crate) mod large;
 pub(crate) mod plan;
 mod progress;
 mod region;
@@ -14,6 +16,7 @@ mod watch;
 
 use crate::run::{Engine, RunOptions};
 use call::{Call, hold};
+use choice::{Choice, choose};
 use ein_base::{Diagnostic, Span};
 use ein_emit_c::Compiler;
 use ein_interp::{Accelerator, Environment, Value};
@@ -31,9 +34,6 @@ use std::time::{Duration, Instant};
 /// A definition is compiled for at most so many shapes; further ones are evaluated.
 const MAX_SHAPES: usize = 4;
 
-/// Less work than this (in operations) is evaluated, unless an engine was asked for.
-const WORTH_A_KERNEL: f64 = 20_000.0;
-
 /// So many statements at most become one kernel.
 const LARGEST_REGION: usize = 400;
 
@@ -42,9 +42,6 @@ const TRAPPED: &str = "a check failed in the kernel, or there was no memory for 
 
 /// More work than this may take so long that the user wants to interrupt it.
 const LONG: f64 = 1e9;
-
-/// More work than this is worth the system's compiler.
-const WORTH_A_COMPILER: f64 = 3e8;
 
 /// What compiles kernels.
 pub(crate) struct Kernels<'p> {
@@ -68,6 +65,8 @@ pub(crate) struct Kernels<'p> {
     pub(crate) compile_time: Duration,
     /// What was left to the evaluator although there is work in it.
     pub(crate) evaluated: Vec<Evaluated>,
+    /// Which of these is being evaluated.
+    evaluating: Option<usize>,
 }
 
 /// Code with work in it that was evaluated, and why.
@@ -77,6 +76,8 @@ pub struct Evaluated {
     pub span: Span,
     /// The reason.
     pub why: String,
+    /// About how many steps of loops it took, in thousands.
+    pub steps: u64,
 }
 
 /// Why there is no code.
@@ -98,6 +99,8 @@ struct Compiled {
     code: Code,
     /// How often it was watched.
     watched: std::cell::Cell<u32>,
+    /// The operations that were evaluated because there were few of them.
+    skipped: f64,
 }
 
 #[derive(Clone)]
@@ -152,6 +155,7 @@ impl<'p> Kernels<'p> {
             evaluating_until: 0,
             compile_time: Duration::ZERO,
             evaluated: Vec::new(),
+            evaluating: None,
         })
     }
 
@@ -201,7 +205,7 @@ impl<'p> Kernels<'p> {
                 Use::Output(_) | Use::Scratch | Use::Local => None,
             })
             .collect();
-        let code = match self.compile(&lowered) {
+        let code = match self.compile(&lowered, lowered.work) {
             Ok(code) => code,
             Err(NoCode::Evaluate(why)) => {
                 self.decline(key, span, why);
@@ -210,19 +214,24 @@ impl<'p> Kernels<'p> {
             Err(NoCode::Fail(message)) => return Err(self.failure(span, &message)),
         };
         let list = self.compiled.entry(key).or_default();
-        list.push(Compiled { inputs, assumed, count, lowered, code, watched: Default::default() });
+        let (watched, skipped) = (Default::default(), 0.0);
+        list.push(Compiled { inputs, assumed, count, lowered, code, watched, skipped });
         Ok(Some(list.len() - 1))
     }
 
-    fn compile(&mut self, lowered: &Lowered) -> Result<Code, NoCode> {
+    /// Compiles a kernel; there are so many operations to come.
+    fn compile(&mut self, lowered: &Lowered, work: f64) -> Result<Code, NoCode> {
         if lowered.kernel.body.is_empty() {
             return Ok(Code::Empty);
         }
         let native = match self.engine {
             Engine::Native => true,
             Engine::Jit | Engine::Eval => false,
-            Engine::Auto if lowered.work < WORTH_A_KERNEL => return Ok(Code::None),
-            Engine::Auto => lowered.work > WORTH_A_COMPILER,
+            Engine::Auto => match choose(&lowered.kernel, work) {
+                Choice::Evaluate => return Ok(Code::None),
+                Choice::Jit => false,
+                Choice::Native => true,
+            },
         };
         if native {
             let built = match self.compiler() {
@@ -242,6 +251,35 @@ impl<'p> Kernels<'p> {
             Ok(code) => Ok(Code::Jit(Arc::new(code))),
             Err(error) => Err(NoCode::Evaluate(error.to_string())),
         }
+    }
+
+    /// Notes that a kernel is wanted which was not worth compiling. What is wanted again and again is
+    /// compiled as soon as evaluating it has taken as long.
+    fn wanted_again(&mut self, key: usize, at: usize, span: Span) -> Result<(), Box<Diagnostic>> {
+        let Some(compiled) = self.compiled.get_mut(&key).and_then(|list| list.get_mut(at)) else {
+            return Ok(());
+        };
+        if !matches!(compiled.code, Code::None) {
+            return Ok(());
+        }
+        compiled.skipped += compiled.lowered.work;
+        let (work, lowered) = (compiled.skipped, &compiled.lowered);
+        if choose(&lowered.kernel, work) == Choice::Evaluate {
+            return Ok(());
+        }
+        let started = Instant::now();
+        let lowered = lowered.clone();
+        let code = match self.compile(&lowered, work) {
+            Ok(code) => code,
+            // The evaluator goes on.
+            Err(NoCode::Evaluate(_)) => Code::None,
+            Err(NoCode::Fail(message)) => return Err(self.failure(span, &message)),
+        };
+        self.compile_time += started.elapsed();
+        if let Some(compiled) = self.compiled.get_mut(&key).and_then(|list| list.get_mut(at)) {
+            compiled.code = code;
+        }
+        Ok(())
     }
 
     /// An engine that was asked for and cannot work.
@@ -304,10 +342,11 @@ impl<'p> Kernels<'p> {
     }
 
     fn note(&mut self, span: Span, why: String) {
-        let evaluated = Evaluated { span, why };
-        if !self.evaluated.contains(&evaluated) {
-            self.evaluated.push(evaluated);
+        let known = self.evaluated.iter().position(|it| it.span == span && it.why == why);
+        if known.is_none() {
+            self.evaluated.push(Evaluated { span, why, steps: 0 });
         }
+        self.evaluating = Some(known.unwrap_or(self.evaluated.len() - 1));
     }
 
     /// Whether code at this address is not worth another attempt.
@@ -347,11 +386,13 @@ impl Accelerator for Kernels<'_> {
             None => self.lower_statements(key, &stmts[..count], env)?,
         };
         let Some(at) = at else { return Ok(0) };
+        self.wanted_again(key, at, span)?;
         let compiled = &self.compiled[&key][at];
         let count = compiled.count;
         if !matches!(compiled.code, Code::None) {
             if let Some(values) = self.execute(compiled, env) {
                 values.into_iter().for_each(|(var, value)| env.set(var, value));
+                self.evaluating = None;
                 return Ok(count);
             }
             self.note(span, TRAPPED.to_owned());
@@ -372,6 +413,7 @@ impl Accelerator for Kernels<'_> {
             None => self.lower_expression(key, e, env)?,
         };
         let Some(at) = at else { return Ok(None) };
+        self.wanted_again(key, at, e.span)?;
         let compiled = &self.compiled[&key][at];
         if matches!(compiled.code, Code::None) {
             return Ok(None);
@@ -381,6 +423,12 @@ impl Accelerator for Kernels<'_> {
             self.note(e.span, TRAPPED.to_owned());
         }
         Ok(values.and_then(|values| values.into_iter().next()).map(|(_, value)| value))
+    }
+
+    fn evaluated(&mut self) {
+        if let Some(at) = self.evaluating {
+            self.evaluated[at].steps += 4;
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Running a checked program: inputs in, printed lines and outputs out.
 
-use crate::engine::plan;
 use crate::engine::{Evaluated, Kernels};
+use crate::engine::{large, plan};
 use crate::guard::stack_bytes;
 use crate::run::{InputValue, RunOptions};
 use crate::{CheckReport, Compiled, InternalError, Session, guarded, json, named};
@@ -85,6 +85,7 @@ impl Session {
             report.phases.push(("run", started.elapsed().saturating_sub(compiling)));
             self.finish(&compiled.program, options, outcome, &mut report);
             report.evaluated = kernels.map_or_else(Vec::new, |kernels| kernels.evaluated);
+            report.checked.diagnostics.extend(large::warnings(&report.evaluated));
             Ok(report)
         })
         .flatten()

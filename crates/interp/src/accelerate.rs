@@ -32,6 +32,9 @@ pub trait Accelerator {
         e: &Expr,
         env: &mut dyn Environment,
     ) -> Result<Option<Value>, Box<Diagnostic>>;
+
+    /// Some thousand steps have been evaluated since it was told so last.
+    fn evaluated(&mut self) {}
 }
 
 /// The variables of an evaluation under way.

@@ -218,6 +218,9 @@ impl<'p> Machine<'p> {
         }
         self.within_limit()?;
         self.within_time()?;
+        if let Some(accelerator) = &mut self.accelerator {
+            accelerator.evaluated();
+        }
         self.report_progress();
         Ok(())
     }

@@ -346,6 +346,11 @@ impl<'p> Flatten<'p> {
         Ok(value)
     }
 
+    /// What a variable of this frame is, if it is one.
+    pub(crate) fn frame_value(&self, var: VarId) -> Option<Val> {
+        self.frames.last().and_then(|frame| frame.get(&var)).cloned()
+    }
+
     /// The constant that an integer is; one of outside is taken as such.
     pub(crate) fn constant_int(&mut self, node: Node, span: Span) -> Flat<i64> {
         if let Some(value) = self.points.as_int(node) {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod autodiff;
+pub mod counts;
 mod fields;
 pub mod flatten;
 pub mod guards;

@@ -6,6 +6,8 @@
 //! * [`address`](mod@address): addresses of extremes, in vectors.
 //! * [`halves`](mod@halves): sums of long integers as sums of their halves.
 //! * [`factor`](mod@factor): sums of products of several factors become sums of products of two.
+//! * [`scan`](mod@scan): running reductions take one pass.
+//! * [`terms`](mod@terms): sums of several products as several sums, means as sums and counts.
 //! * [`tidy`](mod@tidy): contractions apart, cheap definitions inlined, unread ones dropped.
 //! * [`peel`](mod@peel): reductions over all of what the kernel makes go row by row.
 //! * [`delay`](mod@delay): updates in place of several steps in one pass.
@@ -43,7 +45,9 @@ mod reduce;
 mod reuse;
 mod rows;
 mod sample;
+mod scan;
 mod sweep;
+mod terms;
 mod tidy;
 mod turn;
 mod wavefront;

@@ -6,6 +6,7 @@ use crate::run::DumpOptions;
 use crate::{CheckReport, Input, InternalError, Session, guarded};
 use ein_ir::tensor::Program;
 use ein_runtime::Memory;
+use ein_transform::counts::{Counts, counts};
 use ein_transform::flatten::{self, Declared};
 use ein_transform::points::Arithmetic;
 use ein_transform::schedule::{self, History, Lowered};
@@ -19,6 +20,15 @@ pub enum Show {
     Plan,
     /// The C that the optimising engine builds.
     C,
+}
+
+/// What the plan of a program says of its cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Planned {
+    /// What its kernels take.
+    pub counts: Counts,
+    /// Why parts of it are evaluated.
+    pub evaluated: Vec<String>,
 }
 
 impl Session {
@@ -45,6 +55,34 @@ impl Session {
             let ad_memory = ad_memory(options.ad_memory, &Memory::default());
             text.push_str(&plan_text(&compiled.program, ad_memory, show));
             Ok((text, report))
+        })
+        .flatten()
+    }
+
+    /// What the kernels of a program take, and why parts of it are evaluated; none if it is rejected.
+    pub fn plan_counts(
+        &mut self,
+        input: &Input,
+        options: &DumpOptions,
+    ) -> Result<(Planned, CheckReport), InternalError> {
+        guarded(|| {
+            let mut report = CheckReport::default();
+            let mut planned = Planned::default();
+            let compiled = self.compile(input, &FxHashSet::default(), &mut report.diagnostics)?;
+            let Some(mut compiled) = compiled.filter(|_| !report.has_errors()) else {
+                return Ok((planned, report));
+            };
+            keep_outputs(&mut compiled.program, options.observe.as_deref());
+            let ad_memory = ad_memory(options.ad_memory, &Memory::default());
+            for region in regions(&compiled.program, ad_memory) {
+                match region {
+                    Region::Host(why) => planned.evaluated.push(why),
+                    Region::Kernel(lowered) => {
+                        planned.counts = planned.counts + counts(&lowered.kernel);
+                    }
+                }
+            }
+            Ok((planned, report))
         })
         .flatten()
     }

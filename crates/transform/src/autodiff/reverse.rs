@@ -26,6 +26,7 @@ use ein_ir::tensor::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
+mod apart;
 mod comprehension;
 mod gather;
 mod inline;

@@ -1,6 +1,8 @@
 //! Indexed definitions.
 
 mod apart;
+mod around;
+mod narrow;
 mod reduce;
 
 use super::array::{Array, ArrayKind};
@@ -48,7 +50,7 @@ impl<'p> Flatten<'p> {
         let mut clauses = Vec::new();
         let mut inner = None;
         for clause in &tensor.clauses {
-            clauses.extend(self.clause(clause, &mut shape, &mut inner)?);
+            clauses.extend(self.clause(clause, &[], &mut shape, &mut inner)?);
         }
         let shape = self.whole_shape(tensor, shape, inner, e)?;
         self.not_too_large(e.span)?;
@@ -180,9 +182,6 @@ impl<'p> Flatten<'p> {
         if tensor.clauses.iter().any(|clause| clause.until.is_some()) {
             return Err(declined("steps that end when a condition holds", e.span));
         }
-        if !self.loops.is_empty() {
-            return Err(declined("a recurrence inside a loop", e.span));
-        }
         let axes = e.ty.axes();
         let mut shape = Vec::new();
         for axis in axes {
@@ -192,10 +191,14 @@ impl<'p> Flatten<'p> {
         if shape.len() != tensor.shape.len() + tensor.inner_rank {
             return Err(declined("a recurrence of unknown shape", e.span));
         }
-        let steps = steps(recurrence);
+        let mut steps = steps(recurrence);
         let body = Body::Clauses(Vec::new(), None);
-        let arr = self.define(tensor.name, ty, shape.clone(), e.span, body);
-        let kind = ArrayKind::Stored(arr, Vec::new());
+        let around = self.loops_of(e, &shape)?;
+        let (leading, at_around) = self.leading(&around);
+        let extents = leading.iter().map(|slot| self.points.ixs[slot.ix].range.1 as i64 + 1);
+        let whole = extents.chain(shape.iter().copied()).collect();
+        let arr = self.define(tensor.name, ty, whole, e.span, body);
+        let kind = ArrayKind::Stored(arr, at_around);
         let array = Val::Array(Rc::new(Array { ty, shape: fixed_shape(&shape), kind }));
         self.bind(var, array.clone());
         self.pending.insert(arr);
@@ -206,9 +209,14 @@ impl<'p> Flatten<'p> {
         let mut inner = (tensor.inner_rank > 0).then(|| shape[tensor.shape.len()..].to_vec());
         let mut clauses = Vec::new();
         for clause in &tensor.clauses {
-            clauses.extend(self.clause(clause, &mut outer, &mut inner)?);
+            clauses.extend(self.clause(clause, &steps, &mut outer, &mut inner)?);
         }
         self.pending.remove(&arr);
+        self.stands_alone(&clauses, &around, e)?;
+        for clause in &mut clauses {
+            clause.slots.splice(0..0, leading.iter().copied());
+        }
+        steps.iter_mut().for_each(|step| step.axis += leading.len());
         let clauses = self.apart(clauses);
         self.check_steps(&clauses, &steps, e.span)?;
         self.not_too_many_parts(&clauses, e.span)?;
@@ -283,12 +291,13 @@ impl<'p> Flatten<'p> {
     fn clause(
         &mut self,
         clause: &'p IrClause,
+        steps: &[crate::points::Step],
         shape: &mut [Stated],
         inner: &mut Option<Vec<Extent>>,
     ) -> Flat<Option<Clause>> {
         let scope = self.enter();
         let span = clause.span;
-        let result = self.clause_in_scope(clause, shape, inner);
+        let result = self.clause_in_scope(clause, steps, shape, inner);
         if let Ok(Some(clause)) = &result {
             let bounds = clause.slots.iter().flat_map(|slot| [slot.lo, slot.hi]);
             let roots = bounds.chain([clause.value]).chain(clause.guard).chain(clause.otherwise);
@@ -301,14 +310,20 @@ impl<'p> Flatten<'p> {
     fn clause_in_scope(
         &mut self,
         clause: &'p IrClause,
+        steps: &[crate::points::Step],
         shape: &mut [Stated],
         inner: &mut Option<Vec<Extent>>,
     ) -> Flat<Option<Clause>> {
         let mut slots = Vec::new();
-        for (slot, (stated, seen)) in clause.slots.iter().zip(shape) {
+        // Where a cell is, if the domains of the steps depend on each other.
+        let mut within = None;
+        for (axis, (slot, (stated, seen))) in clause.slots.iter().zip(shape).enumerate() {
             let slot = match slot {
                 ClauseSlot::Point(at) => self.point(*at),
                 ClauseSlot::Loop(binder) => match self.open(binder)? {
+                    Some((ix, lo, hi)) if steps.iter().any(|step| step.axis == axis) => {
+                        self.squared(binder, Slot { ix, lo, hi }, &mut within)
+                    }
                     Some((ix, lo, hi)) => Slot { ix, lo, hi },
                     None => return Ok(None),
                 },
@@ -320,6 +335,7 @@ impl<'p> Flatten<'p> {
             }
             slots.push(slot);
         }
+        self.when = self.points.both(self.when, within);
         let guard = self.items(&clause.items)?;
         let before = self.when;
         let value = self.expr(&clause.value)?;
@@ -356,7 +372,46 @@ impl<'p> Flatten<'p> {
                 (element, otherwise)
             }
         };
-        Ok(Some(Clause { slots, guard, value, otherwise }))
+        let clause = Clause { slots, guard, value, otherwise };
+        Ok(Some(match within {
+            None => clause,
+            Some(within) => self.only_within(clause, within),
+        }))
+    }
+
+    /// A step over all positions that it can have, where its domain depends on those around it;
+    /// `within` says which of them it has.
+    fn squared(&mut self, binder: &'p Binder, slot: Slot, within: &mut Option<Node>) -> Slot {
+        let constant = |node: Node| self.points.as_int(node).is_some();
+        if constant(slot.lo) && constant(slot.hi) {
+            return slot;
+        }
+        let (first, last) = self.points.ixs[slot.ix].range;
+        let ix = self.points.fresh(self.points.ixs[slot.ix].name, (first, last));
+        let place = self.points.index(ix);
+        if let Some(around) = self.loops.last_mut() {
+            *around = ix;
+        }
+        self.bind(binder.var, Val::Scalar(place));
+        let above = self.points.binary(BinaryOp::Ge, place, slot.lo, None);
+        let below = self.points.binary(BinaryOp::Lt, place, slot.hi, None);
+        *within = self.points.both(*within, Some(above));
+        *within = self.points.both(*within, Some(below));
+        let (lo, hi) = (self.points.int(first as i64), self.points.int(last as i64 + 1));
+        Slot { ix, lo, hi }
+    }
+
+    /// A clause whose cells are zero where a condition fails.
+    fn only_within(&mut self, clause: Clause, within: Node) -> Clause {
+        let value = match (clause.guard, clause.otherwise) {
+            (Some(guard), Some(otherwise)) => self.points.select(guard, clause.value, otherwise),
+            _ => clause.value,
+        };
+        let guard = match clause.otherwise {
+            Some(_) => Some(within),
+            None => self.points.both(Some(within), clause.guard),
+        };
+        Clause { slots: clause.slots, guard, value, otherwise: None }
     }
 
     /// Whether a clause may cover positions outside of a stated extent.

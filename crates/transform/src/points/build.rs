@@ -179,6 +179,12 @@ impl Points {
         {
             return self.constant(value);
         }
+        if op == UnaryOp::Erf
+            && let Some(of) = self.negated(a)
+        {
+            let value = self.unary(op, of, when);
+            return self.unary(UnaryOp::Neg, value, when);
+        }
         if ty.is_int() {
             let zero = self.constant(Scalar::zero(ty));
             match op {
@@ -251,6 +257,18 @@ impl Points {
             // Where it fails the register holds some number of its type, and what reads the number may
             // run before anybody looks at the trap.
             _ => self.intern(Kind::Checked(op, a, b, when), ty, None),
+        }
+    }
+
+    /// What a float is the negative of: distributions are asked for on both sides of their middle.
+    fn negated(&mut self, a: Node) -> Option<Node> {
+        match self.nodes[a].kind {
+            Kind::Unary(UnaryOp::Neg, of) => Some(of),
+            Kind::Binary(op @ (BinaryOp::Div | BinaryOp::Mul), of, by) => {
+                let Kind::Unary(UnaryOp::Neg, of) = self.nodes[of].kind else { return None };
+                Some(self.binary(op, of, by, None))
+            }
+            _ => None,
         }
     }
 

@@ -34,12 +34,22 @@ impl Points {
     }
 
     /// What the number of points cannot exceed.
-    fn most_points(&self, reduction: &Reduction) -> i128 {
+    fn points_at_most(&self, reduction: &Reduction) -> i128 {
         let extent = |(_, lo, hi): &(_, _, _)| {
             let (lo, hi) = (self.nodes[*lo].range, self.nodes[*hi].range);
             lo.zip(hi).map_or(i128::from(i64::MAX), |((lo, _), (_, hi))| (hi - lo).max(0))
         };
         reduction.binders.iter().map(extent).fold(1, i128::saturating_mul)
+    }
+
+    /// The most points that there can be, if that is known.
+    pub fn most_points(&self, reduction: &Reduction) -> Option<i64> {
+        let mut count: i64 = 1;
+        for (_, lo, hi) in &reduction.binders {
+            let (lo, hi) = (self.nodes[*lo].range?.0, self.nodes[*hi].range?.1);
+            count = count.checked_mul(i64::try_from((hi - lo).max(0)).ok()?)?;
+        }
+        Some(count)
     }
 
     /// What the magnitude of a sum of integers, or a number of points, cannot exceed.
@@ -62,7 +72,7 @@ impl Points {
         };
         match reduction.op {
             ReduceOp::Sum => sum_fits() != Some(true),
-            ReduceOp::Count => self.most_points(reduction) > highest,
+            ReduceOp::Count => self.points_at_most(reduction) > highest,
             ReduceOp::Prod => body.range.is_none_or(|it| magnitude(it) > 1),
             _ => false,
         }

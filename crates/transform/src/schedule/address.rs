@@ -25,7 +25,7 @@ pub(crate) fn run(points: &mut Points) {
     if points.exact {
         return;
     }
-    before::rewrite(points, value);
+    before::rewrite_clauses(points, value);
 }
 
 fn value(points: &mut Points, before: &mut Before, clause: &Clause) -> Node {

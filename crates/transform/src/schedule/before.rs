@@ -28,6 +28,29 @@ pub(crate) fn rewrite(
     points.defs = defs;
 }
 
+/// Gives every clause that has no condition, of every definition that reads nothing of itself, another
+/// value, which may need definitions before it. Their cells are those of constant bounds.
+pub(crate) fn rewrite_clauses(
+    points: &mut Points,
+    mut value: impl FnMut(&mut Points, &mut Before, &Clause) -> Node,
+) {
+    let mut defs = Vec::with_capacity(points.defs.len());
+    for mut def in std::mem::take(&mut points.defs) {
+        let mut before = Before::new(&def);
+        if let Body::Clauses(clauses, None) = &mut def.body {
+            for clause in clauses.iter_mut().filter(|clause| clause.guard.is_none()) {
+                let known = |slot: &Slot| points.ixs[slot.ix].bounds.is_none();
+                if clause.slots.iter().all(known) {
+                    clause.value = value(points, &mut before, clause);
+                }
+            }
+        }
+        defs.append(&mut before.take());
+        defs.push(def);
+    }
+    points.defs = defs;
+}
+
 /// Definitions that have to stand before another one.
 pub(crate) struct Before {
     /// What the other one defines.

@@ -14,10 +14,12 @@
 //! Refuses: few keys, which vectors compare faster than memory is written; sums of integers that
 //! may not fit; terms that are reductions.
 
+use super::before::{self, Before};
 use super::contract::only_clause;
 use super::nest::Loop;
 use crate::points::{
-    ArrInfo, Body, Clause, Def, Kind, Node, Points, Reduction, Scatter, Slot, Source, Subst,
+    ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Scatter, Slot, Source, Subst,
+    magnitude,
 };
 use ein_base::Symbol;
 use ein_ir::tensor::ReduceOp;
@@ -48,6 +50,7 @@ pub(crate) fn run(points: &mut Points) {
     if points.exact {
         return;
     }
+    before::rewrite(points, stored);
     let mut defs = Vec::with_capacity(points.defs.len());
     for mut def in std::mem::take(&mut points.defs) {
         let shape = points.arrs[def.arr].shape.clone();
@@ -60,6 +63,27 @@ pub(crate) fn run(points: &mut Points) {
         defs.push(def);
     }
     points.defs = defs;
+}
+
+/// The value of a clause with sums for each value of a key as definitions of their own, if there is
+/// something around them.
+fn stored(points: &mut Points, before: &mut Before, clause: &Clause) -> Node {
+    let mut instead = FxHashMap::default();
+    for node in points.below(&[clause.value]) {
+        let Kind::Reduce(reduction) = points.nodes[node].kind.clone() else { continue };
+        let free = points.nodes[node].free.clone();
+        let slots: Vec<Slot> =
+            clause.slots.iter().copied().filter(|slot| free.contains(&slot.ix)).collect();
+        let whole = node == clause.value && slots.len() == clause.slots.len();
+        if !whole && slots.len() == free.len() && find(points, &slots, &reduction).is_some() {
+            let ixs: Vec<Ix> = slots.iter().map(|slot| slot.ix).collect();
+            instead.insert(node, before.stored(points, node, &ixs));
+        }
+    }
+    if instead.is_empty() {
+        return clause.value;
+    }
+    Subst::nodes(instead).apply(points, clause.value)
 }
 
 /// The key of a reduction, if it is a sum for each value of one.
@@ -78,6 +102,16 @@ fn find(points: &mut Points, slots: &[Slot], reduction: &Reduction) -> Option<Bi
         }
         (ReduceOp::Sum, Kind::Select(condition, value, other))
             if ty.is_float() && is_zero(points, *other) =>
+        {
+            conditions.push(*condition);
+            *value
+        }
+        (ReduceOp::Sum, Kind::Select(condition, value, other))
+            if ty == ScalarType::I32
+                && points.as_int(*other) == Some(0)
+                && points.nodes[*value].range.is_some_and(|it| {
+                    magnitude(it).saturating_mul(i128::from(count)) < 1 << 31
+                }) =>
         {
             conditions.push(*condition);
             *value

@@ -5,6 +5,7 @@
 //! computed before it, and what occurs twice is computed once.
 
 mod address;
+mod taken;
 
 use super::sample::Sample;
 use crate::points::{Arr, Ix, Kind, Node, Points};
@@ -365,6 +366,7 @@ impl Emit {
                 let (a, level) = self.valued(a);
                 (self.let_at(level, ty, Op::Cast(a)), level)
             }
+            Kind::Select(c, a, b) if self.is_dear_choice(node, a, b) => self.taken(node, c, a, b),
             Kind::Select(c, a, b) => {
                 let ((c, lc), (a, la), (b, lb)) = (self.valued(c), self.valued(a), self.valued(b));
                 let level = lc.max(la).max(lb);

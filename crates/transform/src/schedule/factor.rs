@@ -11,7 +11,7 @@
 //! multiplied into it. The results are those of another order of the same additions, but for
 //! rounding.
 //!
-//! Needs: constant bounds from zero on, floats.
+//! Needs: constant bounds, floats.
 //! Refuses: what would not take half the work, or intermediate results much larger than the rest.
 
 use super::before::{self, Before};
@@ -79,27 +79,32 @@ impl Pass<'_> {
     /// Whether a reduction is a plain sum of floats.
     fn is_simple(&self, reduction: &Reduction) -> bool {
         let body = &self.points.nodes[reduction.body];
-        let from_zero = |(_, lo, hi): &(Ix, Node, Node)| {
-            self.points.as_int(*lo) == Some(0) && self.points.as_int(*hi).is_some_and(|hi| hi > 0)
+        let known = |(_, lo, hi): &(Ix, Node, Node)| {
+            let ends = self.points.as_int(*lo).zip(self.points.as_int(*hi));
+            ends.is_some_and(|(lo, hi)| lo < hi)
         };
         reduction.op == ReduceOp::Sum
             && reduction.guard.is_none()
             && body.ty.is_float()
             && !body.reduces
             && !body.traps
-            && reduction.binders.iter().all(from_zero)
+            && reduction.binders.iter().all(known)
     }
 
     /// The same reduction over indices that no other one has: sums over some of them are made, and
-    /// reductions share their indices.
+    /// reductions share their indices. They begin at zero.
     fn with_own_indices(&mut self, reduction: &Reduction) -> Reduction {
         let mut own = reduction.clone();
         let mut names = Vec::new();
         for binder in &mut own.binders {
-            let info = &self.points.ixs[binder.0];
-            let fresh = self.points.fresh(info.name, info.range);
-            names.push((binder.0, self.points.index(fresh)));
-            binder.0 = fresh;
+            let first = self.points.as_int(binder.1).unwrap_or(0);
+            let end = self.points.as_int(binder.2).unwrap_or(first);
+            let name = self.points.ixs[binder.0].name;
+            let fresh = self.points.fresh(name, (0, i128::from(end - first - 1)));
+            let (index, from) = (self.points.index(fresh), self.points.int(first));
+            let place = self.points.binary(BinaryOp::Add, index, from, None);
+            names.push((binder.0, place));
+            *binder = (fresh, self.points.int(0), self.points.int(end - first));
         }
         own.body = Subst::new(names).apply(self.points, own.body);
         own

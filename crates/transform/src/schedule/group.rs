@@ -47,6 +47,8 @@ struct Member {
     /// The axes that the shared loops run over.
     axes: Vec<usize>,
     kind: MemberKind,
+    /// Whether its steps run along memory, so that one cell after another is filled.
+    along: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,23 +87,30 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
             .iter()
             .any(|other| other.arr == found.a.0 && size_bytes(points, other.arr) > LARGE);
         let axes = if leading && (saves || reads_large) { axes } else { Vec::new() };
-        return Member { def: at, axes, kind: MemberKind::Contraction };
+        return Member { def: at, axes, kind: MemberKind::Contraction, along: false };
     }
     if let Some(clause) = only_clause(points, &def.body, shape) {
         let rank = shape.len() - usize::from(reduces_across(points, clause));
-        return Member { def: at, axes: (0..rank).collect(), kind: MemberKind::Plain };
+        return Member {
+            def: at,
+            axes: (0..rank).collect(),
+            kind: MemberKind::Plain,
+            along: false,
+        };
     }
     match &def.body {
-        Body::Clauses(_, Some(_)) => {
+        Body::Clauses(_, Some(steps)) => {
             let mut axes = still_axes(points, def);
+            let along =
+                wanted.contains(&def.arr) && steps.iter().any(|step| step.axis + 1 == shape.len());
             // What is stored whole is written along memory, step by step where these run along it.
             if wanted.contains(&def.arr) && axes.last().is_some_and(|axis| axis + 1 == shape.len())
             {
                 axes.clear();
             }
-            Member { def: at, axes, kind: MemberKind::Recurrence }
+            Member { def: at, axes, kind: MemberKind::Recurrence, along }
         }
-        _ => Member { def: at, axes: Vec::new(), kind: MemberKind::Other },
+        _ => Member { def: at, axes: Vec::new(), kind: MemberKind::Other, along: false },
     }
 }
 
@@ -168,7 +177,7 @@ impl Group {
         member.axes.truncate(most);
         let shape = &points.arrs[points.defs[member.def].arr].shape;
         let extents = member.axes.iter().map(|axis| shape[*axis]).collect();
-        let tile = tile_of(member.kind);
+        let tile = tile_of(&member);
         Group { members: vec![member], extents, tile }
     }
 
@@ -212,7 +221,7 @@ impl Group {
         joined.extents.truncate(depth);
         joined.members.push(member.clone());
         joined.members.iter_mut().for_each(|member| member.axes.truncate(depth));
-        joined.tile = joined.members.iter().map(|m| tile_of(m.kind)).max().unwrap_or(1);
+        joined.tile = joined.members.iter().map(tile_of).max().unwrap_or(1);
         if joined.local_bytes(points) > LOCAL_BYTES {
             return false;
         }
@@ -311,8 +320,9 @@ fn is_pointwise(points: &Points, member: &Member) -> bool {
     member.kind == MemberKind::Plain && !reduces
 }
 
-fn tile_of(kind: MemberKind) -> i64 {
-    match kind {
+fn tile_of(member: &Member) -> i64 {
+    match member.kind {
+        MemberKind::Recurrence if member.along => 1,
         MemberKind::Plain | MemberKind::Other => 1,
         MemberKind::Contraction => ROWS,
         MemberKind::Recurrence => LANES,

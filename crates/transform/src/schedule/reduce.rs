@@ -177,7 +177,7 @@ impl Emit {
             matches!(self.points.nodes[reduction.body].kind, Kind::Binary(BinaryOp::Mul, ..));
         let cheap = !multiplies && self.points.nodes[reduction.body].cost <= CHEAP;
         let wide = |n: i64| n > limit || (n <= SHORT_SUM && cheap);
-        sums && ty == ScalarType::F32 && self.points.point_count(reduction).is_none_or(wide)
+        sums && ty == ScalarType::F32 && self.points.most_points(reduction).is_none_or(wide)
     }
 
     /// The order of the loops: the index along which memory is contiguous last.

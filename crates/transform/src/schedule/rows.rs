@@ -16,6 +16,9 @@ const ROWS: i64 = 4;
 /// Terms that are added to a row of accumulators in one go.
 const TERMS: i64 = 4;
 
+/// Windows shorter than this are less than a vector.
+const SHORT_WINDOW: i64 = 16;
+
 /// What the nearest cache surely holds, in bytes.
 const NEAREST_CACHE: i64 = 32 << 10;
 
@@ -157,8 +160,14 @@ impl Emit {
         // Where nothing moves with both indices, sums in registers are as good as any.
         let moves = |load, ix| stride(load, ix) != Some(0);
         let both = loads.iter().any(|load| moves(load, ix) && moves(load, along));
-        let dots =
-            loads.iter().any(|load| stride(load, along) == Some(1) && (moves(load, ix) || !both));
+        // A short window runs along memory with the row: lanes would be left idle.
+        let (_, first_at, end_at) = *first.binders.last()?;
+        let short = self.constant_extent(first_at, end_at).is_some_and(|n| n < SHORT_WINDOW);
+        let slides = |load| stride(load, ix) == Some(1) && stride(load, along) == Some(1);
+        let dots = loads.iter().any(|load| {
+            stride(load, along) == Some(1) && (moves(load, ix) || !both) && !(short && slides(load))
+        });
+        let rows = rows || short && loads.iter().any(slides);
         (extent >= 8 && independent && rows && !dots).then_some(last)
     }
 

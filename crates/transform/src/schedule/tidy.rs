@@ -10,7 +10,7 @@ use super::factor;
 use super::halves;
 use super::nest::FEW;
 use super::peel;
-use super::{address, bins, hoist};
+use super::{address, bins, hoist, scan, terms};
 use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Subst};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -23,13 +23,18 @@ const AS_CHEAP_AS_A_READ: f64 = 4.0;
 /// A definition that is read once is computed there unless it costs more than this.
 const LONG_FORMULA: f64 = 2000.0;
 
+/// The most points of a window.
+const WINDOW: f64 = 256.0;
+
 /// As often as this is again and again.
 const OFTEN: f64 = 16.0;
 
 /// Tidies; `wanted` are the arrays that matter outside.
 pub fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
+    scan::run(points);
     address::run(points);
     bins::run(points);
+    terms::run(points);
     hoist::run(points);
     halves::run(points);
     factor::run(points);
@@ -199,6 +204,7 @@ fn reads_each_cell_once(points: &Points, reader: usize, arr: Arr) -> bool {
     };
     let reduced = sums_around(points, &nodes, read);
     let repeated = reduced.iter().enumerate().any(|(at, ix)| reduced[..at].contains(ix));
+    let repeated = repeated && !run_together(points, &nodes, read);
     // A reduction of reductions leaves its vectors to the inner ones; and reductions over the same
     // indices may run one after the other.
     let source = points.defs.iter().find(|def| def.arr == arr);
@@ -207,6 +213,27 @@ fn reads_each_cell_once(points: &Points, reader: usize, arr: Arr) -> bool {
     clause.slots.iter().all(|slot| written_out(slot.ix) || chooses(slot.ix))
         && reduced.iter().all(|ix| chooses(*ix))
         && (reduced.is_empty() || !reduces && !repeated)
+}
+
+/// Whether the reductions around a node share their loops: they have the same indices, and none waits
+/// for another.
+fn run_together(points: &Points, nodes: &[Node], inner: Node) -> bool {
+    let holds = |node: &Node| match &points.nodes[*node].kind {
+        Kind::Reduce(reduction) => {
+            let inside = [reduction.body].into_iter().chain(reduction.guard).collect::<Vec<_>>();
+            points.below(&inside).contains(&inner).then_some((&reduction.binders, inside))
+        }
+        _ => None,
+    };
+    let around: Vec<_> = nodes.iter().filter_map(holds).collect();
+    let few = |binders: &[(Ix, Node, Node)]| {
+        let extents = binders.iter().map(|(_, lo, hi)| points.trip_count(*lo, *hi));
+        extents.product::<f64>() <= WINDOW
+    };
+    around.windows(2).all(|two| two[0].0 == two[1].0)
+        && around.iter().all(|(binders, inside)| {
+            few(binders) && !inside.iter().any(|node| points.nodes[*node].reduces)
+        })
 }
 
 /// The indices of the reductions around a node, of all `nodes`, children first.

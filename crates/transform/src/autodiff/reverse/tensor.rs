@@ -29,6 +29,14 @@ impl Reverse<'_, '_> {
             self.pull_array(&array, bar)?;
             return self.settle(var, &copy);
         }
+        if let Some(block) = self.apart(tensor, e)
+            && let ExprKind::Block { stmts, value } = &*block.kind
+        {
+            let mark = self.path.len();
+            let done = self.pull_block(stmts, value, super::Seed::Value(bar), own);
+            self.path.truncate(mark);
+            return done;
+        }
         for at in 0..tensor.clauses.len() {
             self.pull_clause(tensor, at, e, &bar, own.as_ref(), &Renaming::default())?;
         }

@@ -51,6 +51,7 @@ impl<'p> Flatten<'p> {
         if addressed && binders.len() > 1 {
             return Err(declined("the address of an extreme over several indices", e.span));
         }
+        let guard = self.narrowed(&mut binders, guard);
         if binders.is_empty() {
             // Over no index there is one point, which the loops of a reduction have to pass.
             let ix = self.points.fresh(ein_base::Symbol::intern("_"), (0, 0));

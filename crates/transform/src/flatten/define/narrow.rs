@@ -1,0 +1,90 @@
+//! Conditions that say where an index of a reduction ends, as its end.
+//!
+//! Before:  `sum(j in 0..n where j <= i) x[j]`
+//! After:   `sum(j in 0..i + 1) x[j]`
+//!
+//! Needs: a comparison of the index with what no index of the reduction changes, and an end that is
+//! surely not beyond the one that was stated.
+
+use super::super::Flatten;
+use crate::points::{Ix, Kind, Node};
+use ein_scalar::BinaryOp;
+
+impl Flatten<'_> {
+    /// What is left of a condition when the ends of these indices say the rest of it.
+    pub(super) fn narrowed(
+        &mut self,
+        binders: &mut [(Ix, Node, Node)],
+        guard: Option<Node>,
+    ) -> Option<Node> {
+        let mut parts = Vec::new();
+        self.conjuncts(guard?, &mut parts);
+        let mut left = None;
+        for part in parts {
+            if !self.is_an_end(binders, part) {
+                left = self.points.both(left, Some(part));
+            }
+        }
+        left
+    }
+
+    fn conjuncts(&self, node: Node, parts: &mut Vec<Node>) {
+        match self.points.nodes[node].kind {
+            Kind::Binary(BinaryOp::And, a, b) => {
+                self.conjuncts(a, parts);
+                self.conjuncts(b, parts);
+            }
+            _ => parts.push(node),
+        }
+    }
+
+    /// Whether a condition has become an end of one of these indices.
+    fn is_an_end(&mut self, binders: &mut [(Ix, Node, Node)], part: Node) -> bool {
+        let Kind::Binary(op, a, b) = self.points.nodes[part].kind else { return false };
+        // The index on the left.
+        let turned = match op {
+            BinaryOp::Lt => BinaryOp::Gt,
+            BinaryOp::Le => BinaryOp::Ge,
+            BinaryOp::Gt => BinaryOp::Lt,
+            BinaryOp::Ge => BinaryOp::Le,
+            _ => return false,
+        };
+        for (op, index, limit) in [(op, a, b), (turned, b, a)] {
+            let Kind::Index(ix) = self.points.nodes[index].kind else { continue };
+            let Some(at) = binders.iter().position(|(own, ..)| *own == ix) else { continue };
+            let info = &self.points.nodes[limit];
+            let free = binders.iter().all(|(own, ..)| !self.points.depends(limit, *own));
+            let constant = self.points.nodes[limit].free.is_empty();
+            // A number that only the run knows is no end: loops have others.
+            if !free
+                || info.traps
+                || info.reduces
+                || (constant && self.points.as_int(limit).is_none())
+            {
+                continue;
+            }
+            let loads = !self.points.loads(&[limit]).is_empty();
+            let (_, lo, hi) = binders[at];
+            let (Some(first), Some(end), Some(of)) = (
+                self.points.nodes[lo].range,
+                self.points.nodes[hi].range,
+                self.points.nodes[limit].range,
+            ) else {
+                continue;
+            };
+            let more = |it: &mut Self, by: i64| {
+                let by = it.points.int(by);
+                it.points.binary(BinaryOp::Add, limit, by, None)
+            };
+            match op {
+                BinaryOp::Lt if !loads && of.1 <= end.0 => binders[at].2 = limit,
+                BinaryOp::Le if !loads && of.1 < end.0 => binders[at].2 = more(self, 1),
+                BinaryOp::Ge if !loads && of.0 >= first.1 => binders[at].1 = limit,
+                BinaryOp::Gt if !loads && of.0 + 1 >= first.1 => binders[at].1 = more(self, 1),
+                _ => continue,
+            }
+            return true;
+        }
+        false
+    }
+}

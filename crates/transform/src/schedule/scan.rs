@@ -1,0 +1,328 @@
+//! Running reductions: a sum over `0..i + 1` for every `i` takes one pass, not one for each cell.
+//!
+//! Before:  `c[i] = sum(k in 0..i + 1) x[k]`
+//! After:   `c[0] = x[0]`, `c[i] = c[i - 1] + x[i]`, a recurrence
+//!
+//! The same from the other end (`k in i..n`), for products, extremes, truths, counts and means, for
+//! each value of other indices, and inside larger expressions: then the running values are a definition
+//! of their own.
+//!
+//! Needs: one end that moves with an index by constant steps, and nothing else that mentions the index.
+//! Refuses: domains that may be empty beyond the first cell, sums of short floats (they are added in
+//! wider ones), few cells.
+
+use super::contract::only_clause;
+use crate::points::{
+    Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Slot, Source, Step, Subst,
+};
+use ein_base::Span;
+use ein_ir::tensor::ReduceOp;
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Fewer cells than this are reduced one by one.
+const MANY: i64 = 16;
+
+/// The most cells that are stored beside a definition.
+const CELLS: i128 = 1 << 26;
+
+/// The most running reductions of one clause.
+const PARTS: usize = 32;
+
+/// How a reduction runs along an index of the cell.
+struct Running {
+    /// The index, and which of the binders it moves.
+    ix: Ix,
+    binder: usize,
+    /// The term that a cell has beyond its neighbour is at the index plus this.
+    offset: i64,
+    backward: bool,
+    op: BinaryOp,
+}
+
+/// Makes recurrences of running reductions.
+pub(crate) fn run(points: &mut Points) {
+    let mut defs = Vec::with_capacity(points.defs.len());
+    for mut def in std::mem::take(&mut points.defs) {
+        let shape = points.arrs[def.arr].shape.clone();
+        let whole = only_clause(points, &def.body, &shape).cloned();
+        if let Some(clause) = whole
+            && let Kind::Reduce(reduction) = points.nodes[clause.value].kind.clone()
+            && reduction.op != ReduceOp::Mean
+            && let Some(running) = running(points, clause.value, &reduction, &clause.slots)
+        {
+            // The definition itself is what runs.
+            def.body =
+                recurrence(points, def.arr, clause.value, &reduction, &running, &clause.slots);
+        }
+        let of = (def.arr, def.span);
+        if let Body::Clauses(clauses, _) = &mut def.body {
+            for clause in clauses {
+                for _ in 0..PARTS {
+                    let Some(it) = found(points, def.arr, clause) else { break };
+                    let (made, read) = beside(points, of, &it);
+                    defs.push(made);
+                    let mut subst = Subst::nodes(FxHashMap::from_iter([(it.node, read)]));
+                    clause.value = subst.apply(points, clause.value);
+                    clause.otherwise = clause.otherwise.map(|it| subst.apply(points, it));
+                    clause.guard = clause.guard.map(|it| subst.apply(points, it));
+                }
+            }
+        }
+        defs.push(def);
+    }
+    points.defs = defs;
+}
+
+/// A running reduction, and the indices that its cells have.
+struct Found {
+    node: Node,
+    reduction: Reduction,
+    running: Running,
+    slots: Vec<Slot>,
+}
+
+/// A running reduction inside a clause, perhaps inside other reductions.
+fn found(points: &Points, arr: Arr, clause: &Clause) -> Option<Found> {
+    let roots = [clause.value].into_iter().chain(clause.otherwise).chain(clause.guard);
+    let below = points.below(&roots.collect::<Vec<_>>());
+    let mut slots = clause.slots.clone();
+    let mut guarded = clause.guard.is_some();
+    for node in &below {
+        if let Kind::Reduce(reduction) = &points.nodes[*node].kind {
+            slots.extend(reduction.binders.iter().map(|(ix, lo, hi)| Slot {
+                ix: *ix,
+                lo: *lo,
+                hi: *hi,
+            }));
+            guarded |= reduction.guard.is_some();
+        }
+    }
+    // Reductions share their indices.
+    let mut seen = FxHashSet::default();
+    slots.retain(|slot| seen.insert(slot.ix));
+    below.into_iter().find_map(|node| {
+        let Kind::Reduce(reduction) = &points.nodes[node].kind else { return None };
+        // What may fail is computed where the program computes it, and no cell is read before it is
+        // there.
+        if guarded && points.nodes[node].traps
+            || points.loads(&[node]).iter().any(|(of, _)| *of == arr)
+        {
+            return None;
+        }
+        let running = running(points, node, reduction, &slots)?;
+        let free = &points.nodes[node].free;
+        let own: Vec<Slot> = slots.iter().copied().filter(|slot| free.contains(&slot.ix)).collect();
+        let cells: i128 = own.iter().map(|slot| points.ixs[slot.ix].range.1 + 1).product();
+        let reduction = (**reduction).clone();
+        (cells <= CELLS).then_some(Found { node, reduction, running, slots: own })
+    })
+}
+
+/// Whether a reduction runs along one of the indices of a cell.
+fn running(points: &Points, node: Node, reduction: &Reduction, slots: &[Slot]) -> Option<Running> {
+    let ty = points.nodes[node].ty;
+    let wide = ty.is_int() || matches!(ty, ScalarType::F32 | ScalarType::F64);
+    let op = match reduction.op {
+        ReduceOp::Sum | ReduceOp::Count if wide && ty != ScalarType::U64 => BinaryOp::Add,
+        ReduceOp::Mean if wide && ty.is_float() && reduction.guard.is_none() => BinaryOp::Add,
+        ReduceOp::Prod if wide && ty != ScalarType::U64 => BinaryOp::Mul,
+        ReduceOp::Max if ty != ScalarType::U64 => BinaryOp::Max,
+        ReduceOp::Min if ty != ScalarType::U64 => BinaryOp::Min,
+        ReduceOp::Any => BinaryOp::Or,
+        ReduceOp::All => BinaryOp::And,
+        ReduceOp::Sum | ReduceOp::Count | ReduceOp::Mean | ReduceOp::Prod => return None,
+        ReduceOp::Max | ReduceOp::Min | ReduceOp::Argmax | ReduceOp::Argmin => return None,
+    };
+    // In exact mode sums have an order of their own.
+    if points.exact && ty.is_float() {
+        return None;
+    }
+    // All indices that it mentions are those of the cell, over ranges that are known.
+    let free = &points.nodes[node].free;
+    let known = |slot: &&Slot| {
+        points.as_int(slot.lo).is_some()
+            && points.as_int(slot.hi).is_some()
+            && points.ixs[slot.ix].bounds.is_none()
+    };
+    let mentioned = slots.iter().filter(|slot| free.contains(&slot.ix));
+    if mentioned.clone().count() != free.len() || !mentioned.clone().all(|slot| known(&slot)) {
+        return None;
+    }
+    let mut mentioned = mentioned;
+    mentioned.find_map(|slot| {
+        let ix = slot.ix;
+        let (first, last) = points.ixs[ix].range;
+        if last - first + 1 < i128::from(MANY) {
+            return None;
+        }
+        let mut moved = None;
+        for (at, (_, lo, hi)) in reduction.binders.iter().enumerate() {
+            let (low, high) = (points.depends(*lo, ix), points.depends(*hi, ix));
+            let at = match (low, high) {
+                (false, false) => continue,
+                (false, true) => (at, points.offset_from(*hi, ix)? - 1, false),
+                (true, false) => (at, points.offset_from(*lo, ix)?, true),
+                (true, true) => return None,
+            };
+            if moved.replace(at).is_some() {
+                return None;
+            }
+        }
+        let (binder, offset, backward) = moved?;
+        let (own, lo, hi) = reduction.binders[binder];
+        let rest = &reduction.binders[binder + 1..];
+        // Every step adds one value of the index: the other end is not beyond the first cell.
+        // A mean has a point in its first cell, too.
+        let least = i128::from(reduction.op == ReduceOp::Mean);
+        let steps = match backward {
+            false => points.nodes[lo].range?.1 + least <= first + i128::from(offset) + 1,
+            true => points.nodes[hi].range?.0 - least >= last + i128::from(offset),
+        };
+        let others = reduction.binders.iter().enumerate().filter(|(at, _)| *at != binder);
+        let filled = |(_, (_, lo, hi)): (usize, &(Ix, Node, Node))| {
+            points.as_int(*lo).zip(points.as_int(*hi)).is_some_and(|(lo, hi)| lo < hi)
+        };
+        let steps = steps && (least == 0 || others.map(filled).all(|it| it));
+        let apart =
+            !rest.iter().any(|(_, lo, hi)| [*lo, *hi].iter().any(|end| points.depends(*end, own)));
+        let inside = [reduction.body].into_iter().chain(reduction.guard);
+        let free = !inside.into_iter().any(|node| points.depends(node, ix));
+        (steps && apart && free).then_some(Running { ix, binder, offset, backward, op })
+    })
+}
+
+/// The clauses of the running values, as a definition of `arr` over these slots.
+fn recurrence(
+    points: &mut Points,
+    arr: Arr,
+    node: Node,
+    reduction: &Reduction,
+    running: &Running,
+    slots: &[Slot],
+) -> Body {
+    let axis = slots.iter().position(|slot| slot.ix == running.ix);
+    let axis = axis.expect("the index is one of the cell's");
+    let (first, last) = points.ixs[running.ix].range;
+    let (start, next) = match running.backward {
+        false => (first, (first + 1, last)),
+        true => (last, (first, last - 1)),
+    };
+    // The first cell is reduced as it is.
+    let begin = renewed(points, slots, axis, (start, start));
+    let value = begin.1.clone().apply(points, node);
+    let begin = Clause { slots: begin.0, guard: None, value, otherwise: None };
+    // The others have one more term than their neighbour.
+    let (step_slots, mut names) = renewed(points, slots, axis, next);
+    let here: Vec<Node> = step_slots.iter().map(|slot| points.index(slot.ix)).collect();
+    let mut before = here.clone();
+    let by = points.int(if running.backward { 1 } else { -1 });
+    before[axis] = points.binary(BinaryOp::Add, here[axis], by, None);
+    let before = points.load(arr, &before);
+    let offset = points.int(running.offset);
+    let place = points.binary(BinaryOp::Add, here[axis], offset, None);
+    let term = term(points, reduction, running, place, points.nodes[node].ty);
+    let term = names.apply(points, term);
+    let value = points.binary(running.op, before, term, None);
+    let step = Clause { slots: step_slots, guard: None, value, otherwise: None };
+    let steps = vec![Step { axis, backward: running.backward }];
+    Body::Clauses(vec![begin, step], Some(steps))
+}
+
+/// The cells of a definition with indices of their own, one of which runs over another range.
+fn renewed(
+    points: &mut Points,
+    slots: &[Slot],
+    axis: usize,
+    range: (i128, i128),
+) -> (Vec<Slot>, Subst) {
+    let mut pairs = Vec::new();
+    let mut new = Vec::new();
+    for (at, slot) in slots.iter().enumerate() {
+        let name = points.ixs[slot.ix].name;
+        let (lo, hi) = if at == axis { range } else { points.ixs[slot.ix].range };
+        let ix = points.fresh(name, (lo, hi));
+        pairs.push((slot.ix, points.index(ix)));
+        let (lo, hi) = (points.int(lo as i64), points.int(hi as i64 + 1));
+        new.push(Slot { ix, lo, hi });
+    }
+    (new, Subst::new(pairs))
+}
+
+/// What a step adds: the reduction with one index at its place.
+fn term(
+    points: &mut Points,
+    reduction: &Reduction,
+    running: &Running,
+    place: Node,
+    ty: ScalarType,
+) -> Node {
+    let own = reduction.binders[running.binder].0;
+    let mut at = Subst::one(own, place);
+    let mut binders = reduction.binders.clone();
+    binders.remove(running.binder);
+    for (_, lo, hi) in &mut binders {
+        *lo = at.apply(points, *lo);
+        *hi = at.apply(points, *hi);
+    }
+    let body = at.apply(points, reduction.body);
+    let guard = reduction.guard.map(|guard| at.apply(points, guard));
+    let op = if reduction.op == ReduceOp::Mean { ReduceOp::Sum } else { reduction.op };
+    if !binders.is_empty() {
+        return points.reduce(Reduction { op, binders, guard, body }, ty);
+    }
+    let (body, none) = match op {
+        ReduceOp::Count => {
+            let one = points.constant(Scalar::one(ty));
+            let zero = points.constant(Scalar::zero(ty));
+            (points.select(body, one, zero), Scalar::zero(ty))
+        }
+        ReduceOp::Prod => (body, Scalar::one(ty)),
+        ReduceOp::Max => (body, Scalar::lowest(ty)),
+        ReduceOp::Min => (body, Scalar::highest(ty)),
+        ReduceOp::Any => (body, Scalar::Bool(false)),
+        ReduceOp::All => (body, Scalar::Bool(true)),
+        ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Argmax | ReduceOp::Argmin => {
+            (body, Scalar::zero(ty))
+        }
+    };
+    match guard {
+        None => body,
+        Some(guard) => {
+            let none = points.constant(none);
+            points.select(guard, body, none)
+        }
+    }
+}
+
+/// The running values as a definition beside the one that reads them, and how it does.
+fn beside(points: &mut Points, (of, span): (Arr, Span), it: &Found) -> (Def, Node) {
+    let Found { node, reduction, running, slots } = it;
+    let shape = slots.iter().map(|slot| (points.ixs[slot.ix].range.1 + 1) as i64).collect();
+    let (name, ty) = (points.arrs[of].name, points.nodes[*node].ty);
+    let arr = points.arrs.push(ArrInfo { name, ty, shape, source: Source::Defined(usize::MAX) });
+    let means = reduction.op == ReduceOp::Mean;
+    let summed = match means {
+        true => points.reduce(Reduction { op: ReduceOp::Sum, ..reduction.clone() }, ty),
+        false => *node,
+    };
+    let body = recurrence(points, arr, summed, reduction, running, slots);
+    let at: Vec<Node> = slots.iter().map(|slot| points.index(slot.ix)).collect();
+    let mut read = points.load(arr, &at);
+    if means {
+        let count = count(points, reduction, ty);
+        read = points.binary(BinaryOp::Div, read, count, None);
+    }
+    (Def { arr, span, body, adjoint: false }, read)
+}
+
+/// The number of points of a reduction without conditions.
+fn count(points: &mut Points, reduction: &Reduction, ty: ScalarType) -> Node {
+    let mut count = points.constant(Scalar::one(ty));
+    for (_, lo, hi) in &reduction.binders {
+        let extent = points.binary(BinaryOp::Sub, *hi, *lo, None);
+        let extent = points.cast(extent, ty);
+        count = points.binary(BinaryOp::Mul, count, extent, None);
+    }
+    count
+}
