@@ -3,9 +3,9 @@
 
     python3 make.py EINLANG
 
-writes `math.ein`, `array.ein`, `ops.ein` and `io.ein` beside this file, what each must print, and
+writes `math.ein`, `array.ein`, `ops.ein`, `ml.ein` and `io.ein` beside this file, what each must print, and
 the files under `data/` that `io.ein` reads. `EINLANG` is the command, which formats the programs.
-The same numbers come out of every run. Needs NumPy; the tests themselves need neither.
+The same numbers come out of every run. Needs NumPy and SciPy; the tests themselves need neither.
 
 What the specification of the library says wins over what NumPy does: quotients of integers
 truncate, the sign of an integer is a float, functions of two arguments agree in leading axes.
@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 import cases_array
 import cases_io
 import cases_math
+import cases_ml
 import cases_ops
 
 
@@ -31,6 +32,7 @@ def main(einlang):
         "array": cases_array.make(np.random.default_rng(1)),
         "ops": cases_ops.make(np.random.default_rng(2)),
         "math": cases_math.make(np.random.default_rng(3)),
+        "ml": cases_ml.make(np.random.default_rng(5)),
         "io": cases_io.make(np.random.default_rng(4), folder),
     }
     for name, program in programs.items():

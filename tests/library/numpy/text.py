@@ -38,6 +38,20 @@ fn close<T>(got: [T; ..s], want: [T; ..s], bound: T) -> bool {
 }
 """
 
+NEAR = """
+/// Whether two arrays of floats are equal up to a part of what is wanted, or of one.
+fn near<T>(got: [T; ..s], want: [T; ..s], bound: T) -> bool {
+    all[..s](
+        got[..s] == want[..s]
+            || got[..s] != got[..s] && want[..s] != want[..s]
+            || abs(got[..s] - want[..s]) <= bound * max(abs(want[..s]), 1.0),
+    )
+}
+"""
+
+# How far a result of many operations may be from NumPy's.
+FAR = {"f16": "0.01", "f32": "1e-5", "f64": "1e-11"}
+
 
 def element_type(value):
     """The element type of an array, as the language calls it."""
@@ -118,6 +132,8 @@ class Program:
         name = self.value(function, want)
         if isinstance(want, str):
             check = f"{got} == {name}"
+        elif rounded == "near":
+            check = f"near({got}, {name}, {FAR[element_type(np.asarray(want))]})"
         elif rounded:
             check = f"close({got}, {name}, {BOUNDS[element_type(np.asarray(want))]})"
         else:
@@ -135,6 +151,8 @@ class Program:
         parts += ["", *(f"use {it};" for it in self.uses), "", HELPERS.rstrip()]
         if any("close(" in check for _, checks in self.functions.values() for check in checks):
             parts.append(CLOSE.rstrip())
+        if any("near(" in check for _, checks in self.functions.values() for check in checks):
+            parts.append(NEAR.rstrip())
         for function, (body, checks) in self.functions.items():
             parts += ["", f"fn of_{function}() -> [bool; {len(checks)}] {{"]
             parts += [f"    {line}" for line in body]
