@@ -15,6 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("ein-interp", &["ein-base", "ein-scalar", "ein-ir", "ein-runtime"]),
     ("ein-jit", &["ein-base", "ein-scalar", "ein-ir", "ein-runtime"]),
     ("ein-emit-c", &["ein-base", "ein-scalar", "ein-ir", "ein-runtime"]),
+    ("ein-onnx", &["ein-scalar", "ein-syntax", "ein-runtime"]),
     (
         "ein-driver",
         &[
@@ -28,6 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "ein-interp",
             "ein-jit",
             "ein-emit-c",
+            "ein-onnx",
         ],
     ),
     ("einlang", &["ein-driver"]),

@@ -72,6 +72,11 @@ pub enum Command {
         /// The program.
         file: PathBuf,
     },
+    /// Turn an ONNX model into a program and a file of weights.
+    ///
+    /// Writes model.ein and model.safetensors. If a part of the model cannot be imported, all of
+    /// these parts are listed and nothing is written.
+    Import(ImportArgs),
     /// Print a completion script for a shell.
     ///
     /// For bash: `einlang completions bash > ~/.local/share/bash-completion/completions/einlang`.
@@ -100,6 +105,21 @@ pub struct BenchArgs {
     /// Print the figures as one line of JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `einlang import`
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// The model.
+    pub model: PathBuf,
+    /// The directory for what is written; without it, the current one.
+    #[arg(short, long = "output", value_name = "DIR", default_value = ".")]
+    pub output: PathBuf,
+    /// Take an input of the model as constant: a file with its value (.npy .npz .safetensors).
+    ///
+    /// For inputs that decide shapes, as the target of a reshape.
+    #[arg(long, value_name = "NAME=FILE")]
+    pub constant: Vec<String>,
 }
 
 /// `einlang build`

@@ -7,6 +7,7 @@ mod doc;
 mod dump;
 mod explain;
 mod fmt;
+mod import;
 mod new;
 mod repl;
 mod run;
@@ -37,6 +38,7 @@ pub fn run(command: Command) -> Exit {
         Command::Dump(args) => dump::run(&args),
         Command::Repl => repl::run(),
         Command::Translate { file } => translate::run(&file),
+        Command::Import(args) => import::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "einlang", &mut script);

@@ -19,6 +19,7 @@ pub mod explain;
 mod facts;
 mod fmt;
 mod guard;
+pub mod import;
 pub mod interactive;
 pub mod json;
 pub mod library;

@@ -68,7 +68,11 @@ impl<'p> Machine<'p> {
             }
             IoOp::LoadNpy => {
                 let path = self.allowed(text(0)?, Access::Read, span)?;
-                self.load_npy(&path, span)
+                self.load_array(&path, None, span)
+            }
+            IoOp::LoadSafetensors => {
+                let path = self.allowed(text(0)?, Access::Read, span)?;
+                self.load_array(&path, Some(text(1)?), span)
             }
             IoOp::SaveNpy => {
                 let path = self.allowed(text(0)?, Access::Write, span)?;
@@ -136,8 +140,9 @@ impl<'p> Machine<'p> {
         Ok(bytes)
     }
 
-    fn load_npy(&self, path: &Path, span: Span) -> Result<Value, Stop> {
-        let error = match format::read(path, None, &self.options.memory) {
+    /// An array of a file; `name` chooses among several.
+    fn load_array(&self, path: &Path, name: Option<&str>, span: Span) -> Result<Value, Stop> {
+        let error = match format::read(path, name, &self.options.memory) {
             Ok(tensor) => return Ok(Value::tensor(tensor)),
             Err(error) => error,
         };

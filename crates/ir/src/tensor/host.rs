@@ -57,6 +57,7 @@ pub enum HostOp {
 #[allow(missing_docs, reason = "the names of the library")]
 pub enum IoOp {
     LoadNpy,
+    LoadSafetensors,
     SaveNpy,
     CurrentDir,
     ScriptDir,
@@ -78,8 +79,9 @@ pub enum IoOp {
 
 impl IoOp {
     /// Every file function with its name in the library and in the text form.
-    pub const NAMES: [(&str, IoOp); 18] = [
+    pub const NAMES: [(&str, IoOp); 19] = [
         ("load_npy", IoOp::LoadNpy),
+        ("load_safetensors", IoOp::LoadSafetensors),
         ("save_npy", IoOp::SaveNpy),
         ("current_dir", IoOp::CurrentDir),
         ("script_dir", IoOp::ScriptDir),

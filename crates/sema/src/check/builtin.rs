@@ -361,6 +361,7 @@ impl Cx<'_> {
     fn io(&mut self, op: IoOp, args: Vec<Expr>, span: Span) -> Expr {
         let (count, ty) = match op {
             IoOp::LoadNpy => (1, Type::AnyRank(Box::new(Type::F32))),
+            IoOp::LoadSafetensors => (2, Type::AnyRank(Box::new(Type::F32))),
             IoOp::SaveNpy => (2, Type::BOOL),
             IoOp::CurrentDir => (0, Type::Str),
             IoOp::ScriptDir => (0, Type::Str),
