@@ -251,7 +251,8 @@ fn fill(pass: &mut Pass<'_>, value: Expr, ty: &Type) -> Expr {
         slots.push(ClauseSlot::Loop(Binder { var, lo, hi }));
         shape.push(Some(axis.size.clone()));
     }
-    let clause = Clause { slots, items: Vec::new(), value, otherwise: None, span };
+    let items = Vec::new();
+    let clause = Clause { slots, items, value, otherwise: None, until: None, span };
     let tensor = Tensor {
         name: None,
         self_var: None,

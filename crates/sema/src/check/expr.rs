@@ -255,7 +255,7 @@ impl Cx<'_> {
             })
             .collect();
         let ty = Type::Tuple(items.iter().map(|item| item.ty.clone()).collect());
-        if self.parts_of(&ty, MOST_PARTS) > MOST_PARTS {
+        if self.count_parts(&ty, MOST_PARTS) > MOST_PARTS {
             let d = error(Code::E0521, span, "the type of this tuple is too large")
                 .here(format!("it has more than {MOST_PARTS} parts"))
                 .help("name what it is made of: a struct, or an array of equal elements");
@@ -266,7 +266,7 @@ impl Cx<'_> {
 
     /// Of how many parts a type is made; beyond `most` the count may stop. Tuples of tuples double
     /// with every line, and each part is looked at wherever the type is.
-    fn parts_of(&self, ty: &Type, most: usize) -> usize {
+    fn count_parts(&self, ty: &Type, most: usize) -> usize {
         let mut count = 1;
         let inner: &[Type] = match ty {
             Type::Tuple(items) | Type::Data(_, items) => items,
@@ -285,7 +285,7 @@ impl Cx<'_> {
             if count > most {
                 break;
             }
-            count += self.parts_of(part, most);
+            count += self.count_parts(part, most);
         }
         count
     }

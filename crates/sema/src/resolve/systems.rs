@@ -83,7 +83,7 @@ impl<'r> Lower<'r, '_> {
                 let mut found = Vec::new();
                 let own = clause.slots.iter().filter_map(|slot| match &slot.kind {
                     LeftSlotKind::Index { name, .. } | LeftSlotKind::Pack(name) => Some(name.sym),
-                    LeftSlotKind::Literal(_) | LeftSlotKind::Error => None,
+                    LeftSlotKind::Literal(_) | LeftSlotKind::Point(_) | LeftSlotKind::Error => None,
                 });
                 let mut bound: Vec<Symbol> = own.collect();
                 self.mentions(clause.value, &mut bound, &mut found);
@@ -182,6 +182,9 @@ impl<'r> Lower<'r, '_> {
             let clause = self.clause_at(stmts, *at)?;
             let slots = clause.slots.iter().map(|slot| match &slot.kind {
                 LeftSlotKind::Literal(value) => value.to_string(),
+                LeftSlotKind::Point(point) => {
+                    self.r.files.text(self.ast.expr[*point].span).to_owned()
+                }
                 LeftSlotKind::Index { domain: Some(domain), .. } => {
                     self.r.files.text(self.ast.expr[*domain].span).to_owned()
                 }

@@ -209,6 +209,7 @@ impl Reverse<'_, '_> {
                 items: Vec::new(),
                 value: whole.clone(),
                 otherwise: None,
+                until: None,
                 span,
             }],
             recurrence: None,
