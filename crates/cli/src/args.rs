@@ -147,6 +147,9 @@ pub struct CheckArgs {
     /// Do not show warnings of this code: `W0102`. May be repeated.
     #[arg(long, value_name = "CODE", value_parser = run::parse_warning)]
     pub allow: Vec<Code>,
+    /// List every value that is converted to a wider type without being asked to.
+    #[arg(long)]
+    pub widenings: bool,
 }
 
 /// How facts are shown.

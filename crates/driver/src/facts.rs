@@ -90,6 +90,38 @@ impl Session {
         out
     }
 
+    /// One JSON line: everything that is converted to a wider type unasked.
+    pub fn widenings_json(&self, facts: &FileFacts) -> String {
+        let mut entries = Vec::new();
+        for entry in &facts.report.widenings {
+            let Some(place) = self.own_place(facts, entry.span) else { continue };
+            entries.push(json!({
+                "operand": entry.operand,
+                "from": entry.from.name(),
+                "to": entry.to.name(),
+                "file": place.file,
+                "line": place.line,
+                "column": place.column,
+            }));
+        }
+        line(json!({ "widenings": entries }))
+    }
+
+    /// Everything that is converted to a wider type unasked, for people.
+    pub fn widenings_text(&self, facts: &FileFacts) -> String {
+        let mut out = String::new();
+        for entry in &facts.report.widenings {
+            let Some(place) = self.own_place(facts, entry.span) else { continue };
+            let (operand, from, to) = (&entry.operand, entry.from.name(), entry.to.name());
+            let _ =
+                writeln!(out, "{}: `{operand}` is widened from `{from}` to `{to}`", place.shown());
+        }
+        if out.is_empty() {
+            let _ = writeln!(out, "{}: no widenings", self.files().file(facts.file).name);
+        }
+        out
+    }
+
     fn reads_json(&self, facts: &FileFacts) -> Vec<Value> {
         let mut reads = Vec::new();
         for read in &facts.report.reads {

@@ -187,6 +187,7 @@ impl Session {
             diagnostics.extend(guarded(survey).unwrap_or_default());
         } else {
             verified(&checked.program, tensor::verify::verify)?;
+            ein_transform::guards::complete(&mut checked.program);
             let outcome = ein_transform::autodiff::run(&mut checked.program);
             diagnostics.extend(outcome.diagnostics);
             derivatives = outcome.decisions;

@@ -27,6 +27,7 @@ mod bounds;
 mod builtin;
 mod call;
 mod causality;
+mod choice;
 mod close;
 mod coerce;
 mod comprehension;
@@ -44,6 +45,7 @@ mod function;
 mod host;
 mod index;
 mod instance;
+mod layouts;
 mod ledger;
 mod lift;
 mod literal;
@@ -72,8 +74,9 @@ mod tries;
 mod types;
 mod vars;
 mod wheres;
+mod widen;
 
-pub use facts::{BindingFact, Broadcast, ReadFact, Report, Verdict};
+pub use facts::{BindingFact, Broadcast, ReadFact, Report, Verdict, Widening};
 pub use lost::lost;
 pub use recursion::RecursionFact;
 
@@ -121,9 +124,13 @@ struct Cx<'a> {
     consts: FxHashMap<DefId, consts::ConstState>,
     data: FxHashMap<DefId, DataId>,
     instances: instance::Instances,
+    /// The instances whose bodies are being checked, outermost first.
+    filling: Vec<usize>,
     templates: Vec<template::Template>,
     /// What is compared along coordinates, for `--broadcasts`.
     ledger: Vec<facts::Broadcast>,
+    /// Numbers that were widened, for `--widenings`.
+    widenings: Vec<facts::Widening>,
     /// Verdicts of reads, for `--bounds` and `--facts`.
     reads: Vec<facts::ReadFact>,
     /// Statements that give constants their values, before anything else runs.
@@ -245,6 +252,12 @@ struct FnState {
     computed: Vec<(Expr, usize, Coord, Expr)>,
     /// Sizes that are compared at run time.
     assumed: Vec<ein_ir::tensor::Require>,
+    /// The types of what a nested function that is being called captured.
+    captures: Vec<Type>,
+    /// The function value that a call of a nested function goes through.
+    callee: Option<(DefId, Expr)>,
+    /// Whether the next expression stands where its value is not used.
+    statement: bool,
     /// In a tangent rule: its parameters and their tangents.
     rule: Option<Vec<(LocalId, VarId)>>,
     /// The calls through which this body is being checked, outermost first.
@@ -280,8 +293,10 @@ impl<'a> Cx<'a> {
             consts: FxHashMap::default(),
             data: FxHashMap::default(),
             instances: instance::Instances::default(),
+            filling: Vec::new(),
             templates: Vec::new(),
             ledger: Vec::new(),
+            widenings: Vec::new(),
             reads: Vec::new(),
             const_stmts: Vec::new(),
             const_order: Vec::new(),

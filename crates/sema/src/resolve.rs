@@ -28,7 +28,7 @@ mod types;
 mod unknown;
 mod wheres;
 
-use crate::hir::{self, DefId, ModuleId};
+use crate::hir::{self, DefId, LocalId, ModuleId};
 use builtins::{Builtins, Known};
 use ein_base::{
     Code, Diagnostic, FileId, Idx, IndexVec, Name, SourceMap, Sources, Span, Symbol, id,
@@ -68,6 +68,7 @@ pub fn resolve(files: &mut SourceMap, root: FileId, sources: &dyn Sources) -> Re
         prelude: FxHashMap::default(),
         queue: VecDeque::new(),
         facts: order::Facts::default(),
+        captures: FxHashMap::default(),
         rules: Vec::new(),
         budget: suggest::BUDGET,
     };
@@ -183,6 +184,8 @@ struct Resolver<'a> {
     prelude: FxHashMap<Symbol, Target>,
     queue: VecDeque<Work>,
     facts: order::Facts,
+    /// What nested functions read of the bodies around them.
+    captures: FxHashMap<DefId, Vec<LocalId>>,
     /// Tangent rules with the functions they belong to; attached at the end.
     rules: Vec<(ItemId, hir::Rule)>,
     /// How many names may still be compared for suggestions.

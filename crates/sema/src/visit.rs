@@ -62,6 +62,10 @@ pub(crate) fn each_child(hir: &Program, id: ExprId, f: &mut dyn FnMut(ExprId)) {
             for slot in slots {
                 match slot {
                     Slot::Expr(e) => f(*e),
+                    Slot::Stepped(range, step) => {
+                        f(*range);
+                        f(*step);
+                    }
                     Slot::Pack(..) => {}
                 }
             }
@@ -130,6 +134,7 @@ pub(crate) fn each_in_stmt(stmt: &Stmt, f: &mut dyn FnMut(ExprId)) {
                 for slot in &clause.slots {
                     match &slot.kind {
                         LeftSlotKind::Index(binder) => each_in_binder(binder, f),
+                        LeftSlotKind::Point(point) => f(*point),
                         LeftSlotKind::Literal(_) | LeftSlotKind::Error => {}
                     }
                 }

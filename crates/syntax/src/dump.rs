@@ -121,6 +121,7 @@ impl Dump<'_> {
                     d.expr(*domain);
                 }
             }),
+            LeftSlotKind::Point(point) => self.node("point", |d| d.expr(*point)),
             LeftSlotKind::Literal(value) => self.leaf(format_args!("literal {value}")),
             LeftSlotKind::Pack(name) => self.leaf(format_args!("pack {name}")),
             LeftSlotKind::Error => self.leaf("error"),

@@ -157,6 +157,7 @@ impl Unparser<'_> {
                     self.expr(*domain);
                 }
             }
+            LeftSlotKind::Point(point) => self.expr(*point),
             LeftSlotKind::Literal(value) => _ = write!(self.out, "{value}"),
             LeftSlotKind::Pack(name) => {
                 self.put("..");
@@ -169,6 +170,11 @@ impl Unparser<'_> {
     fn slot(&mut self, slot: &Slot) {
         match &slot.kind {
             SlotKind::Expr(it) => self.expr(*it),
+            SlotKind::Stepped { range, step } => {
+                self.expr(*range);
+                self.put("; ");
+                self.expr(*step);
+            }
             SlotKind::Domain { name, domain } => {
                 self.put(name.sym.as_str());
                 self.put(" in ");
@@ -244,10 +250,7 @@ impl Unparser<'_> {
             }
             ExprKind::Hole => self.put("?"),
             ExprKind::Unary(op, a) => {
-                self.put(match op {
-                    UnaryOp::Neg => "-",
-                    UnaryOp::Not => "!",
-                });
+                self.put(op.as_str());
                 self.operand(*a);
             }
             ExprKind::Binary(op, a, b) => {

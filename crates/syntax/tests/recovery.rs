@@ -206,8 +206,8 @@ fn operators_that_readers_disagree_on() {
 
 #[test]
 fn definitions() {
-    check("let h[0] = 1;\nlet h[t + 1] = h[t];\nlet x = ;", &[("E0113", 2), ("E0101", 3)]);
-    check("let h[2 * i, j] = 1;", &[("E0113", 1)]);
+    check("let h[0] = 1;\nlet h[1..4] = h[0];\nlet x = ;", &[("E0113", 2), ("E0101", 3)]);
+    check("let h[..=2, j] = 1;", &[("E0113", 1)]);
     check("let h[i]: f32 = 1;\nlet b = ;", &[("E0101", 1), ("E0101", 2)]);
     check(
         "let x;\nlet y: f32;\nlet 3 = x;\nlet z = ;",
@@ -280,7 +280,7 @@ fn statements_without_their_end() {
 #[test]
 fn ten_mistakes_give_ten_diagnostics() {
     let source = "let a = ;\nlet b = (1;\nfn f(x: ) { x }\nlet c = 1 < 2 < 3;\nlet d = -x ** 2;\nlet e = \"abc;\n\
-                  let f = 3 $ 4;\nlet h[t + 1] = 0;\nlet match = 1;\nfor i in x { }\nlet ok = 1;\n";
+                  let f = 3 $ 4;\nlet h[0..3] = 0;\nlet match = 1;\nfor i in x { }\nlet ok = 1;\n";
     check(
         source,
         &[

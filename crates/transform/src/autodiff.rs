@@ -18,7 +18,7 @@
 
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::walk::{any, each_child_mut, each_in_stmt};
+use ein_ir::tensor::walk::{any, each_child_mut, each_in_stmt, each_in_stmt_mut};
 use ein_ir::tensor::{
     Binder, Bounds, ClauseSlot, Derivative, Expr, ExprKind, FuncId, HostOp, IndexArg, Item, Place,
     Program, Stmt, StmtKind, Tensor, Type, Var, VarId,
@@ -41,7 +41,7 @@ mod modes;
 mod pattern;
 mod positions;
 mod reduce;
-mod rename;
+pub(crate) mod rename;
 mod reverse;
 mod scalar;
 mod structure;
@@ -64,20 +64,7 @@ pub fn run(program: &mut Program) -> Outcome {
         return Outcome { diagnostics: Vec::new(), decisions: Vec::new() };
     }
     known::specialise(program);
-    let mut pass = Pass {
-        program,
-        diagnostics: Vec::new(),
-        clean: FxHashSet::default(),
-        tangents: FxHashMap::default(),
-        frame: Frame::Top,
-        scope: Vec::new(),
-        atoms: FxHashMap::default(),
-        atoms_seen: 0,
-        adjoints: FxHashMap::default(),
-        refused: FxHashMap::default(),
-        decisions: Vec::new(),
-        as_text: false,
-    };
+    let mut pass = Pass::new(program);
     let funcs: Vec<FuncId> = pass.program.funcs.ids().collect();
     for func in funcs {
         pass.clean_function(func);
@@ -123,7 +110,7 @@ struct Bound {
 }
 
 /// The state of the pass.
-struct Pass<'p> {
+pub(crate) struct Pass<'p> {
     program: &'p mut Program,
     diagnostics: Vec<Diagnostic>,
     /// Functions without requests.
@@ -145,7 +132,55 @@ struct Pass<'p> {
     as_text: bool,
 }
 
+impl<'p> Pass<'p> {
+    /// Before anything was looked at.
+    pub(crate) fn new(program: &'p mut Program) -> Pass<'p> {
+        Pass {
+            program,
+            diagnostics: Vec::new(),
+            clean: FxHashSet::default(),
+            tangents: FxHashMap::default(),
+            frame: Frame::Top,
+            scope: Vec::new(),
+            atoms: FxHashMap::default(),
+            atoms_seen: 0,
+            adjoints: FxHashMap::default(),
+            refused: FxHashMap::default(),
+            decisions: Vec::new(),
+            as_text: false,
+        }
+    }
+}
+
 impl Pass<'_> {
+    /// Goes over the bodies of all functions and over the top level; new variables belong to the
+    /// frame that is being visited.
+    pub(crate) fn each_body(&mut self, f: &mut dyn FnMut(&mut Pass<'_>, &mut Expr)) {
+        for func in self.program.funcs.ids().collect::<Vec<_>>() {
+            let span = self.program.funcs[func].span;
+            let mut body = std::mem::replace(&mut self.program.funcs[func].body, Expr::error(span));
+            self.frame = Frame::Func(func);
+            f(self, &mut body);
+            self.program.funcs[func].body = body;
+        }
+        self.frame = Frame::Top;
+        let mut top = std::mem::take(&mut self.program.top);
+        for stmt in &mut top {
+            each_in_stmt_mut(stmt, &mut |e| f(self, e));
+        }
+        self.program.top = top;
+    }
+
+    /// An index variable of the frame.
+    pub(crate) fn index_variable(&mut self, span: Span) -> VarId {
+        self.local("_", Type::I32, span)
+    }
+
+    /// A variable as a value.
+    pub(crate) fn variable(&self, var: VarId, span: Span) -> Expr {
+        self.var(var, span)
+    }
+
     // ---------------------------------------------------------------- finding requests
 
     /// Removes the requests of a function, once.

@@ -4,6 +4,7 @@
 
 pub mod autodiff;
 pub mod flatten;
+pub mod guards;
 pub mod points;
 pub mod schedule;
 pub mod sound;

@@ -16,7 +16,7 @@ pub struct Lazy {
     name: Symbol,
     pub(super) extents: Vec<usize>,
     /// Which clause gives each point, with the bindings of its indices.
-    points: HashMap<Vec<i64>, (ExprId, Env)>,
+    points: HashMap<Vec<i64>, Vec<(ExprId, Env)>>,
     done: RefCell<HashMap<Vec<i64>, V>>,
     busy: RefCell<HashSet<Vec<i64>>>,
     env: Env,
@@ -33,7 +33,7 @@ enum Slot {
 /// The points found so far.
 struct Region {
     extents: Vec<usize>,
-    points: HashMap<Vec<i64>, (ExprId, Env)>,
+    points: HashMap<Vec<i64>, Vec<(ExprId, Env)>>,
 }
 
 impl Brute<'_> {
@@ -67,7 +67,7 @@ impl Brute<'_> {
     /// Zeros of the type that the body would have had at some point.
     fn typed_zeros(&mut self, lazy: &Rc<Lazy>, value: V) -> V {
         let ast = self.ast;
-        for (body, bindings) in lazy.points.values() {
+        for (body, bindings) in lazy.points.values().flatten() {
             let ExprKind::Where { body, items, .. } = &ast.expr[*body].kind else { continue };
             let mut env = lazy.env.clone();
             env.push((lazy.name, V::Lazy(lazy.clone())));
@@ -109,6 +109,7 @@ impl Brute<'_> {
                     self.env.push((pack.sym, V::Pack(Rc::default())));
                     slots.extend(shape.into_iter().map(|n| Slot::Pack(pack.sym, n)));
                 }
+                LeftSlotKind::Point(at) => slots.push(Slot::Point(self.eval(*at)?.int()?)),
                 LeftSlotKind::Error => return unknown("a slot"),
             }
         }
@@ -145,7 +146,8 @@ impl Brute<'_> {
     ) -> Result<()> {
         let axis = point.len();
         let Some(slot) = slots.get(axis) else {
-            region.points.insert(point.clone(), (clause.value, self.env[mark..].to_vec()));
+            let candidate = (clause.value, self.env[mark..].to_vec());
+            region.points.entry(point.clone()).or_default().push(candidate);
             return Ok(());
         };
         let (lo, hi) = match slot {
@@ -211,26 +213,41 @@ impl Brute<'_> {
         if let Some(value) = lazy.done.borrow().get(point) {
             return Ok(value.clone());
         }
-        let Some((value, bindings)) = lazy.points.get(point) else { return Ok(V::Zero) };
+        let Some(candidates) = lazy.points.get(point) else { return Ok(V::Zero) };
         if !lazy.busy.borrow_mut().insert(point.to_vec()) {
             return unknown("a cycle");
         }
-        let mut env = lazy.env.clone();
-        env.push((lazy.name, V::Lazy(lazy.clone())));
-        env.extend(bindings.iter().cloned());
-        let outside = std::mem::replace(&mut self.env, env);
-        let result = self.qualified(*value).and_then(|value| value.settle(None));
-        self.env = outside;
-        let result = result?;
+        // The last clause whose guard holds counts.
+        let mut result = V::Zero;
+        for (value, bindings) in candidates.iter().rev() {
+            let mut env = lazy.env.clone();
+            env.push((lazy.name, V::Lazy(lazy.clone())));
+            env.extend(bindings.iter().cloned());
+            let outside = std::mem::replace(&mut self.env, env);
+            let found = self.guarded(*value).and_then(|value| match value {
+                Some(value) => value.settle(None).map(Some),
+                None => Ok(None),
+            });
+            self.env = outside;
+            if let Some(value) = found? {
+                result = value;
+                break;
+            }
+        }
         lazy.done.borrow_mut().insert(point.to_vec(), result.clone());
         Ok(result)
     }
 
     /// The value of a body with its `where`.
     pub(super) fn qualified(&mut self, e: ExprId) -> Result<V> {
+        Ok(self.guarded(e)?.unwrap_or(V::Zero))
+    }
+
+    /// The same; nothing where a guard fails and no `else` stands.
+    fn guarded(&mut self, e: ExprId) -> Result<Option<V>> {
         let ast = self.ast;
         let ExprKind::Where { body, items, otherwise } = &ast.expr[e].kind else {
-            return self.eval(e);
+            return self.eval(e).map(Some);
         };
         let (own, inner) = self.share_out(*body, items);
         if let Some((reduction, inner)) = inner {
@@ -239,10 +256,10 @@ impl Brute<'_> {
         let mark = self.env.len();
         let holds = self.items(&own);
         let result = match holds {
-            Ok(true) => self.eval(*body),
+            Ok(true) => self.eval(*body).map(Some),
             Ok(false) => match otherwise {
-                Some(otherwise) => self.eval(*otherwise),
-                None => Ok(V::Zero),
+                Some(otherwise) => self.eval(*otherwise).map(Some),
+                None => Ok(None),
             },
             Err(stop) => Err(stop),
         };

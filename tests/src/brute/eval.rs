@@ -120,6 +120,7 @@ impl Brute<'_> {
                 [] => unknown("an empty path"),
             },
             ExprKind::Unary(UnaryOp::Neg, a) => arith::negate(&self.eval(*a)?),
+            ExprKind::Unary(UnaryOp::Pos, a) => self.eval(*a),
             ExprKind::Unary(UnaryOp::Not, a) => arith::not(&self.eval(*a)?),
             ExprKind::Binary(op, a, b) => self.binary(*op, *a, *b),
             ExprKind::Range { lo: Some(lo), hi: Some(hi), inclusive } => {

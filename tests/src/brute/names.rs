@@ -87,13 +87,14 @@ pub(super) fn children(ast: &Ast, e: ExprId) -> Vec<ExprId> {
 }
 
 fn slots(slots: &[Slot]) -> Vec<ExprId> {
-    let inside = slots.iter().filter_map(|slot| match slot.kind {
+    let inside = slots.iter().flat_map(|slot| match slot.kind {
         SlotKind::Expr(e)
         | SlotKind::Domain { domain: e, .. }
-        | SlotKind::Named { value: e, .. } => Some(e),
-        SlotKind::Pack(_) | SlotKind::Group(_) | SlotKind::Axis(_) => None,
+        | SlotKind::Named { value: e, .. } => [Some(e), None],
+        SlotKind::Stepped { range, step } => [Some(range), Some(step)],
+        SlotKind::Pack(_) | SlotKind::Group(_) | SlotKind::Axis(_) => [None, None],
     });
-    inside.collect()
+    inside.flatten().collect()
 }
 
 /// The name that an expression is, if it is one.

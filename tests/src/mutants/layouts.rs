@@ -138,7 +138,7 @@ impl Scope {
                     axis.name = Some(name.sym);
                     axis.pack = true;
                 }
-                LeftSlotKind::Literal(_) | LeftSlotKind::Error => {}
+                LeftSlotKind::Literal(_) | LeftSlotKind::Point(_) | LeftSlotKind::Error => {}
             }
             axes.push(axis);
         }

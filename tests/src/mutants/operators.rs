@@ -113,7 +113,10 @@ impl<'a> Maker<'a> {
                 self.scope.bind(it.name.sym, Some(layout));
                 let indices = it.slots.iter().filter_map(|slot| match &slot.kind {
                     LeftSlotKind::Index { name, domain } => Some(self.index(name.sym, *domain)),
-                    LeftSlotKind::Literal(_) | LeftSlotKind::Pack(_) | LeftSlotKind::Error => None,
+                    LeftSlotKind::Literal(_)
+                    | LeftSlotKind::Point(_)
+                    | LeftSlotKind::Pack(_)
+                    | LeftSlotKind::Error => None,
                 });
                 let place = Place {
                     span,

@@ -81,7 +81,7 @@ pub fn children(ast: &Ast, id: ExprId) -> Vec<ExprId> {
 
 fn slot_expr(slot: &SlotKind) -> Option<ExprId> {
     match slot {
-        SlotKind::Expr(e) => Some(*e),
+        SlotKind::Expr(e) | SlotKind::Stepped { range: e, .. } => Some(*e),
         SlotKind::Domain { domain, .. } => Some(*domain),
         SlotKind::Named { value, .. } => Some(*value),
         SlotKind::Pack(_) | SlotKind::Group(_) | SlotKind::Axis(_) => None,
@@ -146,6 +146,10 @@ pub fn binder(ast: &Ast, slot: &SlotKind) -> Option<Symbol> {
     match slot {
         SlotKind::Expr(e) => bare(ast, *e),
         SlotKind::Domain { name, .. } => Some(name.sym),
-        SlotKind::Pack(_) | SlotKind::Group(_) | SlotKind::Named { .. } | SlotKind::Axis(_) => None,
+        SlotKind::Pack(_)
+        | SlotKind::Group(_)
+        | SlotKind::Named { .. }
+        | SlotKind::Axis(_)
+        | SlotKind::Stepped { .. } => None,
     }
 }

@@ -50,5 +50,10 @@ fn asked(session: &Session, args: &CheckArgs, facts: &FileFacts) -> String {
         (true, false) => out.push_str(&session.broadcasts_text(facts)),
         (false, _) => {}
     }
+    match (args.widenings, json) {
+        (true, true) => out.push_str(&session.widenings_json(facts)),
+        (true, false) => out.push_str(&session.widenings_text(facts)),
+        (false, _) => {}
+    }
     out
 }

@@ -15,7 +15,7 @@ pub struct Tensor {
     pub shape: Vec<Option<size::Expr>>,
     /// How many of the axes come from array-valued bodies.
     pub inner_rank: usize,
-    /// The clauses; where several cover a point the last one counts.
+    /// The clauses; where several define a point the last one counts.
     pub clauses: Vec<Clause>,
     /// How to run it, if it reads itself.
     pub recurrence: Option<Box<Recurrence>>,
@@ -53,7 +53,8 @@ pub struct Clause {
     pub items: Vec<Item>,
     /// The value; an array if the definition has inner axes.
     pub value: Expr,
-    /// The value where a guard fails; zero if absent.
+    /// The value where a guard fails. If absent, an earlier clause counts there, or zero where
+    /// there is none; once `guards` has run, none of an earlier clause is left to count.
     pub otherwise: Option<Expr>,
     /// Where it stands.
     pub span: Span,

@@ -21,13 +21,24 @@ impl Cx<'_> {
                 let value = self.open_value(value, Some(&want), layout.as_deref());
                 self.meet_array(value, elem, dims, what)
             }
-            TypeKind::Array { elem, .. } => {
+            TypeKind::Array { elem, dims, .. } => {
                 // A frame of rows whose lengths differ.
                 let TypeKind::Some(_, row) = &elem.kind else { return Expr::error(ty.span) };
                 let row = self.lower_type(row);
                 let want = Type::Jagged(Box::new(row.elem().clone()), 2);
                 let value = self.open_value(value, Some(&want), None);
-                self.expect_type(value, &want, what)
+                let value = self.expect_type(value, &want, what);
+                self.meet_frame(value, dims, what)
+            }
+            // Any rank: that of the value.
+            TypeKind::AnyRank(elem) => {
+                let elem = self.lower_type(elem);
+                let value = self.open_value(value, Some(&elem), None);
+                let value = self.widen_to(value, &Type::AnyRank(Box::new(elem.clone())));
+                if value.ty.is_array() && self.same_kind(value.ty.elem(), &elem) {
+                    return value;
+                }
+                self.expect_type(value, &Type::AnyRank(Box::new(elem)), what)
             }
             TypeKind::Some(sizes, body) => {
                 for size in sizes {
@@ -40,6 +51,57 @@ impl Cx<'_> {
                 let value = self.open_value(value, Some(&ty), None);
                 self.expect_type(value, &ty, what)
             }
+        }
+    }
+
+    /// The frame of rows of unequal lengths against what an annotation states of it.
+    fn meet_frame(&mut self, value: Expr, dims: &[Dim], what: &str) -> Expr {
+        let [dim] = dims else { return value };
+        let extent = match &dim.kind {
+            DimKind::Size(e) | DimKind::Coord { extent: Some(e), .. } => *e,
+            DimKind::Unknown | DimKind::Coord { extent: None, .. } | DimKind::Pack(_) => {
+                return value;
+            }
+        };
+        if value.ty.has_error() {
+            return value;
+        }
+        let known = self.frame_extent(&value);
+        let value = self.atomise(value);
+        let actual = match (known, &*value.kind) {
+            (Some(known), _) => known,
+            (None, ExprKind::Var(var)) => {
+                let name = Symbol::intern(&format!("len({})", self.out.vars[*var].name));
+                size::Expr::atom(self.new_atom(name, AtomDef::Length(*var), true))
+            }
+            (None, _) => return value,
+        };
+        match self.match_extent(extent, &actual, &value, 0, None, what) {
+            Some(_) => value,
+            None => Expr::error(value.span),
+        }
+    }
+
+    /// The number of rows of a jagged value, where what makes it says so.
+    fn frame_extent(&self, value: &Expr) -> Option<size::Expr> {
+        match &*value.kind {
+            ExprKind::Block { value, .. } => self.frame_extent(value),
+            ExprKind::Comprehension { clauses, .. } => match clauses.as_slice() {
+                [ein_ir::tensor::CompClause::Generator(_, source)] => match &*source.kind {
+                    ExprKind::Range(lo, hi) => {
+                        let (lo, hi) = (self.to_size(lo)?, self.to_size(hi)?);
+                        Some(hi.sub(&lo))
+                    }
+                    _ => source.ty.axes().first().map(|axis| axis.size.clone()),
+                },
+                _ => None,
+            },
+            ExprKind::Host(ein_ir::tensor::HostOp::Convert, args) => {
+                args.first()?.ty.axes().first().map(|axis| axis.size.clone())
+            }
+            ExprKind::Tensor(tensor) => tensor.shape.first()?.clone(),
+            ExprKind::Array(items) => Some(size::Expr::constant(items.len() as i64)),
+            _ => None,
         }
     }
 
@@ -75,6 +137,12 @@ impl Cx<'_> {
             return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
         }
         let value = super::arms::complete(value, &elem);
+        let value = match (elem.scalar(), value.ty.scalar()) {
+            (Some(to), Some(from)) if value.ty.is_array() && super::widen::holds(to, from) => {
+                self.widen(value, to)
+            }
+            _ => value,
+        };
         if let Type::AnyRank(_) = &value.ty {
             let axes = self.lower_dims(dims);
             let span = value.span;
@@ -93,6 +161,11 @@ impl Cx<'_> {
                 );
             }
             return self.fail(d);
+        }
+        let stated = self.stated(dims);
+        if !self.check_paths(&value, &stated, what) {
+            let axes = self.lower_dims(dims);
+            return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
         }
         let value = self.settle_expr(value);
         self.adopt(value, dims, what)

@@ -30,6 +30,7 @@ impl Cx<'_> {
         want: Option<&Type>,
         span: Span,
     ) -> Expr {
+        let statement = std::mem::take(&mut self.f.statement);
         let value = self.expr(scrutinee, None);
         let ty = value.ty.clone();
         let mut matched = Vec::new();
@@ -56,7 +57,27 @@ impl Cx<'_> {
             });
             guards.push(guard);
         }
-        let values = self.arm_values(&value, arms, &matched, &guards, want);
+        for arm in &mut matched {
+            arm.statement = statement;
+        }
+        let mut values = self.arm_values(&value, arms, &matched, &guards, want);
+        self.widen_all(&mut values);
+        let tests: Vec<Arm> = matched
+            .iter()
+            .zip(&guards)
+            .zip(&values)
+            .map(|((matched, guard), value)| Arm {
+                pattern: matched.pattern.clone(),
+                guard: guard.clone(),
+                value: value.clone(),
+            })
+            .collect();
+        if let Some(choice) = self.choose_arm(&values, &value, &tests, span) {
+            return choice;
+        }
+        if !self.all_agree_in_layout(&values, "the arms of this `match`") {
+            return Expr::error(span);
+        }
         let Some(ty) = self.common_type(&values) else { return Expr::error(span) };
         let parts = matched.into_iter().zip(guards).zip(values);
         let arms = parts
@@ -123,6 +144,7 @@ impl Cx<'_> {
     ) -> Expr {
         let mut body = self.scoped(|cx| {
             cx.enter_arm(value, matched, guards, position);
+            cx.f.statement = matched[position].statement;
             cx.expr(body, want)
         });
         let bound = &matched[position].bound;

@@ -142,12 +142,15 @@ impl Cx<'_> {
             _ => BinaryOp::Rem,
         };
         match (x.ty.scalar(), y.ty.scalar()) {
-            (Some(s), Some(t)) if s == t && super::is_numeric(s) => {
-                self.pointwise(vec![x, y], span, |cx, args| cx.fold(scalar_op, args, s, span))
-            }
             (Some(s), Some(t)) if super::is_numeric(s) && super::is_numeric(t) => {
-                let d = self.different_numbers(op, &x, &y);
-                self.fail(d)
+                let Some(to) = self.meet(&x, &y) else {
+                    let d = self.different_numbers(op, &x, &y);
+                    return self.fail(d);
+                };
+                self.pointwise(vec![x, y], span, |cx, args| {
+                    let args = args.into_iter().map(|arg| super::widen::cast(arg, to)).collect();
+                    cx.fold(scalar_op, args, to, span)
+                })
             }
             _ => self.no_operator(op, &x, &y, span),
         }
@@ -189,9 +192,11 @@ impl Cx<'_> {
         if s == t || !super::is_numeric(s) || !super::is_numeric(t) {
             return d;
         }
-        // Toward floats, and toward the wider one.
-        let rank = |ty: ScalarType| (ty.is_float(), ty.size_bytes());
-        let (value, target) = if rank(s) < rank(t) { (x, t) } else { (y, s) };
+        if s.is_float() == t.is_float() {
+            return self.neither_help(d, s, t);
+        }
+        // Toward floats.
+        let (value, target) = if t.is_float() { (x, t) } else { (y, s) };
         let read = if matches!(&*value.kind, ExprKind::Index { .. }) { "[…]" } else { "" };
         let name = self.show_name(value).map_or("…".to_string(), |name| format!("{name}{read}"));
         let text = format!("convert one of them: `{name} as {}`", target.name());
@@ -240,8 +245,15 @@ impl Cx<'_> {
         if x.ty.has_error() || y.ty.has_error() {
             return Expr::error(span);
         }
+        let meet = match (x.ty.scalar(), y.ty.scalar()) {
+            (Some(s), Some(t)) if s.is_float() == t.is_float() => self.meet(&x, &y),
+            _ => None,
+        };
         match (x.ty.scalar(), y.ty.scalar()) {
-            (Some(s), Some(t)) if super::is_numeric(s) && (t.is_int() || s == t) => {
+            (Some(s), Some(t))
+                if super::is_numeric(s) && (t.is_int() || s == t || meet.is_some()) =>
+            {
+                let s = meet.unwrap_or(s);
                 if s.is_int()
                     && let ExprKind::Const(value) = &*y.kind
                     && value.as_i128().is_some_and(|value| value < 0)
@@ -259,6 +271,8 @@ impl Cx<'_> {
                 self.pointwise(vec![x, y], span, |_, mut args| {
                     let b = args.pop().unwrap_or_else(|| Expr::error(span));
                     let a = args.pop().unwrap_or_else(|| Expr::error(span));
+                    let b = if meet.is_some() { super::widen::cast(b, s) } else { b };
+                    let a = super::widen::cast(a, s);
                     Expr::new(ExprKind::Binary(BinaryOp::Pow, a, b), Type::Scalar(s), span)
                 })
             }
@@ -283,11 +297,15 @@ impl Cx<'_> {
             _ => BinaryOp::Ge,
         };
         match (x.ty.scalar(), y.ty.scalar()) {
-            (Some(s), Some(t)) if s == t => {
+            (Some(s), Some(t)) if s == t || self.meet(&x, &y).is_some() => {
+                let to = super::widen::wider(s, t).unwrap_or(s);
                 if s == ScalarType::Bool && !matches!(op, B::Eq | B::Ne) {
                     return self.no_operator(op, &x, &y, span);
                 }
-                let build = |cx: &mut Self, args| cx.decide(scalar_op, args, span);
+                let build = |cx: &mut Self, args: Vec<Expr>| {
+                    let args = args.into_iter().map(|arg| super::widen::cast(arg, to)).collect();
+                    cx.decide(scalar_op, args, span)
+                };
                 return match op {
                     B::Eq | B::Ne => self.pointwise_equality(vec![x, y], span, build),
                     _ => self.pointwise(vec![x, y], span, build),
@@ -425,6 +443,15 @@ impl Cx<'_> {
         if x.ty.has_error() || y.ty.has_error() {
             return Expr::new(ExprKind::Error, Type::BOOL, span);
         }
+        let (x, y) = match &y.ty {
+            Type::Array(array) if array.axes.len() == 1 && x.ty.rank() == 0 => {
+                match self.meet(&x, &y) {
+                    Some(to) => (self.widen(x, to), self.widen(y, to)),
+                    None => (x, y),
+                }
+            }
+            _ => (x, y),
+        };
         match &y.ty {
             Type::Range => {
                 let x = self.expect_integer(x, "what is looked for in a range");

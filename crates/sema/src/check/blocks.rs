@@ -219,6 +219,10 @@ impl Cx<'_> {
             return Expr::error(span);
         }
         let (a, b) = (self.settle_expr(a), self.settle_expr(b));
+        let (a, b) = match self.meet(&a, &b) {
+            Some(to) => (self.widen(a, to), self.widen(b, to)),
+            None => (a, b),
+        };
         if !self.same_kind(a.ty.elem(), b.ty.elem()) {
             let (p, q) = (self.show(&a.ty), self.show(&b.ty));
             let d =

@@ -12,7 +12,7 @@ use super::regions::Sides;
 use super::{Cx, error};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size::{self, Atom, Coverage, Facts};
-use ein_ir::tensor::{Bounds, Expr, ExprKind, FuncId, IndexArg, Tensor, Type, VarId};
+use ein_ir::tensor::{Bounds, Clause, Expr, ExprKind, FuncId, IndexArg, Tensor, Type, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Choices in indices are followed both ways, at most this deep.
@@ -41,6 +41,8 @@ pub(super) struct Prover {
     broken: FxHashSet<VarId>,
     /// The regions that the clauses of a variable define, where they do not fill it.
     partial: FxHashMap<VarId, Vec<Sides>>,
+    /// The clauses of a variable, where guards leave some points to others.
+    guarded: FxHashMap<VarId, Vec<Clause>>,
 }
 
 /// A read along one axis.
@@ -94,6 +96,14 @@ impl Visit for Prover {
             && proved
             && written
             && path.exact
+            && let Some(clauses) = self.guarded.get(var)
+        {
+            cx.check_undefined(*var, clauses, indices, span, path);
+        }
+        if let ExprKind::Var(var) = &*base.kind
+            && proved
+            && written
+            && path.exact
             && let Some(regions) = self.partial.get(var)
         {
             cx.check_missing(*var, regions, base, indices, span, path);
@@ -111,13 +121,16 @@ impl Visit for Prover {
             && tensor.name.is_some()
             && let Some(regions) = cx.plain_regions(tensor)
         {
+            let guards = super::regions::guarded(tensor);
             let filled = regions.iter().any(|region| {
                 region
                     .iter()
                     .zip(value.ty.axes())
                     .all(|((lo, hi), axis)| lo.as_constant() == Some(0) && *hi == axis.size)
             });
-            if !filled {
+            if guards.len() > 1 {
+                self.guarded.insert(var, guards);
+            } else if !filled {
                 self.partial.insert(var, regions);
             }
         }

@@ -253,13 +253,21 @@ impl Cx<'_> {
             return Expr::error(span);
         }
         let result = match (x.ty.scalar(), y.ty.scalar()) {
-            (Some(s), Some(t)) => op.result_type(s, t),
+            (Some(s), Some(t)) => op.result_type(s, t).map(|ty| (ty, None)),
             _ => None,
         };
+        let result = result.or_else(|| {
+            let to = self.meet(&x, &y)?;
+            Some((op.result_type(to, to)?, Some(to)))
+        });
         match result {
-            Some(ty) => self.pointwise(vec![x, y], span, |cx, mut args| {
+            Some((ty, to)) => self.pointwise(vec![x, y], span, |cx, mut args| {
                 let b = args.pop().unwrap_or_else(|| Expr::error(span));
                 let a = args.pop().unwrap_or_else(|| Expr::error(span));
+                let (a, b) = match to {
+                    Some(to) => (super::widen::cast(a, to), super::widen::cast(b, to)),
+                    None => (a, b),
+                };
                 let value = Expr::new(ExprKind::Binary(op, a, b), Type::Scalar(ty), span);
                 match cx.to_size(&value) {
                     Some(size) if ty == ScalarType::I32 => Expr::size(size, span),

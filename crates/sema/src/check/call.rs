@@ -7,7 +7,7 @@ mod generics;
 
 use super::instance::{Instance, SizeKey};
 use super::matching::{Cell, Match};
-use super::{Cx, error};
+use super::{Binding, Cx, error};
 use crate::hir::{self, Arg, CoordArg, DefId, ExprId, ExprKind as H, Function, TypeKind};
 use crate::resolve::builtins::builtin_name;
 use ein_base::{Code, Span, Symbol};
@@ -72,6 +72,8 @@ impl Cx<'_> {
 
     /// Results of several functions as one array.
     fn stack(&mut self, items: Vec<Expr>, span: Span) -> Expr {
+        let mut items = items;
+        self.widen_all(&mut items);
         let Some(first) = items.first() else { return Expr::error(span) };
         let mut ty = first.ty.clone();
         for item in &items[1..] {
@@ -151,7 +153,16 @@ impl Cx<'_> {
             self.report_at(d);
             return Vec::new();
         }
-        args.iter().zip(params).map(|(arg, ty)| self.expr(arg.value, Some(ty))).collect()
+        let pass = |(arg, ty): (&Arg, &Type)| {
+            let value = self.expr(arg.value, Some(ty));
+            match ty.scalar() {
+                Some(to) if value.ty.scalar().is_some_and(|s| super::widen::holds(to, s)) => {
+                    self.widen(value, to)
+                }
+                _ => value,
+            }
+        };
+        args.iter().zip(params).map(pass).collect()
     }
 
     pub(super) fn call_signature(
@@ -233,7 +244,6 @@ impl Cx<'_> {
         args: Vec<Expr>,
         span: Span,
     ) -> Expr {
-        let name = self.hir.defs[def].name.sym;
         if args.iter().any(|arg| arg.ty.is_broken()) {
             return Expr::error(span);
         }
@@ -241,6 +251,63 @@ impl Cx<'_> {
             return value;
         }
         let args: Vec<Expr> = args.into_iter().map(|arg| self.settle_expr(arg)).collect();
+        let args = self.widen_args(&function.params, args);
+        let (args, outer) = self.bind_values(function, args);
+        let result = self.apply_bound(def, function, coords, args, span);
+        for (local, binding) in outer {
+            match binding {
+                Some(binding) => self.f.env.insert(local, binding),
+                None => self.f.env.remove(&local),
+            };
+        }
+        result
+    }
+
+    /// Makes the values of integer parameters known to the extents of the signature that mention
+    /// them. Gives what these names meant before.
+    #[allow(clippy::type_complexity, reason = "used once, above")]
+    fn bind_values(
+        &mut self,
+        function: &Function,
+        args: Vec<Expr>,
+    ) -> (Vec<Expr>, Vec<(hir::LocalId, Option<Binding>)>) {
+        let mut outer = Vec::new();
+        let mut params = function.params.iter();
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            let local = params.next().and_then(|param| match (&param.pat.kind, &param.ty) {
+                (hir::PatKind::Bind(local, _), Some(ty)) => match ty.kind {
+                    TypeKind::Scalar(scalar) if scalar.is_int() => Some(*local),
+                    _ => None,
+                },
+                _ => None,
+            });
+            let Some(local) = local.filter(|_| arg.ty.rank() == 0 && !arg.ty.has_error()) else {
+                values.push(arg);
+                continue;
+            };
+            let arg = self.atomise(arg);
+            if let Some(size) = self.to_size(&arg) {
+                let name = self.hir.locals[local].name;
+                let var = self.new_var(name.sym, name.span, arg.ty.clone());
+                self.var_sizes.insert(var, size);
+                outer.push((local, self.f.env.insert(local, Binding::Var(var))));
+            }
+            values.push(arg);
+        }
+        (values, outer)
+    }
+
+    /// The same, once the values of integer parameters are known.
+    fn apply_bound(
+        &mut self,
+        def: DefId,
+        function: &Function,
+        coords: &[CoordArg],
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        let name = self.hir.defs[def].name.sym;
         let mut m = Match::of(name);
         if !self.bracket(&mut m, function, coords, span) {
             return Expr::error(span);
@@ -259,7 +326,7 @@ impl Cx<'_> {
             .params
             .iter()
             .zip(&args)
-            .map(|(param, arg)| param.ty.is_none().then(|| arg.ty.clone()))
+            .map(|(param, arg)| leaves_type(param, &arg.ty).then(|| arg.ty.clone()))
             .collect();
         let packs: Vec<usize> =
             function.packs.iter().map(|pack| m.packs.get(pack).map_or(0, Vec::len)).collect();
@@ -269,11 +336,24 @@ impl Cx<'_> {
             .map(|generic| m.types.get(generic).cloned().unwrap_or(Type::Error))
             .collect();
         let args = self.adapt_functions(function, &m, args);
+        let closure = self.captured_by(def, span);
+        if let Some(closure) = &closure {
+            if closure.ty.is_broken() {
+                return Expr::error(span);
+            }
+            if let Type::Template(_, types) = &closure.ty {
+                self.f.captures = types.to_vec();
+            }
+        }
         let Some(at) = self.instance_of(def, given, packs, types, (name, span), true) else {
             return Expr::error(span);
         };
         self.lift(name, args, &cells, span, |cx, args| {
-            cx.call_instance(at, &m, function, args, span)
+            let mut call = cx.call_instance(at, &m, function, args, span);
+            if let ExprKind::Call { closure: through, .. } = &mut *call.kind {
+                *through = closure;
+            }
+            call
         })
     }
 
@@ -455,6 +535,7 @@ impl Cx<'_> {
                     let ty = self.lower_quietly(ty, m);
                     self.expect_type(arg, &ty, "the parameter")
                 }
+                Some(_) if leaves_type(param, &arg.ty) => arg,
                 Some(
                     ty @ hir::Type {
                         kind: TypeKind::Tuple(_) | TypeKind::Jagged(..) | TypeKind::AnyRank(_),
@@ -478,5 +559,14 @@ fn has_packs(param: &hir::Param) -> bool {
             dims.iter().filter(|dim| matches!(dim.kind, hir::DimKind::Pack(_))).count() > 1
         }
         _ => false,
+    }
+}
+
+/// Whether a parameter leaves its type to the argument: it has no annotation, or leaves the rank open
+/// (`[T; *]`) and gets an array.
+fn leaves_type(param: &hir::Param, arg: &Type) -> bool {
+    match param.ty.as_deref() {
+        None => true,
+        Some(ty) => matches!(ty.kind, TypeKind::AnyRank(_)) && arg.is_array(),
     }
 }

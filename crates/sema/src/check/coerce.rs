@@ -39,6 +39,7 @@ impl Cx<'_> {
             return value;
         }
         let value = super::arms::complete(value, ty);
+        let value = self.widen_to(value, ty);
         if let (Type::Template(..), Type::Signature(wanted)) = (&value.ty, ty) {
             return self.specialise_value(value, wanted.params.clone(), wanted.ret.clone());
         }
@@ -139,11 +140,18 @@ impl Cx<'_> {
             && super::is_numeric(b)
         {
             let target = if ty.is_array() { want.clone() } else { b.name().to_string() };
-            d = d.fix(
-                format!("convert it: `… as {target}`"),
-                value.span.end(),
-                format!(" as {target}"),
-            );
+            d = if super::widen::holds(a, b) {
+                d.help(format!(
+                    "say `{}` in {what}; `… as {target}` would convert it, and lose what does not fit",
+                    a.name()
+                ))
+            } else {
+                d.fix(
+                    format!("convert it: `… as {target}`"),
+                    value.span.end(),
+                    format!(" as {target}"),
+                )
+            };
         } else {
             d = d.help(format!("give a value of type `{want}` here, or change {what}"));
         }

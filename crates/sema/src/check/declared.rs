@@ -150,7 +150,9 @@ fn uses(hir: &hir::Program) -> Vec<Use> {
             && let Some(declared) = named(hir, &hir.exprs[*base])
         {
             uses.extend(slots.iter().map(|slot| match slot {
-                Slot::Expr(index) => Use { at: hir.exprs[*index].span, declared },
+                Slot::Expr(index) | Slot::Stepped(index, _) => {
+                    Use { at: hir.exprs[*index].span, declared }
+                }
                 Slot::Pack(_, at) => Use { at: *at, declared },
             }));
         }

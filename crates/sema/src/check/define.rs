@@ -3,7 +3,7 @@
 use super::reduce::Bound;
 use super::{Binding, Cx, IndexId, error};
 use crate::hir::{self, ExprId, ExprKind as H, LeftSlotKind, LocalId};
-use ein_base::{Code, Span, Symbol};
+use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::walk::{each_child_mut, each_in_clause_mut};
 use ein_ir::tensor::{
@@ -52,7 +52,16 @@ impl Cx<'_> {
         if recursive.contains(&true) {
             self_var = Some(match elem {
                 Some(elem) if !self.only_literals(clauses, &recursive) => {
-                    self.recurrent_clauses(definition, &recursive, &elem, &mut drafts)
+                    let var = self.recurrent_clauses(definition, &recursive, &elem, &mut drafts);
+                    match self.wider_element(&drafts, &elem) {
+                        // What the steps make is wider than what it begins with.
+                        Some(wide) => {
+                            self.take_back_trial(&before);
+                            self.plain_clauses(clauses, &recursive, Some(&wide), &mut drafts);
+                            self.recurrent_clauses(definition, &recursive, &wide, &mut drafts)
+                        }
+                        None => var,
+                    }
                 }
                 Some(elem) => self.by_trial(definition, &recursive, &elem, &before, &mut drafts),
                 None => {
@@ -204,6 +213,10 @@ impl Cx<'_> {
                         size = self.join_extent(size, extent, &mut complete);
                     }
                 }
+                Some(LeftSlotKind::Point(point)) => {
+                    let extent = self.quiet_size(*point, true);
+                    size = self.join_extent(size, extent, &mut complete);
+                }
                 Some(LeftSlotKind::Error) | None => {}
             }
         }
@@ -272,6 +285,10 @@ impl Cx<'_> {
                     indices.push(None);
                     slots.push(ClauseSlot::Point(*at));
                 }
+                LeftSlotKind::Point(point) => {
+                    indices.push(None);
+                    slots.push(self.point_slot(*point, slot.span));
+                }
                 LeftSlotKind::Error => {}
             }
         }
@@ -292,6 +309,32 @@ impl Cx<'_> {
         self.f.facts.truncate(facts);
         self.f.extents.truncate(extents);
         draft
+    }
+
+    /// A point that a constant expression gives; one that only a size knows is a domain of one
+    /// point.
+    fn point_slot(&mut self, point: ExprId, span: Span) -> ClauseSlot {
+        let value = self.integer(point, "a slot");
+        let size = self.to_size(&value);
+        if let Some(at) = size.as_ref().and_then(size::Expr::as_constant) {
+            return ClauseSlot::Point(at);
+        }
+        let settled = size.filter(|size| self.unsettled(size).is_none());
+        let Some(size) = settled else {
+            if !value.ty.has_error() {
+                let d =
+                    error(Code::E0113, span, "the point that this clause defines is no constant")
+                        .here("known only when the program runs")
+                        .help("use literals, constants and sizes here, or an index with a domain");
+                self.report_at(d);
+            }
+            return ClauseSlot::Point(0);
+        };
+        let name = Name { sym: Symbol::intern("$point"), span };
+        let index = self.new_index(name, super::Declared::Any);
+        let var = self.indices[index].var;
+        let (lo, hi) = (Expr::size(size.clone(), span), Expr::size(size.offset(1), span));
+        ClauseSlot::Loop(ein_ir::tensor::Binder { var, lo, hi })
     }
 
     /// Takes an explicit domain for granted in the body.
@@ -334,6 +377,8 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         let rank = drafts[0].indices.len();
+        let mut drafts = drafts;
+        self.widen_clauses(&mut drafts);
         let Some(inner) = self.common_value_type(name, &drafts) else {
             return Expr::error(span);
         };
@@ -402,8 +447,40 @@ impl Cx<'_> {
         Expr::new(ExprKind::Tensor(tensor), ty, span)
     }
 
+    /// Widens the values of clauses to the widest of their types.
+    fn widen_clauses(&mut self, drafts: &mut [Draft]) {
+        let mut values: Vec<Expr> = drafts
+            .iter_mut()
+            .map(|draft| {
+                let span = draft.clause.value.span;
+                std::mem::replace(&mut draft.clause.value, Expr::error(span))
+            })
+            .collect();
+        self.widen_all(&mut values);
+        for (draft, value) in drafts.iter_mut().zip(values) {
+            let clause = &mut draft.clause;
+            if let Some(otherwise) = clause.otherwise.take() {
+                clause.otherwise = Some(self.scoped_widening(otherwise, &value.ty));
+            }
+            clause.value = value;
+        }
+    }
+
+    /// A type of element that the clauses of a recurrence widen theirs to.
+    fn wider_element(&self, drafts: &Drafts, elem: &Type) -> Option<Type> {
+        let mut wide = elem.clone();
+        for draft in drafts.iter().flatten() {
+            wide = self.wider_type(&wide, &draft.clause.value.ty)?;
+        }
+        (wide.scalar() != elem.scalar()).then_some(wide)
+    }
+
     /// The type of the values of all clauses.
     fn common_value_type(&mut self, name: Symbol, drafts: &[Draft]) -> Option<Type> {
+        let values: Vec<Expr> = drafts.iter().map(|draft| draft.clause.value.clone()).collect();
+        if !self.all_agree_in_layout(&values, &format!("the values of the clauses of `{name}`")) {
+            return None;
+        }
         let first = &drafts[0].clause.value;
         let mut ty = first.ty.clone();
         for draft in &drafts[1..] {

@@ -16,6 +16,9 @@ impl Cx<'_> {
         let hir = self.hir;
         let node = &hir.exprs[id];
         let span = node.span;
+        if !matches!(node.kind, H::If { .. } | H::Block { .. } | H::Match { .. }) {
+            self.f.statement = false;
+        }
         match &node.kind {
             H::Int(value, suffix) => self.int_literal(*value, *suffix, want, false, span),
             H::Float(text, suffix) => self.float_literal(*text, *suffix, want, span),
@@ -148,13 +151,22 @@ impl Cx<'_> {
         if let (hir::UnaryOp::Neg, H::Int(value, suffix)) = (op, &hir.exprs[inner].kind) {
             return self.int_literal(*value, *suffix, want, true, span);
         }
-        let want = if op == hir::UnaryOp::Neg { want } else { None };
+        let want = if op == hir::UnaryOp::Not { None } else { want };
         let value = self.expr(inner, want);
         if value.ty.has_error() {
             return Expr::error(span);
         }
         let scalar = value.ty.scalar();
         let (scalar_op, fits) = match op {
+            // A number, or an array of them, is itself.
+            hir::UnaryOp::Pos if scalar.is_some_and(super::is_numeric) => return value,
+            hir::UnaryOp::Pos => {
+                let message = format!("`+` cannot be applied to `{}`", self.show(&value.ty));
+                let d = error(Code::E0502, value.span, message)
+                    .here("not a number")
+                    .help("leave the sign out");
+                return self.fail(d);
+            }
             hir::UnaryOp::Neg => (
                 UnaryOp::Neg,
                 scalar.is_some_and(|ty| ty.is_float() || (ty.is_int() && ty.is_signed())),
@@ -283,6 +295,17 @@ impl Cx<'_> {
         match (&base.ty, name.sym.as_str()) {
             (ty, _) if ty.is_broken() => Expr::error(span),
             (Type::Array(_), "shape") => self.shape_of(base, span),
+            (Type::Array(_), "size") => {
+                let base = self.settle_expr(base);
+                let one = ein_ir::size::Expr::one();
+                let all = base.ty.axes().iter().fold(one, |all, axis| all.mul(&axis.size));
+                Expr::size(all, span)
+            }
+            (Type::AnyRank(_), "size") => {
+                let sym = ein_base::Symbol::intern("shape");
+                let shape = self.field(base, ein_base::Name { sym, ..name }, span);
+                self.apply_builtin(hir::Builtin::Reduction(hir::ReduceOp::Prod), vec![shape], span)
+            }
             (Type::Array(_) | Type::Str | Type::Jagged(..), "length") => self.length_of(base, span),
             (Type::AnyRank(_), "shape") => Expr::new(
                 ExprKind::Host(HostOp::Shape, vec![base]),
@@ -298,7 +321,7 @@ impl Cx<'_> {
                 let d = error(Code::E0511, name.span, format!("`{have}` has no field `{name}`"))
                     .here("no such field")
                     .label(base.span, format!("this is `{have}`"))
-                    .help("arrays have `.shape` and `.length`, strings have `.length`");
+                    .help("arrays have `.shape`, `.length` and `.size`, strings have `.length`");
                 self.fail(d)
             }
         }

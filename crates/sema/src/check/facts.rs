@@ -4,6 +4,7 @@ use super::Cx;
 use super::recursion::RecursionFact;
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Type, VarId};
+use ein_scalar::ScalarType;
 use rustc_hash::FxHashMap;
 
 /// What is known of a program.
@@ -15,6 +16,8 @@ pub struct Report {
     pub reads: Vec<ReadFact>,
     /// Every broadcast, in source order.
     pub broadcasts: Vec<Broadcast>,
+    /// Every number or array that was converted to a wider type unasked, in source order.
+    pub widenings: Vec<Widening>,
     /// Functions whose recursion ends, in source order.
     pub recursions: Vec<RecursionFact>,
 }
@@ -80,6 +83,19 @@ pub struct Broadcast {
     pub missing: Vec<Symbol>,
 }
 
+/// A value that is converted where it meets a wider type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Widening {
+    /// Where it stands.
+    pub span: Span,
+    /// What it is called.
+    pub operand: String,
+    /// The type that it has.
+    pub from: ScalarType,
+    /// The type that it is converted to.
+    pub to: ScalarType,
+}
+
 impl Cx<'_> {
     /// Everything found out. A body that was checked for several calls counts once, with the worst
     /// of the verdicts.
@@ -99,9 +115,12 @@ impl Cx<'_> {
         let mut broadcasts = self.ledger.clone();
         broadcasts.sort_by_key(|entry| entry.span);
         broadcasts.dedup();
+        let mut widenings = self.widenings.clone();
+        widenings.sort_by_key(|entry| entry.span);
+        widenings.dedup();
         let mut recursions = self.recursions.clone();
         recursions.sort_by_key(|fact| fact.span);
-        Report { bindings: self.bindings.clone(), reads, broadcasts, recursions }
+        Report { bindings: self.bindings.clone(), reads, broadcasts, widenings, recursions }
     }
 
     /// Records a top-level binding of the root: what is known of it, and that it is an output.

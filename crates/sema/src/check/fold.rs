@@ -114,6 +114,10 @@ impl Cx<'_> {
 
     /// A scalar start value in the shape of a row.
     fn expect_cell(&mut self, zero: Expr, cell: &Type, span: Span) -> Expr {
+        let zero = match (zero.ty.scalar(), cell.scalar()) {
+            (Some(from), Some(to)) if super::widen::holds(to, from) => self.widen(zero, to),
+            _ => zero,
+        };
         if zero.ty.rank() == 0 && cell.rank() > 0 && self.same_kind(&zero.ty, cell.elem()) {
             return self.tabulate(cell.axes().to_vec(), span, |_, _| zero);
         }

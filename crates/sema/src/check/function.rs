@@ -22,7 +22,10 @@ impl<'a> Cx<'a> {
     pub(super) fn check_uncalled(&mut self, def: DefId) {
         let Some(function) = self.function(def) else { return };
         let known = self.instances.counts.get(&Source::Def(def)).is_some_and(|count| *count > 0);
-        let annotated = function.params.iter().all(|param| param.ty.is_some());
+        let says = |param: &Param| {
+            param.ty.as_deref().is_some_and(|ty| !matches!(ty.kind, TypeKind::AnyRank(_)))
+        };
+        let annotated = function.params.iter().all(says) && function.captures.is_empty();
         if known || !annotated {
             return;
         }
@@ -72,18 +75,22 @@ impl<'a> Cx<'a> {
     ) -> Option<usize> {
         let function = self.function(def)?;
         let erased = params.iter().map(|ty| ty.clone().map(erase)).collect();
+        let captures = std::mem::take(&mut self.f.captures);
         let key = Key {
             source: Source::Def(def),
-            captures: Vec::new(),
+            captures: captures.iter().cloned().map(erase).collect(),
             params: erased,
             packs: packs.clone(),
             types: types.iter().cloned().map(erase).collect(),
         };
         if let Some(at) = self.instances.table.get(&key) {
             let at = *at;
+            let through_others = self.filling.last() != Some(&at);
             let instance = &mut self.instances.items[at];
             instance.recursive |= !instance.done;
-            instance.called_itself |= !instance.done && instance.ret.is_none();
+            let open = !instance.done && instance.ret.is_none();
+            instance.called_itself |= open;
+            instance.called_back |= open && through_others;
             return Some(at);
         }
         if !self.count_instance(&key, call) {
@@ -91,6 +98,8 @@ impl<'a> Cx<'a> {
         }
         let at = self.new_instance(key, self.hir.defs[def].name);
         self.fill_instance(at, |cx| {
+            let own = cx.enter_captures(&function.captures, &captures);
+            cx.instances.items[at].captures = own;
             cx.enter_signature(at, function, &params, &packs, &types);
             if at_call && (params.iter().any(Option::is_some) || !types.is_empty()) {
                 cx.f.instantiated_at.push(call);
@@ -152,6 +161,7 @@ impl<'a> Cx<'a> {
             sizes: Vec::new(),
             assumed: Vec::new(),
             called_itself: false,
+            called_back: false,
             recursive: false,
             done: false,
         });
@@ -166,11 +176,18 @@ impl<'a> Cx<'a> {
 
     fn fill(&mut self, at: usize, check: impl Fn(&mut Self) -> Expr) {
         let reported = self.diagnostics.len();
+        let before = self.mark();
+        self.filling.push(at);
         let body = self.in_frame(at, &check);
         let again = self.instances.items[at].called_itself;
         if again && !body.ty.has_error() {
             let ret = self.map_sizes(body.ty.clone(), &mut |cx, _| cx.unknown_size(true));
-            self.take_back(reported);
+            if self.instances.items[at].called_back {
+                // Functions that call this one back did not know its type: all of them again.
+                self.roll_back(&before);
+            } else {
+                self.take_back(reported);
+            }
             self.instances.items[at].ret = Some(ret);
             self.in_frame(at, &check);
         } else if again && self.diagnostics.len() == reported {
@@ -185,6 +202,7 @@ impl<'a> Cx<'a> {
             .help("declare the result: `-> f32`");
             self.report_at(d);
         }
+        self.filling.pop();
         self.instances.items[at].done = true;
     }
 
@@ -285,6 +303,10 @@ impl<'a> Cx<'a> {
     /// of its own.
     pub(super) fn enter_parameter(&mut self, param: &Param, given: Option<&Type>) -> VarId {
         let ty = match (&param.ty, given) {
+            // Any rank: the argument says which.
+            (Some(ty), Some(given)) if matches!(ty.kind, TypeKind::AnyRank(_)) => {
+                self.map_sizes(given.clone(), &mut |cx, _| cx.unknown_size(true))
+            }
             (Some(ty), _) => {
                 self.renew_type_params();
                 self.lower_type(ty)

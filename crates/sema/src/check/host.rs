@@ -85,12 +85,16 @@ impl Cx<'_> {
             return self.empty_array(want, span);
         }
         let row = want.map(|want| self.wanted_row(want)).filter(|row| *row != Type::Error);
-        let items = self.items(items, row.as_ref());
+        let mut items = self.items(items, row.as_ref());
+        self.widen_all(&mut items);
         if items.iter().any(|item| item.ty == Type::Error) {
             return Expr::error(span);
         }
         if let Some(Type::Jagged(elem, depth)) = want {
             return self.jagged_array(items, elem, *depth, span);
+        }
+        if !self.all_agree_in_layout(&items, "the rows of this array") {
+            return Expr::error(span);
         }
         let Some(row) = self.common_row(&items) else { return Expr::error(span) };
         let count = Axis::anonymous(size::Expr::constant(items.len() as i64));
@@ -112,12 +116,8 @@ impl Cx<'_> {
     fn empty_array(&mut self, want: Option<&Type>, span: Span) -> Expr {
         let none = || Axis::anonymous(size::Expr::zero());
         let ty = match want {
-            None => {
-                let d = error(Code::E0516, span, "the type of this empty array is not known")
-                    .here("no elements, and nothing says of what type")
-                    .help("write its type: `let xs: [f32] = [];`");
-                return self.fail(d);
-            }
+            // Nothing says what it would hold.
+            None => Type::array(Type::I32, vec![none()]),
             Some(Type::Error) => return Expr::error(span),
             Some(ty @ (Type::Jagged(..) | Type::AnyRank(_))) => ty.clone(),
             Some(Type::Array(array)) => {
@@ -157,7 +157,11 @@ impl Cx<'_> {
                 checked[position] = Some(self.item(*item, want));
             }
         }
-        let other = checked.iter().flatten().find(|item| item.ty.scalar().is_some()).cloned();
+        let numbers = checked.iter().flatten().filter(|item| item.ty.scalar().is_some());
+        let other = numbers.cloned().reduce(|a, b| match (a.ty.scalar(), b.ty.scalar()) {
+            (Some(x), Some(y)) if super::widen::holds(y, x) => b,
+            _ => a,
+        });
         let class: Option<Class> = classes.iter().copied().flatten().max();
         let literal = class.map(|class| Type::Scalar(self.literal_type(class, want)));
         for (position, item) in items.iter().enumerate() {

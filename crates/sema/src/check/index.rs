@@ -9,12 +9,17 @@ use ein_ir::size;
 use ein_ir::tensor::{Axis, Bounds, Expr, ExprKind, HostOp, Type};
 
 mod coordinates;
+mod select;
 
 /// A slot after checking.
 enum Part {
     Point(Expr),
     Slice(Option<Expr>, Option<Expr>),
+    /// A slice of which every so many positions count.
+    Stepped(Option<Expr>, Option<Expr>, Expr),
     Gather(Expr),
+    /// The positions at which an array of truths holds.
+    Mask(Expr),
 }
 
 impl Cx<'_> {
@@ -65,6 +70,13 @@ impl Cx<'_> {
                         None => return Expr::error(span),
                     }
                 }
+                Slot::Stepped(range, step) => {
+                    let position = parts.len();
+                    match self.stepped_part(&base, position, *range, *step) {
+                        Some(part) => parts.push(part),
+                        None => return Expr::error(span),
+                    }
+                }
                 Slot::Pack(local, at) => {
                     for index in self.pack_members(*local) {
                         let position = parts.len();
@@ -85,7 +97,7 @@ impl Cx<'_> {
     fn reads_nothing(&mut self, slots: &[Slot]) -> bool {
         slots.iter().all(|slot| match slot {
             Slot::Pack(local, _) => self.pack_members(*local).is_empty(),
-            Slot::Expr(_) => false,
+            Slot::Expr(_) | Slot::Stepped(..) => false,
         })
     }
 
@@ -140,6 +152,11 @@ impl Cx<'_> {
         {
             return Some(Part::Gather(value));
         }
+        if let Type::Array(array) = &value.ty
+            && array.elem == Type::BOOL
+        {
+            return Some(Part::Mask(value));
+        }
         let value = self.expect_integer(value, "an index");
         if value.ty.has_error() {
             return None;
@@ -188,7 +205,7 @@ impl Cx<'_> {
     fn counts_back(&self, slots: &[Slot]) -> bool {
         let back = |id: &ExprId| self.back_from_end(*id).is_some();
         slots.iter().any(|slot| match slot {
-            Slot::Expr(id) => match &self.hir.exprs[*id].kind {
+            Slot::Expr(id) | Slot::Stepped(id, _) => match &self.hir.exprs[*id].kind {
                 H::Range { lo, hi, .. } => lo.iter().chain(hi).any(back),
                 _ => back(id),
             },
@@ -239,18 +256,31 @@ impl Cx<'_> {
                 .into_iter()
                 .filter_map(|part| match part {
                     Part::Point(value) => Some(value),
-                    Part::Slice(..) | Part::Gather(_) => None,
+                    Part::Slice(..) | Part::Stepped(..) | Part::Gather(_) | Part::Mask(_) => None,
                 })
                 .collect();
             return self.read_merged(base, indices, span);
         }
+        if let [Part::Mask(mask)] = parts.as_slice()
+            && mask.ty.rank() > 1
+        {
+            return self.mask_of_rank(base, mask.clone(), span);
+        }
         let mut value = base;
         let mut points = Vec::new();
         for (axis, part) in parts.into_iter().enumerate() {
+            if value.ty.has_error() {
+                return value;
+            }
             match part {
                 Part::Point(index) => points.push((axis, index)),
                 Part::Slice(lo, hi) => value = self.slice(value, axis, lo, hi, span),
+                Part::Stepped(lo, hi, step) => {
+                    value = self.slice(value, axis, lo, hi, span);
+                    value = self.every(value, axis, step, span);
+                }
                 Part::Gather(indices) => value = self.gather(value, axis, indices, span),
+                Part::Mask(mask) => value = self.mask(value, axis, mask, span),
             }
         }
         if points.is_empty() || value.ty.has_error() {

@@ -82,6 +82,8 @@ pub(super) struct Instance {
     pub assumed: Vec<ein_ir::tensor::Require>,
     /// Whether it called itself before its result was known.
     pub called_itself: bool,
+    /// Whether another function did, which it calls.
+    pub called_back: bool,
     /// Whether it was asked for while its own body was being checked.
     pub recursive: bool,
     pub done: bool,

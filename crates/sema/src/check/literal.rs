@@ -31,7 +31,7 @@ impl Cx<'_> {
         match &self.hir.exprs[id].kind {
             H::Int(_, None) => Some(Class::Int),
             H::Float(_, None) => Some(Class::Float),
-            H::Unary(hir::UnaryOp::Neg, inner) => self.literal_class(*inner),
+            H::Unary(hir::UnaryOp::Neg | hir::UnaryOp::Pos, inner) => self.literal_class(*inner),
             H::Binary(op, a, b) => {
                 use hir::BinaryOp as B;
                 match op {
@@ -62,6 +62,13 @@ impl Cx<'_> {
             H::Call { callee, args } if args.is_empty() => {
                 self.literal_class(self.literal_function(*callee)?)
             }
+            H::Call { callee, args } if self.is_open_call(*callee, args.len()) => {
+                let mut class = None;
+                for arg in args {
+                    class = class.max(Some(self.literal_class(arg.value)?));
+                }
+                class
+            }
             _ => None,
         }
     }
@@ -79,11 +86,32 @@ impl Cx<'_> {
         (plain && self.is_literal(body)).then_some(body)
     }
 
+    /// Whether a function gives a number of the type that it is given: then a call of it on
+    /// literals takes the type that its context asks for, as they do.
+    fn is_open_call(&self, callee: ExprId, count: usize) -> bool {
+        let function = match &self.hir.exprs[callee].kind {
+            H::Fn(def) => self.function(*def),
+            _ => None,
+        };
+        let Some(function) = function else { return false };
+        let generic = |ty: &hir::Type| match &ty.kind {
+            hir::TypeKind::Param(local) => Some(*local),
+            _ => None,
+        };
+        let taken: Option<Vec<_>> =
+            function.params.iter().map(|param| generic(param.ty.as_deref()?)).collect();
+        let given = function.ret.as_ref().and_then(generic);
+        match (taken, given) {
+            (Some(taken), Some(given)) => taken.len() == count && taken.contains(&given),
+            _ => false,
+        }
+    }
+
     /// Literals and arithmetic on them, without calls.
     fn is_literal(&self, id: ExprId) -> bool {
         match &self.hir.exprs[id].kind {
             H::Int(_, None) | H::Float(_, None) => true,
-            H::Unary(hir::UnaryOp::Neg, inner) => self.is_literal(*inner),
+            H::Unary(hir::UnaryOp::Neg | hir::UnaryOp::Pos, inner) => self.is_literal(*inner),
             H::Binary(_, a, b) => self.is_literal(*a) && self.is_literal(*b),
             _ => false,
         }

@@ -87,6 +87,12 @@ impl Cx<'_> {
                 }
                 Some(Cell { frame: (0..rank).collect(), cell: Vec::new() })
             }
+            TypeKind::AnyRank(elem) if arg.ty.is_array() => {
+                if !self.match_elem(m, elem, arg, param) {
+                    return None;
+                }
+                Some(Cell { frame: Vec::new(), cell: (0..rank).collect() })
+            }
             TypeKind::AnyRank(_)
             | TypeKind::Jagged(..)
             | TypeKind::Tuple(_)
@@ -165,11 +171,17 @@ impl Cx<'_> {
             && super::is_numeric(a)
             && super::is_numeric(b)
         {
-            d = d.fix(
-                format!("convert it: `… as {wanted}`"),
-                arg.span.end(),
-                format!(" as {wanted}"),
-            );
+            d = if super::widen::holds(a, b) {
+                d.help(format!(
+                    "pass a value of type `{wanted}`; `… as {wanted}` would lose what does not fit"
+                ))
+            } else {
+                d.fix(
+                    format!("convert it: `… as {wanted}`"),
+                    arg.span.end(),
+                    format!(" as {wanted}"),
+                )
+            };
         } else {
             d = d.help(format!("pass a value of type `{wanted}`"));
         }
@@ -350,8 +362,12 @@ impl Cx<'_> {
                     || have.root() == bound.name;
                 let renamed = !have.contract && !self.carries(arg, bound.name);
                 if same || renamed {
+                    let keeps = have.name == bound.name && bound.over.is_none();
                     if !bound.contract && have.contract {
                         m.coords.insert(declared.sym, have);
+                    } else if keeps && have.over.is_some() {
+                        // A role stays one.
+                        m.coords.insert(declared.sym, Coord { over: have.over, ..bound });
                     }
                     return Some(());
                 }
@@ -366,19 +382,21 @@ impl Cx<'_> {
             (None, Some(have)) => {
                 let same = have.name == declared.sym || have.root() == declared.sym;
                 let fixed = super::types::contract(declared.sym, None);
+                // What no argument holds to its name, the caller may rename.
                 if same {
-                    m.coords.insert(declared.sym, Coord { contract: true, ..have });
+                    m.coords.insert(declared.sym, have);
                     return Some(());
                 }
                 if !have.contract && !self.carries(arg, declared.sym) {
-                    m.coords.insert(declared.sym, fixed);
+                    m.coords.insert(declared.sym, Coord { contract: false, ..fixed });
                     return Some(());
                 }
                 self.wrong_coord(m, declared, fixed, have, arg, at, param);
                 None
             }
             (None, None) => {
-                m.coords.insert(declared.sym, super::types::contract(declared.sym, None));
+                let name = super::types::contract(declared.sym, None);
+                m.coords.insert(declared.sym, Coord { contract: false, ..name });
                 Some(())
             }
         }

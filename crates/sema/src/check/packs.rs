@@ -25,7 +25,7 @@ impl PackRead {
             .iter()
             .filter_map(|slot| match slot {
                 Slot::Pack(local, _) => Some(*local),
-                Slot::Expr(_) => None,
+                Slot::Expr(_) | Slot::Stepped(..) => None,
             })
             .collect();
         PackRead { rank, fixed: slots.len() - packs.len(), packs, span }

@@ -19,6 +19,8 @@ pub(super) struct Matched {
     pub(super) bound: Vec<VarId>,
     /// Whether a mistake in it was reported.
     pub(super) broken: bool,
+    /// Whether the value of its arm is not used.
+    pub(super) statement: bool,
 }
 
 /// The state of one pattern being checked.
@@ -43,7 +45,7 @@ impl Cx<'_> {
         let mut draft = Draft { deps, ..Draft::default() };
         let pattern = self.part_pattern(pat, ty, value, &mut draft);
         let bound = draft.bound.into_iter().map(|(_, var)| var).collect();
-        Matched { pattern, bound, broken: draft.broken }
+        Matched { pattern, bound, broken: draft.broken, statement: false }
     }
 
     fn part_pattern(

@@ -196,13 +196,7 @@ impl Cx<'_> {
 
     /// Whole-array operators compare names as well as extents.
     fn same_names(&mut self, a: &Expr, b: &Expr, span: Span) -> bool {
-        let clash = a.ty.axes().iter().zip(b.ty.axes()).any(|(p, q)| match (p.coord, q.coord) {
-            (Some(p), Some(q)) => {
-                p.contract && q.contract && p.name != q.name && p.root() != q.root()
-            }
-            _ => false,
-        });
-        if !clash {
+        if self.clashing_axis(a.ty.axes(), b.ty.axes()).is_none() {
             return true;
         }
         let (x, y) = (self.show_coords(a.ty.axes()), self.show_coords(b.ty.axes()));
@@ -310,7 +304,8 @@ impl Cx<'_> {
         if a.ty.has_error() || b.ty.has_error() {
             return Expr::error(span);
         }
-        if !self.same_kind(a.ty.elem(), b.ty.elem()) {
+        let meet = self.meet(&a, &b);
+        if meet.is_none() && !self.same_kind(a.ty.elem(), b.ty.elem()) {
             let (p, q) = (self.show(&a.ty), self.show(&b.ty));
             let d = error(
                 Code::E0505,
@@ -323,11 +318,15 @@ impl Cx<'_> {
             let d = self.numeric_help(d, &a, &b);
             return self.fail(d);
         }
-        let elem = a.ty.elem().clone();
+        let elem = meet.map_or_else(|| a.ty.elem().clone(), Type::Scalar);
         self.pointwise(vec![cond, a, b], span, |_, mut args| {
             let otherwise = args.pop().unwrap_or_else(|| Expr::error(span));
             let then = args.pop().unwrap_or_else(|| Expr::error(span));
             let cond = args.pop().unwrap_or_else(|| Expr::error(span));
+            let (then, otherwise) = match meet {
+                Some(to) => (super::widen::cast(then, to), super::widen::cast(otherwise, to)),
+                None => (then, otherwise),
+            };
             Expr::new(ExprKind::If { cond, then, otherwise }, elem, span)
         })
     }

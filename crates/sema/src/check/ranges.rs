@@ -10,6 +10,8 @@
 //!
 //! Needs: a clause whose body has been elaborated. Refuses (E0401): variables that no read anchors.
 
+mod dependent;
+
 use super::symbolic::SizeRelation;
 use super::{Cx, Ground, error};
 use ein_base::{Code, Span, Symbol};
@@ -396,20 +398,22 @@ impl Cx<'_> {
 
     /// The range that all arithmetic reads allow, once the other variables in them are known.
     fn arithmetic_range(
-        &mut self,
+        &self,
         atom: Atom,
         found: &Found,
         unknown: &[Atom],
     ) -> Option<(size::Expr, size::Expr)> {
         let reads = &found.reads;
         let own = unknown.iter().position(|other| *other == atom);
-        let mut result: Option<(size::Expr, size::Expr)> = None;
-        let unconditional = reads.iter().any(|read| !read.conditional && read.index.mentions(atom));
+        let (mut start, mut end): dependent::Ends = (None, None);
+        let mentions =
+            |read: &Read| read.index.mentions(atom) || self.depends_through(&read.index, atom);
+        let unconditional = reads.iter().any(|read| !read.conditional && mentions(read));
         for read in reads {
-            if !read.index.mentions(atom) || (read.conditional && unconditional) {
+            if !mentions(read) || (read.conditional && unconditional) {
                 continue;
             }
-            let waiting = read.index.atoms().into_iter().any(|other| {
+            let waiting = self.through(&read.index).into_iter().any(|other| {
                 other != atom && unknown.contains(&other) && !self.ranges.contains_key(&other)
             });
             // A variable that is bound further inside has no value where this one begins.
@@ -419,18 +423,25 @@ impl Cx<'_> {
             if waiting || found.opaque.iter().any(inner) {
                 continue;
             }
-            let range = {
+            let (lo, hi) = if self.depends_through(&read.index, atom) {
+                let Some(ends) = self.allowed_through(read, atom) else { continue };
+                ends
+            } else {
                 let ranges = &self.ranges;
-                size::solve_range(&read.index, atom, &read.extent, &|a| ranges.get(&a).cloned())
+                let others = |a: Atom| ranges.get(&a).cloned();
+                let range = size::solve_range(&read.index, atom, &read.extent, &others);
+                let Some((lo, hi)) = range else { continue };
+                (Some(lo), Some(hi))
             };
-            let Some((l, h)) = range else { continue };
-            let l = self.greater(&size::Expr::zero(), &l);
-            result = Some(match result {
-                None => (l, h),
-                Some((lo, hi)) => (self.greater(&lo, &l), self.smaller(&hi, &h)),
-            });
+            if let Some(lo) = lo {
+                let known = start.unwrap_or_else(size::Expr::zero);
+                start = Some(self.greater(&known, &lo));
+            }
+            if let Some(hi) = hi {
+                end = Some(end.map_or_else(|| hi.clone(), |known| self.smaller(&known, &hi)));
+            }
         }
-        result
+        Some((start.unwrap_or_else(size::Expr::zero), end?))
     }
 
     fn is_index(&self, atom: Atom) -> bool {

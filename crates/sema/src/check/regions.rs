@@ -4,9 +4,12 @@
 //! After:   the same, with the warning W0201: the later clause replaces `y[2]`
 //!
 //! A literal point, or a base that a recurrence leaves room for, is meant to replace what is
-//! there, so nothing is said of those.
+//! there, so nothing is said of those. Guards count: `where i < j` and `where i >= j` share no
+//! point, and what cannot be decided is not spoken of (`guards`).
 //!
 //! Needs: clauses whose domains are solved. Warns (W0201): regions that overlap for all sizes.
+
+mod guards;
 
 use super::{Cx, error};
 use ein_base::{Code, Symbol};
@@ -38,6 +41,12 @@ impl Cx<'_> {
             for (earlier, other) in tensor.clauses.iter().zip(&regions).take(number) {
                 let base = reads(earlier, tensor.self_var) && !reads(later, tensor.self_var);
                 let (Some(a), Some(b), false) = (other, &regions[number], base) else { continue };
+                if guards::is_partial(earlier) || guards::is_partial(later) {
+                    if self.check_guards(name, earlier, later) {
+                        break;
+                    }
+                    continue;
+                }
                 let Overlap::Shared(shared) = size::overlap_along(&axes, a, b, &self.f.facts)
                 else {
                     continue;
@@ -117,6 +126,8 @@ impl Cx<'_> {
         format!("{name}[{}]", sides.join(", "))
     }
 }
+
+pub(super) use guards::guarded;
 
 /// Whether a clause reads a variable.
 fn reads(clause: &Clause, var: Option<VarId>) -> bool {

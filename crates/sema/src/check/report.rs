@@ -147,6 +147,7 @@ impl Cx<'_> {
                 let name = ein_base::Name { sym: test.name, span: test.span };
                 let at = self.new_instance(key, name);
                 self.fill_instance(at, |cx| {
+                    cx.f.statement = true;
                     let value = cx.open_value(test.body, None, None);
                     if value.ty == Type::Unit { value } else { cx.discard(value) }
                 });

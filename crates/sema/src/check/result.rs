@@ -11,6 +11,7 @@ impl<'a> Cx<'a> {
     pub(super) fn function_result(&mut self, function: &Function, name: Symbol) -> Expr {
         let what = format!("the result of `{name}`");
         let Some(ret) = &function.ret else {
+            self.f.statement = true;
             return self.open_value(function.body, None, None);
         };
         match &ret.kind {
@@ -31,6 +32,7 @@ impl<'a> Cx<'a> {
                 if value.ty.is_broken() {
                     return value;
                 }
+                let value = self.widen_to(value, &want);
                 if self.same_kind(&value.ty, &want) {
                     return super::arms::complete(value, &want);
                 }
@@ -38,6 +40,7 @@ impl<'a> Cx<'a> {
                 self.fail(d)
             }
             TypeKind::Tuple(items) if items.is_empty() => {
+                self.f.statement = true;
                 let value = self.open_value(function.body, None, None);
                 self.discard(value)
             }

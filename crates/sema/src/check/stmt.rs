@@ -12,6 +12,7 @@ impl Cx<'_> {
             hir::StmtKind::Let { pat, ty, value } => self.let_stmt(pat, ty.as_deref(), *value),
             hir::StmtKind::Define(definition) => self.define(definition),
             hir::StmtKind::Expr(value) => {
+                self.f.statement = true;
                 let value = self.open_value(*value, None, None);
                 self.emit(Stmt { kind: StmtKind::Expr(value), span: stmt.span });
             }
@@ -25,10 +26,14 @@ impl Cx<'_> {
         want: Option<&Type>,
         span: Span,
     ) -> Expr {
+        let statement = std::mem::take(&mut self.f.statement);
         self.scoped(|cx| {
             stmts.iter().for_each(|stmt| cx.stmt(stmt));
             match tail {
-                Some(tail) => cx.expr(tail, want),
+                Some(tail) => {
+                    cx.f.statement = statement;
+                    cx.expr(tail, want)
+                }
                 None => Expr::new(ExprKind::Unit, Type::Unit, span),
             }
         })

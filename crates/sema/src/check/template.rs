@@ -15,6 +15,8 @@ pub(super) enum Template {
     Closure(ExprId),
     /// The same function with other cell ranks.
     Rerank(u32, Vec<usize>),
+    /// One of several functions, by number.
+    Choice(Vec<u32>),
 }
 
 impl Cx<'_> {
@@ -28,7 +30,12 @@ impl Cx<'_> {
         }
     }
 
-    fn template_value(&mut self, template: Template, captures: Vec<Expr>, span: Span) -> Expr {
+    pub(super) fn template_value(
+        &mut self,
+        template: Template,
+        captures: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
         let id = self.template(template);
         let types = captures.iter().map(|capture| capture.ty.clone()).collect();
         let ty = Type::Template(id, types);
@@ -36,7 +43,47 @@ impl Cx<'_> {
     }
 
     pub(super) fn fn_value(&mut self, def: DefId, span: Span) -> Expr {
-        self.template_value(Template::Fn(def), Vec::new(), span)
+        let captures = self.fn_captures(def, span);
+        self.template_value(Template::Fn(def), captures, span)
+    }
+
+    /// The values of the body around it that a nested function reads.
+    fn fn_captures(&mut self, def: DefId, span: Span) -> Vec<Expr> {
+        let Some(function) = self.function(def) else { return Vec::new() };
+        let name = self.hir.defs[def].name;
+        function
+            .captures
+            .iter()
+            .map(|local| {
+                let known = self.hir.locals[*local].kind == hir::LocalKind::Size
+                    || self.f.env.contains_key(local);
+                if known {
+                    return self.capture(*local, span);
+                }
+                let value = self.hir.locals[*local].name;
+                let message =
+                    format!("`{name}` reads `{value}`, which is not bound where it is used");
+                let d = error(Code::E0202, span, message)
+                    .here("used here")
+                    .label(value.span, "bound here")
+                    .help(format!("use `{name}` below the binding of `{value}`"));
+                self.fail(d)
+            })
+            .collect()
+    }
+
+    /// What provides the captures of a call of a function; `None` if it has none.
+    pub(super) fn captured_by(&mut self, def: DefId, span: Span) -> Option<Expr> {
+        if self.function(def)?.captures.is_empty() {
+            return None;
+        }
+        match self.f.callee.take() {
+            Some((own, callee)) if own == def => Some(callee),
+            _ => {
+                let value = self.fn_value(def, span);
+                Some(self.atomise(value))
+            }
+        }
     }
 
     pub(super) fn builtin_value(&mut self, builtin: Builtin, span: Span) -> Expr {
@@ -136,6 +183,7 @@ impl Cx<'_> {
                 _ => None,
             },
             Template::Rerank(_, ranks) => Some(ranks.len()),
+            Template::Choice(ids) => self.parameter_count(*ids.first()?),
             Template::Builtin(_) => None,
         }
     }
@@ -146,7 +194,7 @@ impl Cx<'_> {
             Some(Template::Fn(def)) => format!("`{}`", self.hir.defs[*def].name),
             Some(Template::Rerank(inner, _)) => self.template_name(*inner),
             Some(Template::Closure(_)) => "this closure".into(),
-            Some(Template::Builtin(_)) | None => "the function".into(),
+            Some(Template::Builtin(_) | Template::Choice(_)) | None => "the function".into(),
         }
     }
 
@@ -163,7 +211,14 @@ impl Cx<'_> {
             return Expr::error(span);
         };
         match template {
-            Template::Fn(def) => self.call_fn(def, &[], args, span),
+            Template::Fn(def) => {
+                self.f.callee = Some((def, callee));
+                self.call_fn(def, &[], args, span)
+            }
+            Template::Choice(ids) => {
+                let args = self.choice_args(&ids, args);
+                self.call_choice(id, &ids, callee, args, span)
+            }
             Template::Builtin(builtin) => self.builtin_call(builtin, &[], args, want, span),
             Template::Closure(closure) => {
                 let Some(args) = self.closure_args(closure, args, span) else {
@@ -179,7 +234,7 @@ impl Cx<'_> {
     }
 
     /// The arguments of a function with other cell ranks: literals take what its parameters ask for.
-    fn reranked_args(&mut self, inner: u32, args: &[Arg]) -> Vec<Expr> {
+    pub(super) fn reranked_args(&mut self, inner: u32, args: &[Arg]) -> Vec<Expr> {
         match self.templates.get(inner as usize).cloned() {
             Some(Template::Fn(def)) => {
                 if let Some(function) = self.function(def)
@@ -199,6 +254,7 @@ impl Cx<'_> {
                 }
             }
             Some(Template::Rerank(inner, _)) => return self.reranked_args(inner, args),
+            Some(Template::Choice(ids)) => return self.choice_args(&ids, args),
             Some(Template::Builtin(_)) | None => {}
         }
         args.iter().map(|arg| self.expr(arg.value, None)).collect()
@@ -250,8 +306,10 @@ impl Cx<'_> {
             return Expr::error(span);
         };
         match template {
+            Template::Choice(ids) => self.call_choice(id, &ids, callee, args, span),
             Template::Fn(def) => match self.function(def) {
                 Some(function) if function.params.len() == args.len() => {
+                    self.f.callee = Some((def, callee));
                     self.apply(def, function, &[], args, span)
                 }
                 Some(function) => {
@@ -381,34 +439,44 @@ impl Cx<'_> {
         }
         let at = self.new_instance(key, name);
         self.fill_instance(at, |cx| {
-            let mut vars = Vec::new();
-            for (local, ty) in locals.iter().zip(&captures) {
-                let name = cx.hir.locals[*local].name;
-                let ty = cx.map_sizes(ty.clone(), &mut |cx, size| {
-                    if size.as_constant().is_some() { size } else { cx.unknown_size(true) }
-                });
-                let var = cx.new_var(name.sym, name.span, ty.clone());
-                let ty = cx.settle_type(var, ty);
-                cx.size_variable(var, None, true);
-                if cx.hir.locals[*local].kind == hir::LocalKind::Size
-                    && let Some(size) = cx.var_sizes.get(&var).cloned()
-                {
-                    cx.f.sizes.insert(*local, size);
-                }
-                cx.f.env.insert(*local, Binding::Var(var));
-                cx.declare_extents(name.sym, name.span, &ty);
-                vars.push(var);
-            }
-            cx.instances.items[at].captures = vars;
+            cx.instances.items[at].captures = cx.enter_captures(locals, &captures);
             let vars = params
                 .iter()
                 .zip(&types)
                 .map(|(param, ty)| cx.enter_parameter(param, Some(ty)))
                 .collect();
             cx.instances.items[at].params = vars;
+            cx.f.statement = true;
             cx.open_value(*body, None, None)
         });
         Some(at)
+    }
+
+    /// Binds what a function captured in its own frame.
+    pub(super) fn enter_captures(
+        &mut self,
+        locals: &[LocalId],
+        types: &[Type],
+    ) -> Vec<ein_ir::tensor::VarId> {
+        let mut vars = Vec::new();
+        for (local, ty) in locals.iter().zip(types) {
+            let name = self.hir.locals[*local].name;
+            let ty = self.map_sizes(ty.clone(), &mut |cx, size| {
+                if size.as_constant().is_some() { size } else { cx.unknown_size(true) }
+            });
+            let var = self.new_var(name.sym, name.span, ty.clone());
+            let ty = self.settle_type(var, ty);
+            self.size_variable(var, None, true);
+            if self.hir.locals[*local].kind == hir::LocalKind::Size
+                && let Some(size) = self.var_sizes.get(&var).cloned()
+            {
+                self.f.sizes.insert(*local, size);
+            }
+            self.f.env.insert(*local, Binding::Var(var));
+            self.declare_extents(name.sym, name.span, &ty);
+            vars.push(var);
+        }
+        vars
     }
 
     /// A call with other cell ranks: lifted over what each argument has beyond them.
@@ -488,6 +556,9 @@ impl Cx<'_> {
                     return self.fail(d);
                 }
                 self.closure_instance(closure, captures.to_vec(), params.clone(), span)
+            }
+            Some(Template::Choice(ids)) => {
+                self.choice_instance(id, &ids, captures.to_vec(), params.clone(), span)
             }
             Some(_) => self.adapter(id, &params, span),
             None => None,

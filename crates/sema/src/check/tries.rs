@@ -21,6 +21,7 @@ pub(super) struct Mark {
     consts: usize,
     const_stmts: usize,
     vars: usize,
+    widenings: usize,
 }
 
 impl Cx<'_> {
@@ -32,6 +33,7 @@ impl Cx<'_> {
             consts: self.const_order.len(),
             const_stmts: self.const_stmts.len(),
             vars: self.out.vars.len(),
+            widenings: self.widenings.len(),
         }
     }
 
@@ -39,6 +41,7 @@ impl Cx<'_> {
     pub(super) fn roll_back(&mut self, to: &Mark) {
         self.take_back_all(to.diagnostics);
         self.out.funcs.truncate(to.funcs);
+        self.widenings.truncate(to.widenings);
         self.instances.items.truncate(to.instances);
         let Instances { table, counts, .. } = &mut self.instances;
         table.retain(|key, at| {

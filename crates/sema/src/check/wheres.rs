@@ -81,6 +81,7 @@ impl Cx<'_> {
     /// The value where a guard fails; of the type that it has where the guard holds.
     pub(super) fn else_value(&mut self, id: ExprId, value: &Expr) -> Expr {
         let otherwise = self.scoped(|cx| cx.expr(id, Some(&value.ty)));
+        let otherwise = self.scoped_widening(otherwise, &value.ty);
         if self.same_kind(&otherwise.ty, &value.ty) {
             self.expect_sizes(&otherwise, &value.ty, "the value before `else`");
             return otherwise;

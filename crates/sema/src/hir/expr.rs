@@ -243,6 +243,8 @@ pub enum CoordArg {
 pub enum Slot {
     /// An index, a range ([`ExprKind::Range`]) or an array of indices.
     Expr(ExprId),
+    /// `lo..hi; step`: a range and how far the next position is.
+    Stepped(ExprId, ExprId),
     /// `..rest`
     Pack(LocalId, Span),
 }

@@ -58,6 +58,8 @@ pub struct Function {
     pub sizes: ThinVec<LocalId>,
     /// Its packs, in order of first appearance in brackets and signature.
     pub packs: ThinVec<LocalId>,
+    /// The values of the bodies around it that a nested function reads.
+    pub captures: ThinVec<LocalId>,
     /// The `@fn` that belongs to it.
     pub rule: Option<Rule>,
     /// The header, from `fn` to the result type, for messages.

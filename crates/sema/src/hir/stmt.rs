@@ -69,6 +69,8 @@ pub enum LeftSlotKind {
     Index(Binder),
     /// A literal point.
     Literal(i64),
+    /// A point that a constant expression gives.
+    Point(ExprId),
     /// Broken; it was reported.
     Error,
 }

@@ -140,7 +140,10 @@ impl<'r> Lower<'r, '_> {
                         SlotKind::Pack(name) => {
                             self.declare(*name, LocalKind::Pack);
                         }
-                        SlotKind::Group(_) | SlotKind::Named { .. } | SlotKind::Axis(_) => {}
+                        SlotKind::Group(_)
+                        | SlotKind::Named { .. }
+                        | SlotKind::Axis(_)
+                        | SlotKind::Stepped { .. } => {}
                     }
                 }
                 self.args(first, args, pos);
@@ -222,6 +225,7 @@ impl<'r> Lower<'r, '_> {
                         Found::Target(_) | Found::Coord | Found::Nothing(_) => false,
                     };
                 }
+                SlotKind::Stepped { .. } => return false,
                 SlotKind::Group(_)
                 | SlotKind::Named { .. }
                 | SlotKind::Axis(_)
@@ -307,7 +311,7 @@ impl<'r> Lower<'r, '_> {
                         self.add_binder(*name, false, None, &mut binders);
                     }
                 }
-                SlotKind::Named { .. } | SlotKind::Axis(_) => {
+                SlotKind::Named { .. } | SlotKind::Axis(_) | SlotKind::Stepped { .. } => {
                     let text = format!("`{}[…]` takes names of indices", op.as_str());
                     self.report(
                         Diagnostic::new(Code::E0101, slot.span, text)
@@ -362,6 +366,11 @@ impl<'r> Lower<'r, '_> {
                 self.misplaced(slot.span, "a domain stands in a definition or a reduction");
                 CoordArg::Error
             }
+            SlotKind::Stepped { range, step } => {
+                self.not_a_coord(slot.span, *range);
+                self.expr(*step, Pos::Deep);
+                CoordArg::Error
+            }
         }
     }
 
@@ -392,6 +401,10 @@ impl<'r> Lower<'r, '_> {
         for slot in slots {
             lowered.push(match &slot.kind {
                 SlotKind::Expr(expr) => Slot::Expr(self.expr(*expr, Pos::Slot)),
+                SlotKind::Stepped { range, step } => {
+                    let range = self.expr(*range, Pos::Slot);
+                    Slot::Stepped(range, self.expr(*step, Pos::Deep))
+                }
                 SlotKind::Pack(name) => self.pack_or_slice(*name, slot.span),
                 SlotKind::Domain { domain, .. } => {
                     self.expr(*domain, Pos::Deep);

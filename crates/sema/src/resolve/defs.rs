@@ -5,7 +5,7 @@ use super::lower::{Frame, FrameKind, Lower, Pos};
 use super::patterns::Bindings;
 use super::scope::{Bound, Space};
 use crate::hir::{self, CoordParam, DefKind, ExprKind, LocalId, LocalKind};
-use ein_base::{Name, Span};
+use ein_base::{Code, Diagnostic, Name, Span};
 use ein_syntax::ast::{self, StmtKind, VariantData};
 use rustc_hash::FxHashSet;
 
@@ -157,7 +157,11 @@ impl<'r> Lower<'r, '_> {
         let params = self.params(&function.params, LocalKind::Param);
         let ret = function.ret.map(|ty| self.ty(ty));
         let body = self.own_region(function.body);
+        let captures = self.frames.last().map(|frame| frame.captures.clone()).unwrap_or_default();
         self.leave_item(outside);
+        if !captures.is_empty() {
+            self.r.captures.insert(def, captures.clone());
+        }
         let header = self.header(function, span);
         hir::Function {
             generics: generics.into(),
@@ -167,6 +171,7 @@ impl<'r> Lower<'r, '_> {
             body,
             sizes: signature.sizes.into(),
             packs: signature.packs.into(),
+            captures: captures.into(),
             rule: None,
             header,
         }
@@ -218,6 +223,12 @@ impl<'r> Lower<'r, '_> {
                 for (name, local) in bindings.names.iter().skip(start) {
                     self.bind(Space::Value, *name, *local);
                 }
+                if let (hir::PatKind::Bind(local, _), Some(hir::TypeKind::Scalar(scalar))) =
+                    (&pat.kind, ty.as_ref().map(|ty| &ty.kind))
+                    && scalar.is_int()
+                {
+                    self.int_params.insert(*local);
+                }
                 let name = match &self.ast.pat[param.pat].kind {
                     ast::PatKind::Bind { name, .. } => Some(*name),
                     _ => None,
@@ -235,7 +246,18 @@ impl<'r> Lower<'r, '_> {
         self.signature(rule);
         let params = self.params(&rule.params, LocalKind::Param);
         let body = self.own_region(rule.body);
+        let captured = self.frames.last().and_then(|frame| frame.captures.first().copied());
         self.leave_item(outside);
+        if let Some(local) = captured {
+            let name = self.r.program.locals[local].name;
+            let text = format!("a tangent rule does not see `{name}` of the body around it");
+            self.report(
+                Diagnostic::new(Code::E0212, span, text)
+                    .here("this rule reads it")
+                    .label(name.span, "bound here")
+                    .help(format!("pass `{name}` to the function, and so to its rule")),
+            );
+        }
         if let Some(item) = item {
             self.r.rules.push((item, hir::Rule { params: params.into(), body, span }));
         }

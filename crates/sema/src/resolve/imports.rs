@@ -188,15 +188,25 @@ impl Resolver<'_> {
             }
             return found;
         }
+        if let Some(found) = self.reexported_module(owner, last, module) {
+            self.note_import(module, found, span);
+            return Imported { target: None, module: Some(found), owner: None };
+        }
         match self.submodule(owner, last, module) {
             Some(found) => {
                 self.note_import(module, Anchor::Module(found), span);
                 Imported { target: None, module: Some(Anchor::Module(found)), owner: None }
             }
-            None => {
-                self.no_such_member(owner, last, module);
-                FAILED
-            }
+            None => match self.module_through_globs(owner, last, module) {
+                Some(found) => {
+                    self.note_import(module, found, span);
+                    Imported { target: None, module: Some(found), owner: None }
+                }
+                None => {
+                    self.no_such_member(owner, last, module);
+                    FAILED
+                }
+            },
         }
     }
 

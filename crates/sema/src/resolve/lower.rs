@@ -80,7 +80,7 @@ pub(super) struct Frame {
 pub(super) enum FrameKind {
     /// The statements of the module.
     Module,
-    /// A function: sees items and what is bound at the top level.
+    /// A function: sees items, what is bound at the top level, and the values of a body around it.
     Fn,
     /// A constant or a type: sees items only.
     Const,
@@ -155,6 +155,8 @@ pub(super) struct Lower<'r, 'a> {
     pub(super) frames: Vec<Frame>,
     /// The frame of the innermost function; what is local outside of it is not visible.
     pub(super) floor: u32,
+    /// Parameters that are integers: their names in types are extents.
+    pub(super) int_params: FxHashSet<LocalId>,
     /// The item that is being resolved.
     pub(super) owner: Option<DefId>,
     pub(super) contexts: Vec<Context<'r>>,
@@ -185,6 +187,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             scopes: state.scopes,
             frames: vec![frame],
             floor: 0,
+            int_params: FxHashSet::default(),
             owner: None,
             contexts: Vec::new(),
             regions: vec![state.region],
@@ -275,8 +278,15 @@ impl<'r, 'a> Lower<'r, 'a> {
         }
         match entry.bound {
             Bound::Local(local) => {
-                self.r.program.locals[local].kind == LocalKind::Global
-                    && self.frames[self.floor as usize].kind == FrameKind::Fn
+                // A nested function sees the values of the body around it, like a closure.
+                let is_value = match self.r.program.locals[local].kind {
+                    LocalKind::Global | LocalKind::Let | LocalKind::Param | LocalKind::Where => {
+                        true
+                    }
+                    LocalKind::Index => true,
+                    LocalKind::Pack | LocalKind::Size | LocalKind::TypeParam => false,
+                };
+                is_value && self.frames[self.floor as usize].kind == FrameKind::Fn
             }
             Bound::Coord => false,
             Bound::Item(_) | Bound::Import(_) | Bound::Module(_) | Bound::Error => true,
@@ -394,7 +404,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             | LocalKind::Size
             | LocalKind::Where => {
                 for frame in self.frames.iter_mut().skip(frame as usize + 1) {
-                    if frame.kind == FrameKind::Closure && frame.captured.insert(local) {
+                    if frame.kind != FrameKind::Const && frame.captured.insert(local) {
                         frame.captures.push(local);
                     }
                 }
@@ -402,9 +412,26 @@ impl<'r, 'a> Lower<'r, 'a> {
         }
     }
 
+    /// A function that calls one with captures needs them, too.
+    fn capture_for(&mut self, def: DefId) {
+        let Some(captures) = self.r.captures.get(&def).cloned() else { return };
+        for local in captures {
+            let sym = self.r.program.locals[local].name.sym;
+            let mut next = self.scopes.head(Space::Value, sym);
+            while let Some(entry) = self.scopes.entry(next) {
+                if matches!(entry.bound, Bound::Local(own) if own == local) {
+                    self.use_local(local, entry.frame);
+                    break;
+                }
+                next = entry.hidden;
+            }
+        }
+    }
+
     /// Notes that an item is needed here.
     pub(super) fn refer(&mut self, item: ItemId, span: Span) -> DefId {
         let def = self.r.def_of(item);
+        self.capture_for(def);
         match self.owner {
             Some(owner) => self.r.facts.needs.push((owner, def)),
             None => self.r.facts.statement_calls.push(super::order::StatementCall {

@@ -179,12 +179,8 @@ impl Resolver<'_> {
         if let Some(item) = self.own_enum(owner, name, from) {
             return Some(Anchor::Enum(item));
         }
-        if let Some(&import) = self.modules[owner].table.imports.get(&name.sym) {
-            let visible = self.imports[import].public || self.sees(from, owner);
-            if visible && let Some(found) = self.imported_module(import) {
-                self.imports[import].used = true;
-                return Some(found);
-            }
+        if let Some(found) = self.named_module(owner, name, from) {
+            return Some(found);
         }
         if let Some(module) = self.submodule(owner, name, from) {
             return Some(Anchor::Module(module));
@@ -208,6 +204,31 @@ impl Resolver<'_> {
             return Some(Anchor::Module(folder));
         }
         None
+    }
+
+    /// A module that a module imports by name, and that the asking one may see.
+    fn named_module(&mut self, owner: ModuleId, name: Name, from: ModuleId) -> Option<Anchor> {
+        let &import = self.modules[owner].table.imports.get(&name.sym)?;
+        if !(self.imports[import].public || self.sees(from, owner)) {
+            return None;
+        }
+        let found = self.imported_module(import)?;
+        self.imports[import].used = true;
+        Some(found)
+    }
+
+    /// A module that another one exports again: `pub use a::m;`, or through `pub use a::*;`.
+    pub(super) fn reexported_module(
+        &mut self,
+        owner: ModuleId,
+        name: Name,
+        from: ModuleId,
+    ) -> Option<Anchor> {
+        let declared = self.modules[owner].table.mods.contains_key(&name.sym);
+        if declared {
+            return None;
+        }
+        self.named_module(owner, name, from)
     }
 
     /// An enum that a module itself defines.
@@ -252,7 +273,7 @@ impl Resolver<'_> {
     }
 
     /// A public module that the `*` imports of a module bring.
-    fn module_through_globs(
+    pub(super) fn module_through_globs(
         &mut self,
         owner: ModuleId,
         name: Name,

@@ -1,12 +1,12 @@
 //! Statements and blocks, and the clauses that form one definition.
 
-use super::ItemId;
-use super::lower::{Context, ContextKind, Lower, Places, Pos, State};
+use super::lower::{Context, ContextKind, Found, Lower, Places, Pos, State};
 use super::patterns::Bindings;
 use super::scope::{Bound, Space};
 use super::tables::{Table, broken_names, declares};
+use super::{ItemId, ItemKind, Target};
 use crate::hir::{self, Binder, ExprId, ExprKind, LeftSlotKind, LocalId, LocalKind, Stmt};
-use ein_base::{Name, Span};
+use ein_base::{Code, Diagnostic, Name, Span};
 use ein_syntax::ast::{self, StmtId, StmtKind};
 use rustc_hash::FxHashMap;
 
@@ -321,9 +321,13 @@ impl<'r> Lower<'r, '_> {
         for slot in &clause.slots {
             let before = slots.iter().filter_map(|slot| match &slot.kind {
                 LeftSlotKind::Index(binder) => Some(binder.name),
-                LeftSlotKind::Literal(_) | LeftSlotKind::Error => None,
+                LeftSlotKind::Literal(_) | LeftSlotKind::Point(_) | LeftSlotKind::Error => None,
             });
             let kind = match &slot.kind {
+                ast::LeftSlotKind::Index { name, domain: None } if self.names_const(*name) => {
+                    LeftSlotKind::Point(self.const_slot(*name))
+                }
+                ast::LeftSlotKind::Point(point) => self.point_slot(*point, slot.span),
                 ast::LeftSlotKind::Index { name, domain } => {
                     self.check_new(*name, before);
                     LeftSlotKind::Index(self.binder(*name, false, *domain))
@@ -347,6 +351,57 @@ impl<'r> Lower<'r, '_> {
         self.close_region();
         self.leave(mark);
         hir::Clause { name: clause.name, slots: slots.into(), body, span }
+    }
+
+    /// Whether a bare name is that of a constant, and of nothing nearer.
+    fn names_const(&mut self, name: Name) -> bool {
+        match self.find(name.sym, true) {
+            Found::Target(Target::Item(item)) => self.r.items[item].kind == ItemKind::Const,
+            Found::Target(_) | Found::Local(..) | Found::Coord | Found::Nothing(_) => false,
+        }
+    }
+
+    /// The value of a constant in a slot.
+    fn const_slot(&mut self, name: Name) -> ExprId {
+        let Found::Target(Target::Item(item)) = self.find(name.sym, true) else {
+            return self.error(name.span);
+        };
+        let kind = ExprKind::Const(self.refer(item, name.span));
+        self.push(kind, name.span)
+    }
+
+    /// A constant expression in a slot; one that mentions an index is none.
+    fn point_slot(&mut self, point: ast::ExprId, span: Span) -> LeftSlotKind {
+        if !self.mentions_index(point) {
+            return LeftSlotKind::Point(self.expr(point, Pos::Deep));
+        }
+        let text = self.r.files.text(span);
+        let message = format!("`{text}` is no constant, and stands on the left of a definition");
+        self.report(
+            Diagnostic::new(Code::E0113, span, message)
+                .here("expected a name, a name with a domain, a constant, or a pack")
+                .help("put the index itself here, such as `t in 1..n`, and shift the reads in the body: `h[t - 1]`"),
+        );
+        LeftSlotKind::Error
+    }
+
+    /// Whether an expression mentions an index variable, or a name that could only be one.
+    fn mentions_index(&mut self, id: ast::ExprId) -> bool {
+        let ast = self.ast;
+        if let ast::ExprKind::Path(path) = &ast.expr[id].kind
+            && let [name] = path[..]
+        {
+            return match self.find(name.sym, true) {
+                Found::Local(local, _) => self.r.program.locals[local].kind == LocalKind::Index,
+                Found::Coord | Found::Nothing(_) => true,
+                Found::Target(_) => false,
+            };
+        }
+        let mut found = false;
+        super::wheres::for_each_child(ast, id, &mut |child| {
+            found = found || self.mentions_index(child);
+        });
+        found
     }
 
     /// Reports a name that a bracket has already.

@@ -218,6 +218,13 @@ impl<'r> Lower<'r, '_> {
                 let def = self.refer(item, name.span);
                 Some(self.push(ExprKind::Const(def), name.span))
             }
+            Found::Local(local, frame) if self.int_params.contains(&local) => {
+                if matches!(self.find(name.sym, true), Found::Coord) {
+                    return None;
+                }
+                self.use_local(local, frame);
+                Some(self.push(ExprKind::Local(local), name.span))
+            }
             Found::Target(_) | Found::Local(..) | Found::Coord | Found::Nothing(_) => None,
         }
     }

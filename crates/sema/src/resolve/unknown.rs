@@ -137,7 +137,8 @@ impl Lower<'_, '_> {
         let ast = self.ast;
         for i in (0..self.contexts.len()).rev() {
             let crosses = self.contexts[i].frame < self.floor;
-            if crosses && i > 0 {
+            // A nested function sees the body around it, a constant does not.
+            if crosses && i > 0 && self.frames[self.floor as usize].kind != FrameKind::Fn {
                 continue;
             }
             let context = &mut self.contexts[i];

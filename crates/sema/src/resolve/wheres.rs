@@ -156,7 +156,10 @@ impl<'r> Lower<'r, '_> {
         let names = slots.iter().filter_map(|slot| match &slot.kind {
             SlotKind::Expr(expr) => self.bare(*expr),
             SlotKind::Domain { name, .. } | SlotKind::Pack(name) => Some(*name),
-            SlotKind::Group(_) | SlotKind::Named { .. } | SlotKind::Axis(_) => None,
+            SlotKind::Group(_)
+            | SlotKind::Named { .. }
+            | SlotKind::Axis(_)
+            | SlotKind::Stepped { .. } => None,
         });
         names.map(|name| name.sym).collect()
     }
@@ -257,7 +260,7 @@ fn place(need: &[Symbol], reductions: &[Reduction]) -> Option<ast::ExprId> {
 }
 
 /// Visits the expressions directly inside an expression.
-fn for_each_child(ast: &ast::Ast, id: ast::ExprId, visit: &mut dyn FnMut(ast::ExprId)) {
+pub(super) fn for_each_child(ast: &ast::Ast, id: ast::ExprId, visit: &mut dyn FnMut(ast::ExprId)) {
     use ast::ExprKind as E;
     match &ast.expr[id].kind {
         E::Int { .. }
@@ -357,6 +360,10 @@ fn for_each_slot(slots: &[ast::Slot], visit: &mut dyn FnMut(ast::ExprId)) {
             SlotKind::Expr(e)
             | SlotKind::Domain { domain: e, .. }
             | SlotKind::Named { value: e, .. } => visit(*e),
+            SlotKind::Stepped { range, step } => {
+                visit(*range);
+                visit(*step);
+            }
             SlotKind::Pack(_) | SlotKind::Group(_) | SlotKind::Axis(_) => {}
         }
     }

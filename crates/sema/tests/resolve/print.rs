@@ -105,6 +105,7 @@ impl Printer<'_> {
                     let slots = list(&c.slots, |s| match &s.kind {
                         LeftSlotKind::Index(b) => self.binder(b),
                         LeftSlotKind::Literal(n) => n.to_string(),
+                        LeftSlotKind::Point(point) => self.expr(*point),
                         LeftSlotKind::Error => "!".into(),
                     });
                     format!("{name}[{slots}] = {}", self.expr(c.body))
@@ -204,6 +205,9 @@ impl Printer<'_> {
                 let base = e(base);
                 let slots = list(slots, |s| match s {
                     Slot::Expr(expr) => self.expr(*expr),
+                    Slot::Stepped(range, step) => {
+                        format!("{}; {}", self.expr(*range), self.expr(*step))
+                    }
                     Slot::Pack(local, _) => format!("..{}", self.local(*local)),
                 });
                 format!("{base}[{slots}]")

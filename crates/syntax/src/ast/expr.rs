@@ -269,6 +269,13 @@ pub struct Slot {
 pub enum SlotKind {
     /// An index, a range, an array of indices, or the name of a coordinate.
     Expr(ExprId),
+    /// `lo..hi; step`: every so many positions of a range.
+    Stepped {
+        /// The range.
+        range: ExprId,
+        /// How far the next position is.
+        step: ExprId,
+    },
     /// `k in domain`
     Domain {
         /// The index variable.

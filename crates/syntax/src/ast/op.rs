@@ -5,8 +5,21 @@
 pub enum UnaryOp {
     /// `-`
     Neg,
+    /// `+`
+    Pos,
     /// `!`
     Not,
+}
+
+impl UnaryOp {
+    /// How it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            UnaryOp::Neg => "-",
+            UnaryOp::Pos => "+",
+            UnaryOp::Not => "!",
+        }
+    }
 }
 
 /// Infix operators.

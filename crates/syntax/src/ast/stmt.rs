@@ -47,6 +47,8 @@ pub enum LeftSlotKind {
     },
     /// A literal point.
     Literal(i64),
+    /// A point that a constant expression gives: `T - 1`.
+    Point(ExprId),
     /// `..batch`
     Pack(Name),
     /// Something that may not stand here; it was reported.

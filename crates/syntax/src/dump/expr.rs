@@ -32,6 +32,7 @@ impl Dump<'_> {
             ExprKind::Size(name) => self.leaf(format_args!("size {name}")),
             ExprKind::Hole => self.leaf("hole"),
             ExprKind::Unary(UnaryOp::Neg, e) => self.exprs("neg", &[*e]),
+            ExprKind::Unary(UnaryOp::Pos, e) => self.exprs("pos", &[*e]),
             ExprKind::Unary(UnaryOp::Not, e) => self.exprs("not", &[*e]),
             ExprKind::Binary(op, a, b) => self.exprs(op.as_str(), &[*a, *b]),
             ExprKind::Range { lo, hi, inclusive } => self.range(*lo, *hi, *inclusive),
@@ -148,6 +149,7 @@ impl Dump<'_> {
             for slot in slots {
                 match &slot.kind {
                     SlotKind::Expr(e) => d.expr(*e),
+                    SlotKind::Stepped { range, step } => d.exprs("stepped", &[*range, *step]),
                     SlotKind::Domain { name, domain } => {
                         d.node(format_args!("domain {name}"), |d| d.expr(*domain));
                     }

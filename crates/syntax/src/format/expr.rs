@@ -50,13 +50,7 @@ impl Formatter<'_> {
             | ExprKind::Error => self.as_written(span),
             ExprKind::Path(path) => text(joined(path)),
             ExprKind::Size(name) => text(format!("?{name}")),
-            ExprKind::Unary(op, inner) => {
-                let op = match op {
-                    UnaryOp::Neg => "-",
-                    UnaryOp::Not => "!",
-                };
-                concat([text(op), self.operand(*inner, PREFIX)])
-            }
+            ExprKind::Unary(op, inner) => concat([text(op.as_str()), self.operand(*inner, PREFIX)]),
             ExprKind::At(inner) => concat([text("@"), self.operand(*inner, PREFIX)]),
             ExprKind::Binary(..) => self.binary(id),
             ExprKind::Range { lo, hi, inclusive } => {
@@ -297,6 +291,9 @@ impl Formatter<'_> {
     fn slot(&mut self, slot: &Slot) -> Doc {
         match &slot.kind {
             SlotKind::Expr(e) => self.index(*e),
+            SlotKind::Stepped { range, step } => {
+                concat([self.index(*range), text("; "), self.where_item(*step)])
+            }
             SlotKind::Domain { name, domain } => {
                 concat([text(format!("{name} in ")), self.where_item(*domain)])
             }

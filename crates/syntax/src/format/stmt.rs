@@ -147,6 +147,7 @@ impl Formatter<'_> {
             LeftSlotKind::Index { name, domain: Some(domain) } => {
                 concat([text(format!("{name} in ")), self.where_item(*domain)])
             }
+            LeftSlotKind::Point(point) => self.where_item(*point),
             LeftSlotKind::Pack(name) => text(format!("..{name}")),
             LeftSlotKind::Literal(value) => {
                 let sign =

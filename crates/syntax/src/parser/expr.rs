@@ -217,7 +217,7 @@ impl Parser<'_> {
     fn range(&mut self, from: Option<ExprId>, lo: u32) -> Parse<ExprId> {
         let inclusive = self.at(TokenKind::DotDotEq);
         self.bump();
-        let starts = self.kind().starts_expr()
+        let starts = (self.kind().starts_expr() || self.at(TokenKind::Plus))
             && !matches!(
                 self.kind(),
                 TokenKind::DotDot | TokenKind::DotDotEq | TokenKind::Bar | TokenKind::OrOr
@@ -279,11 +279,12 @@ impl Parser<'_> {
         }
     }
 
-    /// `-x`, `!x`, `@x`
+    /// `-x`, `+x`, `!x`, `@x`
     fn prefix(&mut self) -> Parse<ExprId> {
         let lo = self.lo();
         let op = match self.kind() {
             TokenKind::Minus => Some(UnaryOp::Neg),
+            TokenKind::Plus => Some(UnaryOp::Pos),
             TokenKind::Bang => Some(UnaryOp::Not),
             TokenKind::At => None,
             _ => {
@@ -401,7 +402,15 @@ impl Parser<'_> {
                 self.bump();
                 SlotKind::Named { name, value: self.expression()? }
             }
-            _ => SlotKind::Expr(self.expression()?),
+            _ => {
+                let index = self.expression()?;
+                let range = matches!(self.ast.expr[index].kind, ExprKind::Range { .. });
+                if range && self.eat(TokenKind::Semi) {
+                    SlotKind::Stepped { range: index, step: self.expression()? }
+                } else {
+                    SlotKind::Expr(index)
+                }
+            }
         };
         Ok(Slot { kind, span: self.span_from(lo) })
     }

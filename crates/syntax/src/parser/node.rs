@@ -70,12 +70,18 @@ impl Heights {
         self.exprs(args.iter().map(|a| a.value))
     }
     fn slots(&self, slots: &[Slot]) -> u16 {
-        self.exprs(slots.iter().filter_map(|s| match &s.kind {
-            SlotKind::Expr(e)
-            | SlotKind::Domain { domain: e, .. }
-            | SlotKind::Named { value: e, .. } => Some(*e),
-            SlotKind::Pack(_) | SlotKind::Group(_) | SlotKind::Axis(_) => None,
-        }))
+        self.exprs(
+            slots
+                .iter()
+                .flat_map(|s| match &s.kind {
+                    SlotKind::Expr(e)
+                    | SlotKind::Domain { domain: e, .. }
+                    | SlotKind::Named { value: e, .. } => [Some(*e), None],
+                    SlotKind::Stepped { range, step } => [Some(*range), Some(*step)],
+                    SlotKind::Pack(_) | SlotKind::Group(_) | SlotKind::Axis(_) => [None, None],
+                })
+                .flatten(),
+        )
     }
     fn params(&self, params: &[Param]) -> u16 {
         params
@@ -187,6 +193,7 @@ impl Heights {
             StmtKind::Clause(it) => {
                 let domains = it.slots.iter().filter_map(|slot| match slot.kind {
                     LeftSlotKind::Index { domain, .. } => domain,
+                    LeftSlotKind::Point(point) => Some(point),
                     LeftSlotKind::Literal(_) | LeftSlotKind::Pack(_) | LeftSlotKind::Error => None,
                 });
                 self.exprs(domains).max(self.expr(it.value))

@@ -442,16 +442,15 @@ impl Parser<'_> {
             self.literal_slot(expr)
         } else {
             let expr = self.expression()?;
-            let span = self.span_from(lo);
-            let text = self.slice(span);
-            if !matches!(self.ast.expr[expr].kind, ExprKind::Error) {
-                self.report(
-                    Diagnostic::new(Code::E0113, span, format!("`{text}` is an expression, and stands on the left of a definition"))
-                        .here("expected a name, a name with a domain, a literal, or a pack")
-                        .help("put the index itself here, such as `t in 1..n`, and shift the reads in the body: `h[t - 1]`"),
-                );
+            match &self.ast.expr[expr].kind {
+                ExprKind::Error => LeftSlotKind::Error,
+                ExprKind::Range { .. } => {
+                    let span = self.span_from(lo);
+                    self.report(left_expression(span, self.slice(span)));
+                    LeftSlotKind::Error
+                }
+                _ => LeftSlotKind::Point(expr),
             }
-            LeftSlotKind::Error
         };
         Ok(LeftSlot { kind, span: self.span_from(lo) })
     }
@@ -478,4 +477,15 @@ impl Parser<'_> {
             }
         }
     }
+}
+
+/// A range where an index or a constant belongs.
+fn left_expression(span: Span, text: &str) -> Diagnostic {
+    Diagnostic::new(
+        Code::E0113,
+        span,
+        format!("`{text}` is a range, and stands on the left of a definition without a name"),
+    )
+    .here("expected a name, a name with a domain, a constant, or a pack")
+    .help(format!("name the index: `i in {text}`"))
 }

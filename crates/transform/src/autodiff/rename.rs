@@ -18,13 +18,13 @@ use std::sync::Arc;
 
 /// New variables for old ones.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Renaming {
+pub(crate) struct Renaming {
     pub vars: FxHashMap<VarId, VarId>,
 }
 
 impl Pass<'_> {
     /// A variable of this frame like another one.
-    pub(super) fn fresh(&mut self, var: VarId, names: &mut Renaming) -> VarId {
+    pub(crate) fn fresh(&mut self, var: VarId, names: &mut Renaming) -> VarId {
         let info = self.program.vars[var].clone();
         let new = self.local(info.name.as_str(), info.ty.clone(), info.span);
         names.vars.insert(var, new);
@@ -34,13 +34,13 @@ impl Pass<'_> {
     }
 
     /// A copy in which everything that it binds is fresh.
-    pub(super) fn freshened(&mut self, e: &Expr, names: &mut Renaming) -> Expr {
+    pub(crate) fn freshened(&mut self, e: &Expr, names: &mut Renaming) -> Expr {
         let mut copy = e.clone();
         self.freshen(&mut copy, names);
         copy
     }
 
-    pub(super) fn freshen(&mut self, e: &mut Expr, names: &mut Renaming) {
+    pub(crate) fn freshen(&mut self, e: &mut Expr, names: &mut Renaming) {
         self.rename_type_in_place(&mut e.ty, names);
         match &mut *e.kind {
             ExprKind::Var(var) => {
@@ -135,7 +135,7 @@ impl Pass<'_> {
         binder.var = self.fresh(binder.var, names);
     }
 
-    pub(super) fn freshen_items(&mut self, items: &mut [Item], names: &mut Renaming) {
+    pub(crate) fn freshen_items(&mut self, items: &mut [Item], names: &mut Renaming) {
         for item in items {
             match item {
                 Item::Let(var, value) => {
@@ -286,7 +286,7 @@ impl Pass<'_> {
     }
 
     /// A size in terms of the new variables.
-    pub(super) fn renamed_size(&mut self, size: &size::Expr, names: &Renaming) -> size::Expr {
+    pub(crate) fn renamed_size(&mut self, size: &size::Expr, names: &Renaming) -> size::Expr {
         if size.as_constant().is_some() {
             return size.clone();
         }
@@ -341,7 +341,7 @@ impl Pass<'_> {
     }
 
     /// The value of an integer expression in the symbolic algebra, where it has one.
-    pub(super) fn size_of(&mut self, e: &Expr) -> Option<size::Expr> {
+    pub(crate) fn size_of(&mut self, e: &Expr) -> Option<size::Expr> {
         let mut vars = Vec::new();
         int_vars(e, &mut vars);
         let atoms: FxHashMap<VarId, Atom> =
@@ -393,7 +393,7 @@ impl Pass<'_> {
     }
 
     /// Replaces integer variables by what they are equal to.
-    pub(super) fn replace_indices(&mut self, e: &mut Expr, with: &FxHashMap<VarId, size::Expr>) {
+    pub(crate) fn replace_indices(&mut self, e: &mut Expr, with: &FxHashMap<VarId, size::Expr>) {
         if with.is_empty() {
             return;
         }

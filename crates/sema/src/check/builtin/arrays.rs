@@ -202,7 +202,7 @@ impl Cx<'_> {
     }
 
     /// `filter(p, xs)` with a predicate, `filter(mask, xs)` with an array of `bool`.
-    pub(super) fn filter(&mut self, args: Vec<Expr>, span: Span) -> Expr {
+    pub(in crate::check) fn filter(&mut self, args: Vec<Expr>, span: Span) -> Expr {
         let [keep, array] = match <[Expr; 2]>::try_from(args) {
             Ok(args) => args,
             Err(args) => return self.wrong_count("filter", 2, args.len(), span),

@@ -129,7 +129,9 @@ impl Cx<'_> {
             };
             match (coord, param.pack) {
                 (CoordArg::Coord(coord), None) => {
+                    // An argument that holds it to its name makes it a contract.
                     let bound = super::super::types::contract(coord.name.sym, None);
+                    let bound = ein_ir::tensor::Coord { contract: false, ..bound };
                     m.coords.insert(param.name.sym, bound);
                     m.bracket.insert(param.name.sym, coord.name.span);
                 }

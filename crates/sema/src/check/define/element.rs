@@ -108,7 +108,7 @@ impl Cx<'_> {
         self.recurrent_clauses(definition, recursive, elem, drafts)
     }
 
-    fn take_back_trial(&mut self, before: &Before) {
+    pub(super) fn take_back_trial(&mut self, before: &Before) {
         self.roll_back(&before.mark);
         for (stmts, length) in self.f.pending.iter_mut().zip(&before.frames) {
             stmts.truncate(*length);
@@ -146,7 +146,11 @@ impl Cx<'_> {
         // What fits floats as well as integers is told by neither.
         let floats = fitting.iter().any(|scalar| scalar.is_float());
         let others = fitting.iter().any(|scalar| !scalar.is_float());
-        (floats != others).then(|| Type::Scalar(fitting[0]))
+        // A narrow type fits wherever a wider one does, as it is widened there.
+        let narrowest = fitting.iter().copied().find(|narrow| {
+            fitting.iter().all(|wide| wide == narrow || crate::check::widen::holds(*wide, *narrow))
+        });
+        (floats != others).then(|| Type::Scalar(narrowest.unwrap_or(fitting[0])))
     }
 
     /// Whether a clause leaves no room for a base before its first point.
@@ -159,7 +163,9 @@ impl Cx<'_> {
                 hir::Domain::Coord(_) => true,
                 hir::Domain::Other(_) => false,
             },
-            hir::LeftSlotKind::Index(_) | hir::LeftSlotKind::Literal(_) => false,
+            hir::LeftSlotKind::Index(_)
+            | hir::LeftSlotKind::Literal(_)
+            | hir::LeftSlotKind::Point(_) => false,
             hir::LeftSlotKind::Error => false,
         })
     }

@@ -14,6 +14,16 @@ impl Cx<'_> {
         want: Option<&Type>,
         span: Span,
     ) -> Expr {
+        let statement = std::mem::take(&mut self.f.statement);
+        if otherwise.is_none() && !statement {
+            self.expr(cond, None);
+            self.f.statement = true;
+            self.scoped(|cx| cx.expr(then, None));
+            let d = error(Code::E0505, span, "an `if` without `else` has no value")
+                .here("nothing says what it is where the condition fails")
+                .help("add `else { … }`, or use it as a statement");
+            return self.fail(d);
+        }
         let written = self.is_written(cond);
         let cond = self.expr(cond, None);
         if let Type::Array(array) = &cond.ty
@@ -24,7 +34,12 @@ impl Cx<'_> {
         let cond = self.expect_bool(cond, "a condition");
         if let Some(known) = self.known_condition(&cond).filter(|_| !written) {
             // Rank tests are decided here; the branch that cannot run is not checked.
+            self.f.statement = statement;
             return match (known, otherwise) {
+                (true, None) => {
+                    let then = self.scoped_branch(then, &cond, true, None);
+                    self.discard(then)
+                }
                 (true, _) => self.scoped_branch(then, &cond, true, want),
                 (false, Some(otherwise)) => self.scoped_branch(otherwise, &cond, false, want),
                 (false, None) => Expr::new(ExprKind::Unit, Type::Unit, span),
@@ -33,29 +48,41 @@ impl Cx<'_> {
         let (literal_then, literal_otherwise) =
             (self.literal_class(then), otherwise.and_then(|e| self.literal_class(e)));
         let Some(otherwise) = otherwise else {
+            self.f.statement = true;
             let then = self.scoped_branch(then, &cond, true, None);
             let unit = Expr::new(ExprKind::Unit, Type::Unit, span);
             let then = self.discard(then);
             return Expr::new(ExprKind::If { cond, then, otherwise: unit }, Type::Unit, span);
         };
-        // A branch of literals takes the type of the other one.
+        // A branch of literals, or one without any elements, takes the type of the other one.
+        let (empty_then, empty_otherwise) = (self.is_nothing(then), self.is_nothing(otherwise));
+        if empty_then && !empty_otherwise {
+            let b = self.branch(statement, otherwise, &cond, false, want);
+            let a = self.branch(statement, then, &cond, true, Some(&b.ty));
+            return self.join_branches(cond, a, b, span);
+        }
+        if empty_otherwise && !empty_then {
+            let a = self.branch(statement, then, &cond, true, want);
+            let b = self.branch(statement, otherwise, &cond, false, Some(&a.ty));
+            return self.join_branches(cond, a, b, span);
+        }
         let (a, b) = match (literal_then, literal_otherwise) {
             (Some(_), None) => {
-                let b = self.scoped_branch(otherwise, &cond, false, want);
+                let b = self.branch(statement, otherwise, &cond, false, want);
                 let hint = self.literal_hint(literal_then, &b, want);
-                (self.scoped_branch(then, &cond, true, hint.as_ref()), b)
+                (self.branch(statement, then, &cond, true, hint.as_ref()), b)
             }
             (Some(x), Some(y)) => {
                 let ty = Type::Scalar(self.literal_type(x.max(y), want));
                 (
-                    self.scoped_branch(then, &cond, true, Some(&ty)),
-                    self.scoped_branch(otherwise, &cond, false, Some(&ty)),
+                    self.branch(statement, then, &cond, true, Some(&ty)),
+                    self.branch(statement, otherwise, &cond, false, Some(&ty)),
                 )
             }
             (None, _) => {
-                let a = self.scoped_branch(then, &cond, true, want);
+                let a = self.branch(statement, then, &cond, true, want);
                 let hint = self.literal_hint(literal_otherwise, &a, want);
-                let b = self.scoped_branch(otherwise, &cond, false, hint.as_ref().or(want));
+                let b = self.branch(statement, otherwise, &cond, false, hint.as_ref().or(want));
                 (a, b)
             }
         };
@@ -76,6 +103,16 @@ impl Cx<'_> {
     }
 
     pub(super) fn join_branches(&mut self, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
+        if let Some(choice) = self.choose_function(&a, &b, &cond, span) {
+            return choice;
+        }
+        let (a, b) = self.functions_alike(a, b);
+        let mut both = [a, b];
+        self.widen_all(&mut both);
+        let [a, b] = both;
+        if !self.agree_in_layout(&a, &b, "the branches of this `if`") {
+            return Expr::error(span);
+        }
         match self.join_types(&a.ty, &b.ty) {
             Some(ty) => {
                 let kind = ExprKind::If { cond, then: a, otherwise: b };
@@ -95,6 +132,27 @@ impl Cx<'_> {
                 self.fail(d)
             }
         }
+    }
+
+    /// Whether an expression is `[]`, perhaps in braces.
+    fn is_nothing(&self, id: ExprId) -> bool {
+        match &self.hir.exprs[id].kind {
+            H::Block { stmts, tail: Some(tail) } if stmts.is_empty() => self.is_nothing(*tail),
+            _ => self.is_empty(id),
+        }
+    }
+
+    /// A branch that may be a statement.
+    fn branch(
+        &mut self,
+        statement: bool,
+        id: ExprId,
+        cond: &Expr,
+        holds: bool,
+        want: Option<&Type>,
+    ) -> Expr {
+        self.f.statement = statement;
+        self.scoped_branch(id, cond, holds, want)
     }
 
     /// A branch with what its condition says, its statements inside it.

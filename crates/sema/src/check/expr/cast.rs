@@ -78,6 +78,11 @@ impl Cx<'_> {
 
     /// An array with other elements and a shape that is known or asserted.
     pub(super) fn cast_array(&mut self, value: Expr, target: Type, span: Span) -> Expr {
+        let declared: Vec<_> =
+            target.axes().iter().map(|axis| axis.coord.map(|coord| coord.name)).collect();
+        if !self.check_names(&value, &declared, "the cast", span) {
+            return Expr::new(ExprKind::Error, target, span);
+        }
         let mut axes = Vec::new();
         let mut assertion = false;
         let mut stated = Vec::new();

@@ -1,0 +1,185 @@
+//! Contracts where several values may stand for one: branches, arms, clauses, rows.
+//!
+//! Values that one expression may have agree in layout as well as in type (rule 5), and where the
+//! result is declared, each of them is held to that by itself: its names, and its extents under what
+//! the conditions on the way to it say.
+
+use super::symbolic::SizeRelation;
+use super::{Cx, error};
+use crate::hir::{Dim, DimKind};
+use ein_base::{Code, Symbol};
+use ein_ir::size;
+use ein_ir::tensor::{Axis, Coord, Expr, ExprKind};
+
+/// What is declared of one axis.
+pub(super) struct Stated {
+    pub name: Option<Symbol>,
+    pub size: Option<size::Expr>,
+}
+
+impl Cx<'_> {
+    /// The first axis at which two layouts do not fit together.
+    pub(super) fn clashing_axis(&self, a: &[Axis], b: &[Axis]) -> Option<usize> {
+        let has = |axes: &[Axis], at: usize, name: Symbol| {
+            let mut others = axes.iter().enumerate().filter(|(other, _)| *other != at);
+            others.any(|(_, axis)| axis.coord.is_some_and(|coord| coord.name == name))
+        };
+        a.iter().zip(b).enumerate().position(|(at, (p, q))| {
+            let (Some(p), Some(q)) = (p.coord, q.coord) else { return false };
+            if p.name == q.name {
+                return false;
+            }
+            // The same names in another order.
+            let swapped = has(a, at, q.name) && has(b, at, p.name);
+            match (p.contract, q.contract) {
+                (true, true) if p.root() != q.root() => true,
+                // Roles that definitions gave to one coordinate may change places.
+                (true, true) => swapped && self.is_declared_role(p) && self.is_declared_role(q),
+                (true, false) | (false, true) => swapped,
+                (false, false) => false,
+            }
+        })
+    }
+
+    fn is_declared_role(&self, coord: Coord) -> bool {
+        coord.over.is_none() || self.declared_roles.contains(&(coord.name, coord.root()))
+    }
+
+    /// Holds two values that may stand for each other to one layout; says whether they have one.
+    pub(super) fn agree_in_layout(&mut self, a: &Expr, b: &Expr, what: &str) -> bool {
+        if a.ty.rank() != b.ty.rank() {
+            return true;
+        }
+        let Some(axis) = self.clashing_axis(a.ty.axes(), b.ty.axes()) else { return true };
+        let (x, y) = (self.show_coords(a.ty.axes()), self.show_coords(b.ty.axes()));
+        let name = |e: &Expr| {
+            e.ty.axes()[axis].coord.map_or("_".to_string(), |coord| coord.name.to_string())
+        };
+        let message = format!("{what} differ in layout: {x} and {y}");
+        let d = error(Code::E0311, b.span, message)
+            .here(format!("axis {axis} is `{}`", name(b)))
+            .label(a.span, format!("axis {axis} is `{}`", name(a)))
+            .help("give both the same coordinates in the same order, by indexing one by name");
+        let d = self.with_declaration(d, b);
+        self.report_at(d);
+        false
+    }
+
+    /// The same for several values.
+    pub(super) fn all_agree_in_layout(&mut self, values: &[Expr], what: &str) -> bool {
+        let mut named = values.iter().filter(|value| value.ty.is_array());
+        let Some(first) = named.next() else { return true };
+        named.all(|other| self.agree_in_layout(first, other, what))
+    }
+
+    /// What dimensions state of axes, as far as it is known before a value is there.
+    pub(super) fn stated(&mut self, dims: &[Dim]) -> Vec<Stated> {
+        dims.iter()
+            .map(|dim| match &dim.kind {
+                DimKind::Unknown | DimKind::Pack(_) => Stated { name: None, size: None },
+                DimKind::Size(e) => Stated { name: None, size: self.constant_extent(*e) },
+                DimKind::Coord { name, extent: Some(e), .. } => {
+                    Stated { name: Some(name.sym), size: self.constant_extent(*e) }
+                }
+                DimKind::Coord { name, extent: None, over } => {
+                    let size = self.f.coord_sizes.get(&over.unwrap_or(*name).sym).cloned();
+                    Stated { name: Some(name.sym), size }
+                }
+            })
+            .collect()
+    }
+
+    /// Holds every value that an expression may have to what is declared of it. Says whether all is
+    /// well, and what is proved of its extents.
+    pub(super) fn check_paths(&mut self, value: &Expr, stated: &[Stated], what: &str) -> bool {
+        match &*value.kind {
+            ExprKind::Block { value, .. } => self.check_paths(value, stated, what),
+            ExprKind::If { cond, then, otherwise } => {
+                let known = self.f.facts.len();
+                let mut fine = true;
+                for (branch, holds) in [(then, true), (otherwise, false)] {
+                    let mut facts = std::mem::take(&mut self.f.facts);
+                    self.assume(cond, holds, &mut facts);
+                    self.f.facts = facts;
+                    fine &= self.check_branch(branch, stated, what);
+                    self.f.facts.truncate(known);
+                }
+                fine
+            }
+            ExprKind::Match { arms, .. } => {
+                let mut fine = true;
+                for arm in arms {
+                    // What an arm knows of sizes is not known here: only what differs anyway counts.
+                    fine &= self.check_arm(&arm.value, stated, what);
+                }
+                fine
+            }
+            _ => true,
+        }
+    }
+
+    fn check_branch(&mut self, value: &Expr, stated: &[Stated], what: &str) -> bool {
+        if matches!(
+            &*value.kind,
+            ExprKind::Block { .. } | ExprKind::If { .. } | ExprKind::Match { .. }
+        ) {
+            return self.check_paths(value, stated, what);
+        }
+        self.check_leaf(value, stated, what, false)
+    }
+
+    fn check_arm(&mut self, value: &Expr, stated: &[Stated], what: &str) -> bool {
+        match &*value.kind {
+            ExprKind::Block { value, .. } => self.check_arm(value, stated, what),
+            ExprKind::If { then, otherwise, .. } => {
+                let first = self.check_arm(then, stated, what);
+                self.check_arm(otherwise, stated, what) && first
+            }
+            ExprKind::Match { arms, .. } => {
+                arms.iter().fold(true, |fine, arm| self.check_arm(&arm.value, stated, what) && fine)
+            }
+            _ => self.check_leaf(value, stated, what, true),
+        }
+    }
+
+    /// One value. `surely`: only what differs whatever is known on the way to it is reported.
+    fn check_leaf(&mut self, value: &Expr, stated: &[Stated], what: &str, surely: bool) -> bool {
+        if value.ty.has_error() || value.ty.rank() != stated.len() {
+            return true;
+        }
+        let names: Vec<Option<Symbol>> = stated.iter().map(|stated| stated.name).collect();
+        if !self.check_names(value, &names, what, value.span) {
+            return false;
+        }
+        for (position, stated) in stated.iter().enumerate() {
+            let Some(wanted) = &stated.size else { continue };
+            let have = value.ty.axes()[position].size.clone();
+            let differs = match have.sub(wanted).as_constant() {
+                Some(difference) => difference != 0,
+                None => {
+                    !surely
+                        && self.unsettled(&have).is_none()
+                        && self.compare_sizes(&have, wanted) == SizeRelation::Different
+                }
+            };
+            if !differs {
+                continue;
+            }
+            let axis = match stated.name {
+                Some(name) => format!("coordinate `{name}`"),
+                None => format!("axis {position}"),
+            };
+            let (have, want) = (self.show_size(&have), self.show_size(wanted));
+            let d = error(
+                Code::E0405,
+                value.span,
+                format!("{axis} has extent {have} on this path, but {what} says {want}"),
+            )
+            .here(format!("this is `{}`", self.show(&value.ty)))
+            .help(format!("make it {want} on every path, or state what it is: `some k. […; k]`"));
+            self.report_at(d);
+            return false;
+        }
+        true
+    }
+}
