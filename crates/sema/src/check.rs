@@ -128,6 +128,8 @@ struct Cx<'a> {
     /// Structs of the form of a declared one, whose type arguments are the types of the fields.
     derived: FxHashMap<DataId, DefId>,
     instances: instance::Instances,
+    /// The files of the embedded library.
+    library_files: FxHashSet<ein_base::FileId>,
     /// The instances whose bodies are being checked, outermost first.
     filling: Vec<usize>,
     templates: Vec<template::Template>,
@@ -256,6 +258,8 @@ struct FnState {
     computed: Vec<(Expr, usize, Coord, Expr)>,
     /// Sizes that are compared at run time.
     assumed: Vec<ein_ir::tensor::Require>,
+    /// Whether an argument of the coordinate call being checked is read at its coordinates.
+    indexed: bool,
     /// The types of what a nested function that is being called captured.
     captures: Vec<Type>,
     /// The function value that a call of a nested function goes through.
@@ -299,6 +303,7 @@ impl<'a> Cx<'a> {
             derived: FxHashMap::default(),
             instances: instance::Instances::default(),
             filling: Vec::new(),
+            library_files: library_files(hir),
             templates: Vec::new(),
             ledger: Vec::new(),
             widenings: Vec::new(),
@@ -322,7 +327,11 @@ impl<'a> Cx<'a> {
     /// Reports a diagnostic, once, with the calls that led to the body it lies in.
     fn report_at(&mut self, diagnostic: Diagnostic) {
         let mut diagnostic = diagnostic;
-        if let Some((name, span)) = self.f.instantiated_at.last()
+        if diagnostic.is_error()
+            && let Some(moved) = self.at_caller(&diagnostic)
+        {
+            diagnostic = moved;
+        } else if let Some((name, span)) = self.f.instantiated_at.last()
             && diagnostic.is_error()
         {
             diagnostic = diagnostic.label(*span, format!("in this call of `{name}`"));
@@ -335,12 +344,47 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// Whether a place lies in the embedded library.
+    fn in_library(&self, span: Span) -> bool {
+        self.library_files.contains(&span.file())
+    }
+
+    /// An error inside a function of the library, at the call that brought it there; what the
+    /// library says is shown beside it.
+    fn at_caller(&mut self, diagnostic: &Diagnostic) -> Option<Diagnostic> {
+        let place = diagnostic.primary.span;
+        if !self.in_library(place) {
+            return None;
+        }
+        let calls = self.f.instantiated_at.iter().rev();
+        let (name, span) = *calls.clone().find(|(_, span)| !self.in_library(*span))?;
+        let mut moved = diagnostic.clone();
+        moved.primary.span = span;
+        moved.primary.text = format!("in this call of `{name}`");
+        let inside = match diagnostic.primary.text.as_str() {
+            "" => "what it does with them".to_string(),
+            text => text.to_string(),
+        };
+        moved = moved.label(place, inside);
+        for at in self.filling.clone() {
+            self.instances.items[at].broken.get_or_insert_with(|| Box::new(moved.clone()));
+        }
+        Some(moved)
+    }
+
     /// Reports an error and gives an expression that absorbs what follows.
     fn fail(&mut self, diagnostic: Diagnostic) -> Expr {
         let span = diagnostic.primary.span;
         self.report_at(diagnostic);
         Expr::error(span)
     }
+}
+
+/// The files of the embedded library. Folders stand in the root's file, which is not one.
+fn library_files(hir: &hir::Program) -> FxHashSet<ein_base::FileId> {
+    let own = |file| hir.modules.iter().any(|other| other.file == file && !other.library);
+    let modules = hir.modules.iter().filter(|module| module.library && !own(module.file));
+    modules.map(|module| module.file).collect()
 }
 
 /// An error at a place.

@@ -184,6 +184,11 @@ impl Cx<'_> {
                 return self.fail(d);
             }
             let split = arg.ty.rank() - param.rank();
+            let mut cell = arg.clone();
+            cell.ty = self.without_axes(&arg.ty, split);
+            if param.is_array() && self.adopt_type(&cell, param, "the parameter").is_none() {
+                return Expr::error(span);
+            }
             cells
                 .push(Cell { frame: (0..split).collect(), cell: (split..arg.ty.rank()).collect() });
         }
@@ -229,10 +234,13 @@ impl Cx<'_> {
             return Expr::error(span);
         };
         let mapped = self.enter_coords(coords);
+        let outer = std::mem::take(&mut self.f.indexed);
         let exprs = self.arguments(function, &values, &mapped, want);
+        let indexed = std::mem::replace(&mut self.f.indexed, outer);
         self.leave_coords(&mapped);
         let result = self.apply(def, function, coords, exprs, span);
-        self.at_point(result, coords, span)
+        // With whole arguments it is an array, wherever it stands.
+        if indexed { self.at_point(result, coords, span) } else { result }
     }
 
     /// Applies a function to checked arguments.

@@ -79,7 +79,8 @@ impl Cx<'_> {
         }
         let drafts: Option<Vec<Draft>> = drafts.into_iter().collect();
         let Some(drafts) = drafts else {
-            self.bind_local(local, Expr::error(span));
+            let value = self.broken_definition(definition, span);
+            self.bind_local(local, value);
             return;
         };
         if !self.equal_ranks(name.sym, &drafts) {
@@ -125,6 +126,18 @@ impl Cx<'_> {
         .help(format!("write all clauses of `{name}` with the same number of indices"));
         self.report_at(d);
         false
+    }
+
+    /// What a definition with a mistake in it still says: its layout, and extents where they are
+    /// written. Its elements are of no type, so nothing is said of what is done with them.
+    fn broken_definition(&mut self, definition: &hir::Definition, span: Span) -> Expr {
+        if definition.clauses.iter().any(|clause| clause.slots.iter().any(is_pack)) {
+            return Expr::error(span);
+        }
+        let rank = definition.clauses[0].slots.len();
+        let axes: Vec<Axis> = (0..rank).map(|axis| self.self_axis(definition, &[], axis)).collect();
+        let array = ein_ir::tensor::ArrayType { elem: Type::Error, axes };
+        Expr::new(ExprKind::Error, Type::Array(Arc::new(array)), span)
     }
 
     /// Checks the clauses that do not read the tensor itself; gives the type of its elements.

@@ -85,6 +85,7 @@ impl<'a> Cx<'a> {
         };
         if let Some(at) = self.instances.table.get(&key) {
             let at = *at;
+            self.report_again(at, call);
             let through_others = self.filling.last() != Some(&at);
             let instance = &mut self.instances.items[at];
             instance.recursive |= !instance.done;
@@ -118,6 +119,19 @@ impl<'a> Cx<'a> {
             self.out.funcs[func].rule = rule;
         }
         Some(at)
+    }
+
+    /// Another call of a function of the library that does not take such arguments.
+    fn report_again(&mut self, at: usize, call: (Symbol, Span)) {
+        let Some(broken) = self.instances.items[at].broken.clone() else { return };
+        let (name, span) = call;
+        if self.in_library(span) || broken.primary.span == span {
+            return;
+        }
+        let mut again = *broken;
+        again.primary.span = span;
+        again.primary.text = format!("in this call of `{name}`");
+        self.report_at(again);
     }
 
     /// One more instance of a function, unless there are too many, or its types grow without end.
@@ -162,6 +176,7 @@ impl<'a> Cx<'a> {
             assumed: Vec::new(),
             called_itself: false,
             called_back: false,
+            broken: None,
             recursive: false,
             done: false,
         });

@@ -84,6 +84,8 @@ pub(super) struct Instance {
     pub called_itself: bool,
     /// Whether another function did, which it calls.
     pub called_back: bool,
+    /// What is wrong with a call of it, where it is a function of the library.
+    pub broken: Option<Box<ein_base::Diagnostic>>,
     /// Whether it was asked for while its own body was being checked.
     pub recursive: bool,
     pub done: bool,

@@ -9,7 +9,7 @@ use super::{Cx, error};
 use crate::hir::{Dim, DimKind};
 use ein_base::{Code, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{Axis, Coord, Expr, ExprKind};
+use ein_ir::tensor::{Axis, Coord, Expr, ExprKind, Type};
 
 /// What is declared of one axis.
 pub(super) struct Stated {
@@ -142,8 +142,64 @@ impl Cx<'_> {
         }
     }
 
+    /// The names of a value's axes against those of a type.
+    pub(super) fn holds_names(&mut self, value: &Expr, axes: &[Axis], what: &str) -> bool {
+        let names: Vec<Option<Symbol>> =
+            axes.iter().map(|axis| axis.coord.map(|coord| coord.name)).collect();
+        value.ty.rank() != names.len() || self.check_names(value, &names, what, value.span)
+    }
+
+    /// Holds the arrays in a value to the names and extents of a type; gives the type that it has
+    /// then, or nothing if a mistake was reported.
+    pub(super) fn adopt_type(&mut self, value: &Expr, ty: &Type, what: &str) -> Option<Type> {
+        match (&value.ty, ty) {
+            (Type::Array(have), Type::Array(want)) if have.axes.len() == want.axes.len() => {
+                if !self.holds_names(value, &want.axes, what) {
+                    return None;
+                }
+                let reported = self.diagnostics.len();
+                self.expect_sizes(value, &self.known_sizes(ty, &value.ty), what);
+                if self.diagnostics.len() > reported {
+                    return None;
+                }
+                let axes = have.axes.iter().zip(&want.axes).map(|(have, want)| Axis {
+                    coord: want.coord.or(have.coord),
+                    size: have.size.clone(),
+                });
+                Some(Type::array(have.elem.clone(), axes.collect()))
+            }
+            (Type::Tuple(have), Type::Tuple(want)) if have.len() == want.len() => {
+                let mut items = Vec::with_capacity(have.len());
+                for (position, (have, want)) in have.iter().zip(want).enumerate() {
+                    let item = match &*value.kind {
+                        ExprKind::Tuple(items) => items[position].clone(),
+                        _ => Expr::new(ExprKind::Error, have.clone(), value.span),
+                    };
+                    items.push(self.adopt_type(&item, want, what)?);
+                }
+                Some(Type::Tuple(items.into()))
+            }
+            (have, _) => Some(have.clone()),
+        }
+    }
+
+    /// A type with the extents of another one where it leaves its own open.
+    fn known_sizes(&self, ty: &Type, other: &Type) -> Type {
+        let axes = ty.axes().iter().zip(other.axes()).map(|(axis, other)| {
+            let open = self.unsettled(&axis.size).is_some();
+            Axis { coord: axis.coord, size: if open { &other.size } else { &axis.size }.clone() }
+        });
+        Type::array(ty.elem().clone(), axes.collect())
+    }
+
     /// One value. `surely`: only what differs whatever is known on the way to it is reported.
-    fn check_leaf(&mut self, value: &Expr, stated: &[Stated], what: &str, surely: bool) -> bool {
+    pub(super) fn check_leaf(
+        &mut self,
+        value: &Expr,
+        stated: &[Stated],
+        what: &str,
+        surely: bool,
+    ) -> bool {
         if value.ty.has_error() || value.ty.rank() != stated.len() {
             return true;
         }

@@ -176,6 +176,12 @@ impl Cx<'_> {
         let (Type::Array(have), Type::Array(array)) = (ty, &stated) else {
             return if stated.has_error() { ty.clone() } else { stated };
         };
+        let place = Expr::new(ExprKind::Error, ty.clone(), annotation.span);
+        let what = format!("the annotation of `{name}`");
+        if !self.holds_names(&place, array.axes.as_slice(), &what) {
+            draft.broken = true;
+            return Type::Array(array.clone());
+        }
         let mut stated = ArrayType::clone(array);
         for (position, (stated, have)) in stated.axes.iter_mut().zip(&have.axes).enumerate() {
             let open = self.unsettled(&stated.size).is_some();

@@ -377,6 +377,21 @@ impl Cx<'_> {
                 }
             })
             .collect();
+        for (param, arg) in params.iter().zip(&args) {
+            let Some(hir::Type { kind: hir::TypeKind::Array { dims, .. }, .. }) =
+                param.ty.as_deref()
+            else {
+                continue;
+            };
+            let stated = self.stated(dims);
+            let mut cell = arg.clone();
+            cell.ty = self.without_axes(&arg.ty, arg.ty.rank().saturating_sub(dims.len()));
+            let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
+            let what = format!("parameter `{name}` of this closure");
+            if !self.check_leaf(&cell, &stated, &what, false) {
+                return Expr::error(span);
+            }
+        }
         if cells.iter().all(|cell| cell.frame.is_empty()) {
             return self.call_closure_cells(closure, callee, args, span);
         }

@@ -148,6 +148,7 @@ impl Cx<'_> {
                 Some(id) => self.closed_argument(id, want.as_ref(), mapped),
                 None => self.default_argument(param),
             };
+            self.f.indexed |= !self.index_deps(&expr).is_empty();
             match (generic, &param.ty) {
                 (Some(generic), _) if !expr.ty.has_error() => {
                     known.entry(generic).or_insert_with(|| expr.ty.elem().clone());
@@ -186,6 +187,7 @@ impl Cx<'_> {
             }
             return value;
         }
+        self.f.indexed = true;
         let body = self.block(stmts, value);
         self.close_over(used, body)
     }

@@ -110,11 +110,13 @@ impl Cx<'_> {
                     return Expr::error(span);
                 };
                 let mapped = self.enter_coords(coords);
+                let outer = std::mem::take(&mut self.f.indexed);
                 let exprs = self.arguments(function, &values, &mapped, want);
+                let indexed = std::mem::replace(&mut self.f.indexed, outer);
                 self.leave_coords(&mapped);
                 let parts = self.parts_for(exprs, &function.params, path);
                 let result = self.apply(*def, function, coords, parts, span);
-                self.at_point(result, coords, span)
+                if indexed { self.at_point(result, coords, span) } else { result }
             }
             H::Closure { params, .. } if ranked && coords.is_empty() => {
                 let callee = self.expr(item, None);
