@@ -22,7 +22,12 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// Runs a program with inputs of one file and gives its outputs as JSON.
-fn run(program: &Path, inputs: &[(String, PathBuf)], observe: Vec<String>, engine: Engine) -> Value {
+fn run(
+    program: &Path,
+    inputs: &[(String, PathBuf)],
+    observe: Vec<String>,
+    engine: Engine,
+) -> Value {
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     let options = RunOptions {
         inputs: inputs.iter().map(|(n, f)| (n.clone(), InputValue::File(f.clone()))).collect(),
@@ -32,8 +37,14 @@ fn run(program: &Path, inputs: &[(String, PathBuf)], observe: Vec<String>, engin
         ..RunOptions::default()
     };
     let input = Input::File(program.to_owned());
-    let report = session.run(&input, &options, Arc::new(AtomicBool::new(false)), &mut |_| {}).unwrap();
-    assert!(!report.checked.has_errors(), "{}: {:?}", program.display(), report.checked.diagnostics);
+    let report =
+        session.run(&input, &options, Arc::new(AtomicBool::new(false)), &mut |_| {}).unwrap();
+    assert!(
+        !report.checked.has_errors(),
+        "{}: {:?}",
+        program.display(),
+        report.checked.diagnostics
+    );
     assert!(report.failure.is_none(), "{}: {:?}", program.display(), report.failure);
     let outputs = report.outputs.iter().map(|(n, v)| (n.clone(), serde_json::from_str(v).unwrap()));
     Value::Object(outputs.collect())
@@ -62,7 +73,8 @@ fn renamed(data: &Path, name: &str, to: &Path) -> PathBuf {
     let access = Access { read: vec![folder(data)], write: vec![folder(to)], sandbox: false };
     let options = RunOptions { access, engine: Engine::Eval, ..RunOptions::default() };
     let input = Input::File(program);
-    let report = session.run(&input, &options, Arc::new(AtomicBool::new(false)), &mut |_| {}).unwrap();
+    let report =
+        session.run(&input, &options, Arc::new(AtomicBool::new(false)), &mut |_| {}).unwrap();
     assert!(report.failure.is_none() && !report.checked.has_errors(), "{report:?}");
     to.to_owned()
 }
@@ -91,7 +103,10 @@ fn conformance_tests_pass() {
                 let name = rest.split(':').next().unwrap().to_owned();
                 // The array has the name of the graph, and the input that of the program.
                 let source = line.rsplit('`').nth(1).unwrap();
-                inputs.push((name.clone(), renamed(&data, source, &here.join(format!("{name}.npy")))));
+                inputs.push((
+                    name.clone(),
+                    renamed(&data, source, &here.join(format!("{name}.npy"))),
+                ));
             } else if let Some(rest) = line.strip_prefix("output ") {
                 outputs.push(rest.split(':').next().unwrap().to_owned());
             }
@@ -106,7 +121,9 @@ fn conformance_tests_pass() {
                 flat(&expected["data"], &mut b);
                 assert_eq!(a.len(), b.len(), "{name}: {out}");
                 for (x, y) in a.iter().zip(&b) {
-                    let near = x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= 1e-6 + 1e-3 * y.abs();
+                    let near = x == y
+                        || x.is_nan() && y.is_nan()
+                        || (x - y).abs() <= 1e-6 + 1e-3 * y.abs();
                     assert!(near, "{name}, {engine:?}: {out} is {x} instead of {y}");
                 }
             }
@@ -152,8 +169,12 @@ fn broken_files_are_refused() {
             }
         }
     }
-    for (name, part) in [("cycle", "circle"), ("huge", "bytes of data"), ("outside", "outside the model's folder")] {
-        let Err(ImportError::Rejected(problems)) = import(&cases().join(format!("{name}.onnx")), &here, &[]) else {
+    for (name, part) in
+        [("cycle", "circle"), ("huge", "bytes of data"), ("outside", "outside the model's folder")]
+    {
+        let Err(ImportError::Rejected(problems)) =
+            import(&cases().join(format!("{name}.onnx")), &here, &[])
+        else {
             panic!("{name} was imported");
         };
         assert!(problems.iter().any(|it| it.contains(part)), "{name}: {problems:?}");

@@ -41,7 +41,7 @@ pub struct Weight {
 }
 
 /// Constants of at most as many elements stand in the text.
-const INLINE: usize = 16;
+const INLINE: usize = 8;
 
 /// Computed constants of more elements are written with the weights.
 const LITERAL: usize = 256;
@@ -178,11 +178,11 @@ impl<'m> Cx<'m> {
                     _ => {
                         let ty = type_text(stored.elem, &value.shape);
                         self.weights.push(Weight { name: weight.to_string(), stored });
-                        format!(
-                            "let {name} = load_safetensors({:?}, {}) as {ty};",
-                            self.weights_file,
-                            string_text(&weight)
-                        )
+                        self.helper("weight", format!(
+                            "/// A weight by its name in the model.\nfn weight(name: str) {{ load_safetensors({}, name) }}\n",
+                            string_text(&self.weights_file)
+                        ));
+                        format!("let {name} = weight({}) as {ty};", string_text(&weight))
                     }
                 };
                 self.loads.push(Line { binds: vec![name.clone()], text });
@@ -209,7 +209,12 @@ impl<'m> Cx<'m> {
     }
 
     /// One element of a value that is repeated to a larger shape, and which axes of that it covers.
-    pub fn read_repeated(&mut self, value: &Value, at: &[String], shape: &[Dim]) -> (String, Vec<bool>) {
+    pub fn read_repeated(
+        &mut self,
+        value: &Value,
+        at: &[String],
+        shape: &[Dim],
+    ) -> (String, Vec<bool>) {
         let lead = shape.len().saturating_sub(value.rank());
         let mut covered = vec![false; shape.len()];
         let mut places = Vec::new();
@@ -304,7 +309,9 @@ impl<'m> Cx<'m> {
         let names: Vec<String> = out.iter().map(|value| self.name_of(value)).collect();
         let lines = std::mem::replace(&mut self.lines, outer);
         self.values = values;
-        self.placed.retain(|id, name| placed.contains_key(id) || self.loads.iter().any(|l| l.binds.contains(name)));
+        self.placed.retain(|id, name| {
+            placed.contains_key(id) || self.loads.iter().any(|l| l.binds.contains(name))
+        });
         result?;
         let kept = crate::program::needed(&lines, &names);
         let text = kept.iter().map(|line| format!("{}\n", line.text)).collect();
@@ -350,7 +357,7 @@ pub fn indices(axes: &[String], rank: usize) -> Vec<String> {
         // Names of axes that had one point say nothing about what they are now.
         let kept: Vec<String> = axes.iter().filter(|it| !it.starts_with('_')).cloned().collect();
         let mut new = others(&kept, &vec!["u"; rank - kept.len()]).into_iter();
-        let mut named = |axis: &String| match axis.starts_with('_') {
+        let named = |axis: &String| match axis.starts_with('_') {
             true => new.next().unwrap_or_default(),
             false => axis.clone(),
         };

@@ -185,7 +185,9 @@ impl Stored {
             (Items::Floats(items), Elem::F32) => {
                 items.iter().flat_map(|v| (*v as f32).to_le_bytes()).collect()
             }
-            (Items::Floats(items), Elem::F64) => items.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            (Items::Floats(items), Elem::F64) => {
+                items.iter().flat_map(|v| v.to_le_bytes()).collect()
+            }
             (Items::Ints(items), Elem::I64) => {
                 let known: Option<Vec<i64>> = items.iter().map(Dim::known).collect();
                 known?.iter().flat_map(|n| n.to_le_bytes()).collect()
@@ -227,11 +229,9 @@ impl Stored {
             Elem::U32 => Scalar::U32(number!(u32)),
             Elem::U64 => Scalar::U64(number!(u64)),
             Elem::Bool => Scalar::Bool(self.bytes[i] != 0),
-            Elem::F8E4M3FN
-            | Elem::F8E4M3FNUZ
-            | Elem::F8E5M2
-            | Elem::F8E5M2FNUZ
-            | Elem::F8E8M0 => Scalar::F32(self.elem.small_value(self.bytes[i]) as f32),
+            Elem::F8E4M3FN | Elem::F8E4M3FNUZ | Elem::F8E5M2 | Elem::F8E5M2FNUZ | Elem::F8E8M0 => {
+                Scalar::F32(self.elem.small_value(self.bytes[i]) as f32)
+            }
             Elem::F4E2M1 => Scalar::F32(self.elem.small_value(self.part(i, 4)) as f32),
             Elem::U4 => Scalar::U8(self.part(i, 4)),
             Elem::U2 => Scalar::U8(self.part(i, 2)),
@@ -341,7 +341,8 @@ fn external(proto: &TensorProto, folder: &Path, expected: usize) -> Result<Bytes
     };
     let location = field("location").ok_or("its data are outside, and no location is given")?;
     let path = Path::new(location);
-    if path.as_os_str().is_empty() || path.components().any(|it| !matches!(it, Component::Normal(_)))
+    if path.as_os_str().is_empty()
+        || path.components().any(|it| !matches!(it, Component::Normal(_)))
     {
         return Err(format!("its data lie in `{location}`, which is outside the model's folder"));
     }

@@ -120,7 +120,11 @@ impl Dim {
         match (self.known(), other.known(), self.minus(other).known()) {
             (Some(a), Some(b), _) => Dim::from(a.min(b)),
             (_, _, Some(difference)) => {
-                if difference <= 0 { self.clone() } else { other.clone() }
+                if difference <= 0 {
+                    self.clone()
+                } else {
+                    other.clone()
+                }
             }
             _ => Dim::atom(format!("min({self}, {other})")),
         }
@@ -131,7 +135,11 @@ impl Dim {
         match (self.known(), other.known(), self.minus(other).known()) {
             (Some(a), Some(b), _) => Dim::from(a.max(b)),
             (_, _, Some(difference)) => {
-                if difference >= 0 { self.clone() } else { other.clone() }
+                if difference >= 0 {
+                    self.clone()
+                } else {
+                    other.clone()
+                }
             }
             _ => Dim::atom(format!("max({self}, {other})")),
         }
@@ -150,7 +158,9 @@ impl Dim {
     pub fn hidden(&self) -> Option<&str> {
         let (product, factor) = self.terms.first_key_value()?;
         match product.as_slice() {
-            [atom] if self.terms.len() == 1 && *factor == 1 => atom.strip_prefix('?').filter(|it| it.starts_with("found")),
+            [atom] if self.terms.len() == 1 && *factor == 1 => {
+                atom.strip_prefix('?').filter(|it| it.starts_with("found"))
+            }
             _ => None,
         }
     }
@@ -159,7 +169,8 @@ impl Dim {
     pub fn is_plain(&self) -> bool {
         self.terms.keys().flatten().all(|atom| {
             let computed = ["len(", "min(", "max(", "[", "?found"];
-            (atom.starts_with('?') || atom.starts_with('(')) && !computed.iter().any(|it| atom.contains(it))
+            (atom.starts_with('?') || atom.starts_with('('))
+                && !computed.iter().any(|it| atom.contains(it))
         })
     }
 }
@@ -193,7 +204,11 @@ impl fmt::Display for Dim {
             }
             for atom in product {
                 let lone = product.len() == 1 && size == 1;
-                parts.push(if atom.contains('/') && !lone { format!("({atom})") } else { atom.clone() });
+                parts.push(if atom.contains('/') && !lone {
+                    format!("({atom})")
+                } else {
+                    atom.clone()
+                });
             }
             f.write_str(&parts.join(" * "))?;
         }

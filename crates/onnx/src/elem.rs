@@ -156,7 +156,11 @@ impl Elem {
     /// The least and greatest value of an integer type.
     pub fn limits(self) -> (i128, i128) {
         let bits = self.bits();
-        if self.is_unsigned() { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
+        if self.is_unsigned() {
+            (0, (1 << bits) - 1)
+        } else {
+            (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        }
     }
 
     /// The layout of a float below sixteen bits.
@@ -205,7 +209,8 @@ impl Elem {
         let exponent = i32::from(magnitude >> layout.digits);
         let fraction = i32::from(magnitude & ((1 << layout.digits) - 1));
         let digits = if exponent == 0 { fraction } else { fraction | 1 << layout.digits };
-        let value = f64::from(digits) * 2f64.powi(exponent.max(1) - 1 + layout.lowest - layout.digits);
+        let value =
+            f64::from(digits) * 2f64.powi(exponent.max(1) - 1 + layout.lowest - layout.digits);
         let value = match value > layout.largest {
             true if layout.infinite && fraction == 0 => f64::INFINITY,
             true => f64::NAN,

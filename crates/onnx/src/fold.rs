@@ -52,9 +52,7 @@ pub fn node(cx: &mut Cx<'_>, node: &Node<'_>) -> bool {
     match compute(node, &inputs) {
         Some(data) if data.len() <= limit(&data) => {
             let moved = matches!(node.op, "Cast" | "Reshape" | "Unsqueeze" | "Squeeze");
-            if moved
-                && let Some(Value { source: Source::Bound(_), .. }) = node.optional(0)
-            {
+            if moved && let Some(Value { source: Source::Bound(_), .. }) = node.optional(0) {
                 return false;
             }
             cx.set_constant(node.out(0), data);
@@ -115,22 +113,26 @@ fn compute(node: &Node<'_>, inputs: &Given) -> Option<Data> {
             Some(pick(&fill, shape, &vec![0; size as usize]))
         }
         "Range" => {
-            let (start, end, step) = (x?.as_ints()?[0], given(1)?.as_ints()?[0], given(2)?.as_ints()?[0]);
-            let number = (end.checked_sub(start)?).checked_add(step - step.signum())?.checked_div(step)?;
+            let (start, end, step) =
+                (x?.as_ints()?[0], given(1)?.as_ints()?[0], given(2)?.as_ints()?[0]);
+            let number =
+                (end.checked_sub(start)?).checked_add(step - step.signum())?.checked_div(step)?;
             let number = usize::try_from(number.max(0)).ok().filter(|n| *n <= MOST_INTS)?;
             let items = (0..number as i64).map(|i| Dim::from(start + i * step)).collect();
             Some(Data::ints(x?.elem, vec![number], items))
         }
         "Expand" => {
             let (x, shape) = (x?, given(1)?.as_ints()?);
-            let target: Vec<usize> = shape.into_iter().map(|n| usize::try_from(n).ok()).collect::<Option<_>>()?;
+            let target: Vec<usize> =
+                shape.into_iter().map(|n| usize::try_from(n).ok()).collect::<Option<_>>()?;
             repeat(x, &broadcast(&x.shape, &target)?)
         }
         "Transpose" => {
             let x = x?;
             let rank = x.shape.len();
             let order = node.ints("perm").unwrap_or_else(|| (0..rank as i64).rev().collect());
-            let order: Vec<usize> = order.into_iter().map(|n| axis(n, rank).ok()).collect::<Option<_>>()?;
+            let order: Vec<usize> =
+                order.into_iter().map(|n| axis(n, rank).ok()).collect::<Option<_>>()?;
             if order.len() != rank {
                 return None;
             }
@@ -151,10 +153,18 @@ fn compute(node: &Node<'_>, inputs: &Given) -> Option<Data> {
             let (a, b) = (repeat(a, &shape)?, repeat(b, &shape)?);
             let items = match (&a.items, &b.items) {
                 (Items::Ints(a), Items::Ints(b)) => Items::Ints(
-                    truth.iter().enumerate().map(|(i, t)| if *t != 0 { a[i].clone() } else { b[i].clone() }).collect(),
+                    truth
+                        .iter()
+                        .enumerate()
+                        .map(|(i, t)| if *t != 0 { a[i].clone() } else { b[i].clone() })
+                        .collect(),
                 ),
                 (Items::Floats(a), Items::Floats(b)) => Items::Floats(
-                    truth.iter().enumerate().map(|(i, t)| if *t != 0 { a[i] } else { b[i] }).collect(),
+                    truth
+                        .iter()
+                        .enumerate()
+                        .map(|(i, t)| if *t != 0 { a[i] } else { b[i] })
+                        .collect(),
                 ),
                 _ => return None,
             };
@@ -193,7 +203,9 @@ fn flat(at: &[usize], shape: &[usize]) -> usize {
 
 fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
-    let at = |shape: &[usize], i: usize| if i + shape.len() < rank { 1 } else { shape[i + shape.len() - rank] };
+    let at = |shape: &[usize], i: usize| {
+        if i + shape.len() < rank { 1 } else { shape[i + shape.len() - rank] }
+    };
     (0..rank)
         .map(|i| match (at(a, i), at(b, i)) {
             (1, n) | (n, 1) => Some(n),
@@ -210,8 +222,12 @@ fn repeat(x: &Data, shape: &[usize]) -> Option<Data> {
     let lead = shape.len() - x.shape.len();
     let places: Vec<usize> = positions(shape)
         .map(|at| {
-            let own: Vec<usize> =
-                x.shape.iter().enumerate().map(|(i, n)| if *n == 1 { 0 } else { at[lead + i] }).collect();
+            let own: Vec<usize> = x
+                .shape
+                .iter()
+                .enumerate()
+                .map(|(i, n)| if *n == 1 { 0 } else { at[lead + i] })
+                .collect();
             flat(&own, &x.shape)
         })
         .collect();
@@ -221,10 +237,17 @@ fn repeat(x: &Data, shape: &[usize]) -> Option<Data> {
 fn binary(node: &Node<'_>, a: &Data, b: &Data) -> Option<Data> {
     let shape = broadcast(&a.shape, &b.shape)?;
     let (x, y) = (repeat(a, &shape)?, repeat(b, &shape)?);
-    let truth = matches!(node.op, "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or");
+    let truth = matches!(
+        node.op,
+        "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or"
+    );
     if let (Items::Ints(x), Items::Ints(y)) = (&x.items, &y.items) {
         let items: Option<Vec<Dim>> = x.iter().zip(y).map(|(x, y)| int(node, x, y)).collect();
-        return Some(Data { elem: if truth { Elem::Bool } else { a.elem }, shape, items: Items::Ints(items?) });
+        return Some(Data {
+            elem: if truth { Elem::Bool } else { a.elem },
+            shape,
+            items: Items::Ints(items?),
+        });
     }
     let (x, y) = (x.as_floats()?, y.as_floats()?);
     // Floats are computed here only in their own precision.
@@ -241,8 +264,12 @@ fn binary(node: &Node<'_>, a: &Data, b: &Data) -> Option<Data> {
         "Sub" => Items::Floats(pairs.map(|(x, y)| round(x - y)).collect()),
         "Mul" => Items::Floats(pairs.map(|(x, y)| round(x * y)).collect()),
         "Div" => Items::Floats(pairs.map(|(x, y)| round(x / y)).collect()),
-        "Min" if x.iter().chain(&y).all(|v| !v.is_nan()) => Items::Floats(pairs.map(|(x, y)| x.min(*y)).collect()),
-        "Max" if x.iter().chain(&y).all(|v| !v.is_nan()) => Items::Floats(pairs.map(|(x, y)| x.max(*y)).collect()),
+        "Min" if x.iter().chain(&y).all(|v| !v.is_nan()) => {
+            Items::Floats(pairs.map(|(x, y)| x.min(*y)).collect())
+        }
+        "Max" if x.iter().chain(&y).all(|v| !v.is_nan()) => {
+            Items::Floats(pairs.map(|(x, y)| x.max(*y)).collect())
+        }
         "Equal" => compared(|x, y| x == y),
         "Greater" => compared(|x, y| x > y),
         "GreaterOrEqual" => compared(|x, y| x >= y),
@@ -268,16 +295,24 @@ fn int(node: &Node<'_>, x: &Dim, y: &Dim) -> Option<Dim> {
         "Mod" => {
             let (x, y) = (x.known()?, y.known()?);
             let rest = x.checked_rem(y)?;
-            Dim::from(if rest != 0 && (rest < 0) != (y < 0) && node.int("fmod", 0) == 0 { rest + y } else { rest })
+            Dim::from(if rest != 0 && (rest < 0) != (y < 0) && node.int("fmod", 0) == 0 {
+                rest + y
+            } else {
+                rest
+            })
         }
         "Min" => x.smaller(y),
         "Max" => x.larger(y),
-        "Equal" => return match difference {
-            Some(n) => truth(n == 0),
-            // An extent is never negative.
-            None if y.known().is_some_and(|n| n < 0) || x.known().is_some_and(|n| n < 0) => truth(false),
-            None => None,
-        },
+        "Equal" => {
+            return match difference {
+                Some(n) => truth(n == 0),
+                // An extent is never negative.
+                None if y.known().is_some_and(|n| n < 0) || x.known().is_some_and(|n| n < 0) => {
+                    truth(false)
+                }
+                None => None,
+            };
+        }
         "Greater" => return truth(difference? > 0),
         "GreaterOrEqual" => return truth(difference? >= 0),
         "Less" => return truth(difference? < 0),
@@ -290,13 +325,21 @@ fn int(node: &Node<'_>, x: &Dim, y: &Dim) -> Option<Dim> {
 
 fn unary(op: &str, x: &Data) -> Option<Data> {
     let items = match (&x.items, op) {
-        (Items::Ints(items), "Neg") => Items::Ints(items.iter().map(|n| Dim::from(0).minus(n)).collect()),
-        (Items::Ints(items), "Not") => {
-            Items::Ints(items.iter().map(|n| Some(Dim::from(i64::from(n.known()? == 0)))).collect::<Option<_>>()?)
+        (Items::Ints(items), "Neg") => {
+            Items::Ints(items.iter().map(|n| Dim::from(0).minus(n)).collect())
         }
-        (Items::Ints(items), "Abs") => {
-            Items::Ints(items.iter().map(|n| Some(Dim::from(n.known()?.checked_abs()?))).collect::<Option<_>>()?)
-        }
+        (Items::Ints(items), "Not") => Items::Ints(
+            items
+                .iter()
+                .map(|n| Some(Dim::from(i64::from(n.known()? == 0))))
+                .collect::<Option<_>>()?,
+        ),
+        (Items::Ints(items), "Abs") => Items::Ints(
+            items
+                .iter()
+                .map(|n| Some(Dim::from(n.known()?.checked_abs()?)))
+                .collect::<Option<_>>()?,
+        ),
         (Items::Floats(items), "Neg") => Items::Floats(items.iter().map(|v| -v).collect()),
         (Items::Floats(items), "Abs") => Items::Floats(items.iter().map(|v| v.abs()).collect()),
         (Items::Floats(items), "Floor") => Items::Floats(items.iter().map(|v| v.floor()).collect()),
@@ -315,14 +358,21 @@ fn cast(x: &Data, to: Elem) -> Option<Data> {
             let round = |n: i64| if to == Elem::F32 { f64::from(n as f32) } else { n as f64 };
             Items::Floats(items.iter().map(|n| Some(round(n.known()?))).collect::<Option<_>>()?)
         }
-        (Items::Ints(items), false) if matches!(to, Elem::I64 | Elem::I32) => Items::Ints(items.clone()),
-        (Items::Ints(items), false) if to == Elem::Bool => {
-            Items::Ints(items.iter().map(|n| Some(Dim::from(i64::from(n.known()? != 0)))).collect::<Option<_>>()?)
+        (Items::Ints(items), false) if matches!(to, Elem::I64 | Elem::I32) => {
+            Items::Ints(items.clone())
         }
+        (Items::Ints(items), false) if to == Elem::Bool => Items::Ints(
+            items
+                .iter()
+                .map(|n| Some(Dim::from(i64::from(n.known()? != 0))))
+                .collect::<Option<_>>()?,
+        ),
         (Items::Floats(items), false) if matches!(to, Elem::I64 | Elem::I32) => {
             Items::Ints(items.iter().map(|v| Dim::from(*v as i64)).collect())
         }
-        (Items::Floats(items), true) if to == Elem::F64 || to == x.elem => Items::Floats(items.clone()),
+        (Items::Floats(items), true) if to == Elem::F64 || to == x.elem => {
+            Items::Floats(items.clone())
+        }
         (Items::Floats(items), true) if to == Elem::F32 => {
             Items::Floats(items.iter().map(|v| f64::from(*v as f32)).collect())
         }
@@ -337,7 +387,11 @@ fn gather(x: &Data, at: &Data, along: i64) -> Option<Data> {
     let at_ints: Option<Vec<usize>> = at
         .as_ints()?
         .into_iter()
-        .map(|n| usize::try_from(if n < 0 { n + extent } else { n }).ok().filter(|n| (*n as i64) < extent))
+        .map(|n| {
+            usize::try_from(if n < 0 { n + extent } else { n })
+                .ok()
+                .filter(|n| (*n as i64) < extent)
+        })
         .collect();
     let at_ints = at_ints?;
     let shape = [&x.shape[..along], &at.shape[..], &x.shape[along + 1..]].concat();
@@ -380,7 +434,9 @@ fn concat(all: &[&Data], along: i64) -> Option<Data> {
             let mut out = Vec::new();
             for o in 0..outer {
                 for data in all {
-                    out.extend_from_slice(&data.as_floats()?[o * chunk(data)..(o + 1) * chunk(data)]);
+                    out.extend_from_slice(
+                        &data.as_floats()?[o * chunk(data)..(o + 1) * chunk(data)],
+                    );
                 }
             }
             Items::Floats(out)

@@ -76,11 +76,13 @@ pub struct Options {
 /// Reads a model. What is wrong is said in lines of text.
 pub fn read(path: &Path, options: &Options) -> Result<Imported, Vec<String>> {
     let shown = path.display();
-    let about = std::fs::metadata(path).map_err(|error| vec![format!("cannot read {shown}: {error}")])?;
+    let about =
+        std::fs::metadata(path).map_err(|error| vec![format!("cannot read {shown}: {error}")])?;
     if !about.is_file() {
         return Err(vec![format!("cannot read {shown}: this is not a plain file")]);
     }
-    let bytes = std::fs::read(path).map_err(|error| vec![format!("cannot read {shown}: {error}")])?;
+    let bytes =
+        std::fs::read(path).map_err(|error| vec![format!("cannot read {shown}: {error}")])?;
     let model = ModelProto::decode(Bytes::from(bytes))
         .map_err(|error| vec![format!("{shown} is not an ONNX model: {error}")])?;
     import(&model, path, options)
@@ -109,7 +111,8 @@ fn import(model: &ModelProto, path: &Path, options: &Options) -> Result<Imported
             cx.stated.insert(info.name.clone(), shape);
         }
     }
-    let stem = path.file_stem().map_or_else(|| "model".into(), |it| it.to_string_lossy().into_owned());
+    let stem =
+        path.file_stem().map_or_else(|| "model".into(), |it| it.to_string_lossy().into_owned());
     let function = cx.names.fresh(if graph.name.is_empty() { &stem } else { &graph.name });
     let mut inputs = Vec::new();
     let mut sizes: HashMap<String, Dim> = HashMap::new();
@@ -138,11 +141,17 @@ fn import(model: &ModelProto, path: &Path, options: &Options) -> Result<Imported
     if let Err(refusal) = walk::graph(&mut cx, graph) {
         problems.push(format!("{shown}: {}", refusal.why));
     }
+    // Outside the function its own names are free again.
+    let mut names = names::Names::new();
+    for taken in inputs.iter().map(|it| it.name.as_str()).chain([function.as_str()]) {
+        names.take(taken);
+    }
+    cx.helpers.keys().for_each(|it| names.take(it));
     let mut results = Vec::new();
     for output in &graph.output {
         match cx.values.get(&output.name).cloned() {
             Some(Some(value)) => {
-                let name = cx.names.fresh(&output.name);
+                let name = names.fresh(&output.name);
                 results.push((output.name.clone(), name, value));
             }
             Some(None) => {}
@@ -166,8 +175,13 @@ fn import(model: &ModelProto, path: &Path, options: &Options) -> Result<Imported
     if !problems.is_empty() {
         return Err(problems);
     }
-    let file = path.file_name().map_or_else(|| shown.clone(), |it| it.to_string_lossy().into_owned());
-    let title = format!("`{}`, imported from {}.", graph.name.replace(char::is_control, " "), file.replace(char::is_control, " "));
+    let file =
+        path.file_name().map_or_else(|| shown.clone(), |it| it.to_string_lossy().into_owned());
+    let title = format!(
+        "`{}`, imported from {}.",
+        graph.name.replace(char::is_control, " "),
+        file.replace(char::is_control, " ")
+    );
     let program = program::write(&mut cx, &title, &function, &inputs, &results)
         .map_err(|refusal| vec![refusal.why])?;
     let outputs = results
@@ -176,7 +190,8 @@ fn import(model: &ModelProto, path: &Path, options: &Options) -> Result<Imported
         .collect();
     let mut weights = Vec::new();
     for weight in &cx.weights {
-        let tensor = weight.stored.tensor().map_err(|why| vec![format!("`{}`: {why}", weight.name)])?;
+        let tensor =
+            weight.stored.tensor().map_err(|why| vec![format!("`{}`: {why}", weight.name)])?;
         weights.push((weight.name.clone(), tensor));
     }
     Ok(Imported { program, weights, inputs, outputs, nodes: graph.node.len() })
@@ -224,8 +239,9 @@ fn constant(name: &str, ty: Option<&TypeProto>, file: &Path) -> Result<Data, Str
     let tensor = format::read(file, Some(name), &Memory::unlimited())
         .map_err(|error| format!("input `{name}`: cannot read {error}"))?;
     let code = ty.and_then(|it| it.tensor_type.as_ref()).map_or(1, |it| it.elem_type);
-    let elem = Elem::of(code)
-        .ok_or_else(|| format!("input `{name}`: elements of type {} are not supported", Elem::name_of(code)))?;
+    let elem = Elem::of(code).ok_or_else(|| {
+        format!("input `{name}`: elements of type {} are not supported", Elem::name_of(code))
+    })?;
     if tensor.len() > data::MOST_FOLDED {
         return Err(format!("input `{name}`: it is too large for a constant"));
     }

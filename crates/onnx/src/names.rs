@@ -8,7 +8,7 @@ const RESERVED: &str = "let const fn pub use mod as in if else match where true 
     len shape extent typeof array_append sum prod max min mean any all argmax argmin count rerank \
     reduce scan append rotate reverse reshape filter iota first last rest init take drop join blocks \
     unblocks abs sqrt exp log sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil \
-    round trunc erf mod fmod div_floor log1p load_safetensors bool i8 i16 i32 i64 u8 u16 u32 u64 f16 \
+    round trunc erf mod fmod div_floor log1p load_safetensors weight bool i8 i16 i32 i64 u8 u16 u32 u64 f16 \
     bf16 f32 f64 str jagged error Option Some None Result Ok Err _";
 
 /// Words that count in generated text.
@@ -26,6 +26,11 @@ impl Names {
     pub fn new() -> Names {
         let words = RESERVED.split_whitespace().chain(INDICES.split_whitespace());
         Names { taken: words.map(str::to_owned).collect() }
+    }
+
+    /// Keeps an identifier from being given out.
+    pub fn take(&mut self, name: &str) {
+        self.taken.insert(name.to_owned());
     }
 
     /// An identifier that reads like `name` and has not been given out.

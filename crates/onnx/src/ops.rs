@@ -2,8 +2,8 @@
 
 mod attention;
 mod cast;
-mod conv;
 mod control;
+mod conv;
 mod elementwise;
 mod gather;
 mod generate;
@@ -67,7 +67,9 @@ pub fn write(cx: &mut Cx<'_>, domain: &str, node: &Node<'_>) -> Done {
     if let Some(done) = control::write(cx, node) {
         return done;
     }
-    if node.op.starts_with("Sequence") || node.op.ends_with("Sequence") && node.op != "ReverseSequence" {
+    if node.op.starts_with("Sequence")
+        || node.op.ends_with("Sequence") && node.op != "ReverseSequence"
+    {
         return refuse("sequences are not supported");
     }
     if node.op.starts_with("Optional") {

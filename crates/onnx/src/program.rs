@@ -54,9 +54,6 @@ pub fn write(
     let kept = needed(&body, &results);
     let mut text = format!("//! {title}\n\n");
     let used: HashSet<String> = kept.iter().flat_map(|line| words(&line.text)).collect();
-    if kept.iter().any(|line| line.text.contains("load_safetensors(")) {
-        text.push_str("use std::io::load_safetensors;\n");
-    }
     let mut helpers = String::new();
     let mut called = used.clone();
     // Helpers may call one another: those that are called, and what these call.
@@ -77,6 +74,9 @@ pub fn write(
             helpers.push('\n');
         }
     }
+    if called.contains("load_safetensors") {
+        text.push_str("use std::io::load_safetensors;\n");
+    }
     let imports: Vec<&str> = MATH.iter().copied().filter(|it| called.contains(*it)).collect();
     match imports.as_slice() {
         [] => {}
@@ -87,7 +87,9 @@ pub fn write(
     text.push_str(&helpers);
     let parameters: Vec<String> =
         inputs.iter().map(|it| format!("{}: {}", it.name, it.ty)).collect();
-    let plain = outputs.iter().all(|(_, _, v)| v.shape.iter().all(|it| it.is_plain() || it.hidden().is_some()));
+    let plain = outputs
+        .iter()
+        .all(|(_, _, v)| v.shape.iter().all(|it| it.is_plain() || it.hidden().is_some()));
     let types: Vec<String> = outputs.iter().map(|(_, _, v)| result_text(v)).collect();
     let result_type = match types.as_slice() {
         _ if !plain => String::new(),
@@ -136,7 +138,34 @@ fn result_text(value: &Value) -> String {
 
 /// The functions of `std::math` that generated text may call.
 const MATH: [&str; 30] = [
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "div_floor",
-    "erf", "exp", "floor", "fmod", "log", "log1p", "mod", "round", "sin", "sinh",
-    "sqrt", "tan", "tanh", "trunc", "sign", "expm1", "log10", "log2", "atan2",
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "cos",
+    "cosh",
+    "div_floor",
+    "erf",
+    "exp",
+    "floor",
+    "fmod",
+    "log",
+    "log1p",
+    "mod",
+    "round",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+    "sign",
+    "expm1",
+    "log10",
+    "log2",
+    "atan2",
 ];

@@ -103,7 +103,12 @@ fn ordered(nodes: &[NodeProto], wanted: &[&str]) -> Done<Vec<usize>> {
             }
             match state[at] {
                 2 => continue,
-                1 => return refuse(format!("the graph goes in a circle at `{}`", nodes[at].output[0])),
+                1 => {
+                    return refuse(format!(
+                        "the graph goes in a circle at `{}`",
+                        nodes[at].output[0]
+                    ));
+                }
                 _ => {}
             }
             state[at] = 1;

@@ -1,6 +1,8 @@
 """`std::io`: files that NumPy wrote, and paths as Python takes them apart."""
 
+import json
 import posixpath
+import struct
 
 import numpy as np
 
@@ -50,6 +52,7 @@ def make(rng, folder):
         program.agrees("load_npy", f"{name}_read", native)
         size = np.int64(path.stat().st_size)
         program.agrees("file_size", f'io::file_size("{path_name}")', size)
+    safetensors(program, data)
     table = numbers(rng, "float64", (3, 2))
     np.savetxt(data / "table.csv", table, fmt="%.2f", delimiter=",")
     text = (data / "table.csv").read_text()
@@ -57,6 +60,32 @@ def make(rng, folder):
     listing(program, data)
     paths(program)
     return program
+
+
+def safetensors(program, data):
+    """Several arrays in one file, each read by its name."""
+    arrays = {
+        "conv1.weight": np.arange(12, dtype="float32").reshape(2, 3, 2) / 8,
+        "steps": np.array([-1, 2**40], "int64"),
+        "on": np.array([True, False]),
+        "bytes": np.array([[0, 255]], "uint8"),
+        "scale": np.float64(0.1),
+        "nothing": np.empty((0, 2), "float32"),
+    }
+    names = {"float32": "F32", "int64": "I64", "bool": "BOOL", "uint8": "U8", "float64": "F64"}
+    header, blob = {}, b""
+    for name, value in arrays.items():
+        bytes_of = np.asarray(value).tobytes()
+        offsets = [len(blob), len(blob) + len(bytes_of)]
+        header[name] = {"dtype": names[value.dtype.name], "shape": list(value.shape), "data_offsets": offsets}
+        blob += bytes_of
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    (data / "arrays.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + blob)
+    for at, (name, value) in enumerate(arrays.items()):
+        read = f'io::load_safetensors("{DATA}/arrays.safetensors", "{name}") as {type_of(np.asarray(value))}'
+        program.line("load_safetensors", f"let read{at} = {read};")
+        program.agrees("load_safetensors", f"read{at}", np.asarray(value))
 
 
 def listing(program, data):

@@ -18,7 +18,9 @@ fn cast_to(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let code = i32::try_from(node.int("to", 0)).unwrap_or(0);
     match Elem::of(code) {
         Some(to) => cast(cx, node, to),
-        None => refuse_at("to", format!("elements of type {} are not supported", Elem::name_of(code))),
+        None => {
+            refuse_at("to", format!("elements of type {} are not supported", Elem::name_of(code)))
+        }
     }
 }
 
@@ -40,7 +42,16 @@ fn cast(cx: &mut Cx<'_>, node: &Node<'_>, to: Elem) -> Done {
         cx.helper("to_small_float", TO_SMALL_FLOAT);
     }
     if to == Elem::F8E8M0 {
-        cx.helper("to_power", if up == "up" { TO_POWER_UP } else if up == "down" { TO_POWER_DOWN } else { TO_POWER_NEAR });
+        cx.helper(
+            "to_power",
+            if up == "up" {
+                TO_POWER_UP
+            } else if up == "down" {
+                TO_POWER_DOWN
+            } else {
+                TO_POWER_NEAR
+            },
+        );
     }
     pointwise(cx, node.out(0), &[x], to, |x| converted(&x[0], from, to, saturate)).map(drop)
 }
@@ -83,7 +94,9 @@ pub fn converted(x: &str, from: Elem, to: Elem, saturate: bool) -> String {
             // Integers below eight bits keep their lowest bits.
             let whole = format!("{x} as i32");
             let size = high - low + 1;
-            format!("(std::math::mod({whole} - {}, {size}) + {}) as {ty}", paren(low), paren(low)).replace(" - 0,", ",").replace(" + 0)", ")")
+            format!("(std::math::mod({whole} - {}, {size}) + {}) as {ty}", paren(low), paren(low))
+                .replace(" - 0,", ",")
+                .replace(" + 0)", ")")
         }
         _ if from.lang() == ty => x.to_owned(),
         _ => format!("{x} as {ty}"),

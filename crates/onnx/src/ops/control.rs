@@ -23,7 +23,9 @@ fn inline(cx: &mut Cx<'_>, node: &Node<'_>, graph: &crate::proto::GraphProto) ->
     for output in &graph.output {
         match cx.values.get(&output.name).cloned() {
             Some(value) => results.push(value),
-            None => return refuse(format!("its graph does not define its output `{}`", output.name)),
+            None => {
+                return refuse(format!("its graph does not define its output `{}`", output.name));
+            }
         }
     }
     for (out, value) in node.outputs.iter().zip(results) {
@@ -63,7 +65,8 @@ fn choice(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
             .collect();
         if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) }
     };
-    let pattern = if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) };
+    let pattern =
+        if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) };
     let text = format!(
         "let {pattern} = if {test} {{\n{then_text}{}\n}} else {{\n{else_text}{}\n}};",
         tuple(&then_values),
@@ -71,7 +74,9 @@ fn choice(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     );
     let binds: Vec<&str> = names.iter().map(String::as_str).collect();
     cx.line(&binds, text);
-    for ((a, b), (name, out)) in then_values.iter().zip(&else_values).zip(names.iter().zip(node.outputs)) {
+    for ((a, b), (name, out)) in
+        then_values.iter().zip(&else_values).zip(names.iter().zip(node.outputs))
+    {
         if a.shape != b.shape {
             return refuse(format!("its branches give `{out}` different shapes"));
         }
@@ -105,7 +110,8 @@ fn scan(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         }
     }
     let carried = inputs.len() - scanned;
-    let list = |name: &str, at: usize| node.ints(name).and_then(|it| it.get(at).copied()).unwrap_or(0);
+    let list =
+        |name: &str, at: usize| node.ints(name).and_then(|it| it.get(at).copied()).unwrap_or(0);
     let lead = usize::from(old);
     let mut steps = None;
     for (i, value) in inputs[carried..].iter().enumerate() {
@@ -113,11 +119,16 @@ fn scan(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         steps = steps.or(value.shape[along].known());
     }
     let Some(steps) = steps.filter(|n| (1..=MOST_STEPS).contains(n)) else {
-        return refuse(format!("the number of its steps is not known, or not between 1 and {MOST_STEPS}"));
+        return refuse(format!(
+            "the number of its steps is not known, or not between 1 and {MOST_STEPS}"
+        ));
     };
     let mut state: Vec<Value> = inputs[..carried].to_vec();
     if old {
-        state = state.iter().map(|it| super::shape::reshape_to(cx, "", it, it.shape[1..].to_vec())).collect();
+        state = state
+            .iter()
+            .map(|it| super::shape::reshape_to(cx, "", it, it.shape[1..].to_vec()))
+            .collect();
     }
     let count = body.output.len().saturating_sub(carried);
     let mut rows: Vec<Vec<Value>> = vec![Vec::new(); count];
@@ -182,7 +193,9 @@ fn results_of(cx: &mut Cx<'_>, body: &crate::proto::GraphProto) -> Done<Option<V
         match cx.values.get(&output.name).cloned() {
             Some(Some(value)) => results.push(value),
             Some(None) => return Ok(None),
-            None => return refuse(format!("its body does not define its output `{}`", output.name)),
+            None => {
+                return refuse(format!("its body does not define its output `{}`", output.name));
+            }
         }
     }
     Ok(Some(results))
@@ -196,8 +209,10 @@ fn slice_at(cx: &mut Cx<'_>, value: &Value, along: usize, place: i64, old: bool)
     if old {
         at[0] = "0".into();
     }
-    let kept: Vec<String> = (0..value.rank()).filter(|i| !skip(*i)).map(|i| axes[i].clone()).collect();
-    let shape: Vec<Dim> = (0..value.rank()).filter(|i| !skip(*i)).map(|i| value.shape[i].clone()).collect();
+    let kept: Vec<String> =
+        (0..value.rank()).filter(|i| !skip(*i)).map(|i| axes[i].clone()).collect();
+    let shape: Vec<Dim> =
+        (0..value.rank()).filter(|i| !skip(*i)).map(|i| value.shape[i].clone()).collect();
     let name = cx.name_of(value);
     let covered = vec![true; kept.len()];
     cx.temp("slice", value.elem, shape, &kept, &covered, &format!("{name}[{}]", at.join(", ")))
@@ -213,7 +228,8 @@ fn stack(cx: &mut Cx<'_>, out: &str, values: &[Value], along: usize) -> Value {
     for (i, value) in names.iter().enumerate() {
         let mut slots: Vec<String> = inner.clone();
         slots.insert(along, i.to_string());
-        let read = if inner.is_empty() { value.clone() } else { format!("{value}[{}]", inner.join(", ")) };
+        let read =
+            if inner.is_empty() { value.clone() } else { format!("{value}[{}]", inner.join(", ")) };
         text.push(format!("let {name}[{}] = {read};", slots.join(", ")));
     }
     cx.line(&[&name], text.join("\n"));
@@ -248,7 +264,9 @@ fn repeat(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         let outer = cx.values.clone();
         let number = cx.constant(crate::data::Data::ints(Elem::I64, vec![], vec![Dim::from(step)]));
         let truth = cx.constant(crate::data::Data::ints(Elem::Bool, vec![], vec![Dim::from(1)]));
-        for (value, port) in [number, truth].into_iter().chain(state.iter().cloned()).zip(&body.input) {
+        for (value, port) in
+            [number, truth].into_iter().chain(state.iter().cloned()).zip(&body.input)
+        {
             cx.values.insert(port.name.clone(), Some(value));
         }
         let results = results_of(cx, body)?;

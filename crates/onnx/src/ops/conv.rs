@@ -145,7 +145,12 @@ impl Window {
     }
 
     /// The places, and the conditions under which they are inside.
-    pub fn places(&self, outs: &[String], steps: &[String], extents: &[Dim]) -> (Vec<String>, Vec<String>) {
+    pub fn places(
+        &self,
+        outs: &[String],
+        steps: &[String],
+        extents: &[Dim],
+    ) -> (Vec<String>, Vec<String>) {
         let mut guards = Vec::new();
         let mut places = Vec::new();
         for i in 0..outs.len() {
@@ -160,7 +165,12 @@ impl Window {
 
     /// The indices of a reduction over the window; those of extent one are left out.
     pub fn steps(&self, steps: &[String]) -> Vec<String> {
-        steps.iter().zip(&self.kernel).filter(|(_, k)| **k > 1).map(|(s, k)| format!("{s} in 0..{k}")).collect()
+        steps
+            .iter()
+            .zip(&self.kernel)
+            .filter(|(_, k)| **k > 1)
+            .map(|(s, k)| format!("{s} in 0..{k}"))
+            .collect()
     }
 }
 
@@ -168,7 +178,8 @@ fn conv(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let (x, w) = (node.input(0)?, node.input(1)?);
     let bias = node.optional(2);
     let elem = x.elem;
-    convolve(cx, node, node.out(0), &x, &w, elem, bias.as_ref(), |x, w| format!("{x} * {w}")).map(drop)
+    convolve(cx, node, node.out(0), &x, &w, elem, bias.as_ref(), |x, w| format!("{x} * {w}"))
+        .map(drop)
 }
 
 /// A convolution; `term` says what is summed.
@@ -209,7 +220,11 @@ pub fn convolve(
     let channel = if groups == 1 {
         k.to_owned()
     } else {
-        let group = if per.is(1) { "channel".to_owned() } else { format!("channel / {}", per.factor_text()) };
+        let group = if per.is(1) {
+            "channel".to_owned()
+        } else {
+            format!("channel / {}", per.factor_text())
+        };
         if one { group } else { format!("{group} * {} + k", within.factor_text()) }
     };
     let mut over = Vec::new();
@@ -220,12 +235,15 @@ pub fn convolve(
     over.extend(steps.iter().zip(&way.kernel).filter(|(_, k)| **k > 1).map(|(s, _)| s.clone()));
     let at_w: Vec<String> = ["channel".to_owned(), k.to_owned()]
         .into_iter()
-        .chain(steps.iter().zip(&way.kernel).map(|(s, k)| if *k > 1 { s.clone() } else { "0".into() }))
+        .chain(
+            steps.iter().zip(&way.kernel).map(|(s, k)| if *k > 1 { s.clone() } else { "0".into() }),
+        )
         .collect();
     let (x_name, w_name) = (cx.name_of(x), cx.name_of(w));
     let read_x = format!("{x_name}[batch, {channel}, {}]", places.join(", "));
     let read_w = format!("{w_name}[{}]", at_w.join(", "));
-    let guard = if guards.is_empty() { String::new() } else { format!(" where {}", guards.join(" && ")) };
+    let guard =
+        if guards.is_empty() { String::new() } else { format!(" where {}", guards.join(" && ")) };
     let product = term(&read_x, &read_w);
     let sum = if over.is_empty() {
         if guards.is_empty() { product } else { format!("sum[one in 0..1]({product}{guard})") }
@@ -236,7 +254,8 @@ pub fn convolve(
         Some(bias) => format!("{sum} + {}", cx.read(bias, &["channel".to_owned()])),
         None => sum,
     };
-    let axes: Vec<String> = ["batch".to_owned(), "channel".to_owned()].into_iter().chain(outs).collect();
+    let axes: Vec<String> =
+        ["batch".to_owned(), "channel".to_owned()].into_iter().chain(outs).collect();
     let shape: Vec<Dim> = [x.shape[0].clone(), outer].into_iter().chain(way.out.clone()).collect();
     Ok(cx.define(out, elem, shape, &axes, &[true, true], &body))
 }
@@ -251,7 +270,8 @@ fn transposed(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         return refuse_at("W", "has an extent that is not known");
     };
     let list = |name: &str, default: i64, count: usize| -> Done<Vec<i64>> {
-        let list = node.ints(name).filter(|it| !it.is_empty()).unwrap_or_else(|| vec![default; count]);
+        let list =
+            node.ints(name).filter(|it| !it.is_empty()).unwrap_or_else(|| vec![default; count]);
         if list.len() != count || list.iter().any(|it| !(-(1 << 30)..=1 << 30).contains(it)) {
             return refuse_at(name, "does not say a number for each axis");
         }
@@ -270,7 +290,8 @@ fn transposed(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let (mut places, mut guards) = (Vec::new(), Vec::new());
     for i in 0..n {
         let reach = (kernel[i] - 1) * dilations[i] + 1;
-        let full = x.shape[2 + i].plus_int(-1).times(&Dim::from(strides[i])).plus_int(extra[i] + reach);
+        let full =
+            x.shape[2 + i].plus_int(-1).times(&Dim::from(strides[i])).plus_int(extra[i] + reach);
         let (before, out) = if let Some(wanted) = &wanted {
             let out = Dim::from(wanted[wanted.len() - n + i]);
             let total = full.minus(&out).larger(&Dim::from(0));
@@ -285,7 +306,11 @@ fn transposed(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
             (Dim::from(pads[i]), full.plus_int(-pads[i] - pads[n + i]))
         };
         let from = shifted(&outs[i], &before);
-        let from = if kernel[i] > 1 { format!("{from} - {}", scaled(dilations[i], &steps[i])) } else { from };
+        let from = if kernel[i] > 1 {
+            format!("{from} - {}", scaled(dilations[i], &steps[i]))
+        } else {
+            from
+        };
         let stride = strides[i];
         if stride == 1 {
             guards.push(format!("{from} in 0..{}", x.shape[2 + i]));
@@ -303,12 +328,20 @@ fn transposed(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let (own, source) = if groups == 1 {
         ("channel".to_owned(), "k".to_owned())
     } else {
-        (format!("channel % {}", per.factor_text()), format!("channel / {} * {} + k", per.factor_text(), within.factor_text()))
+        (
+            format!("channel % {}", per.factor_text()),
+            format!("channel / {} * {} + k", per.factor_text(), within.factor_text()),
+        )
     };
     let mut over = vec![format!("k in 0..{within}")];
-    over.extend(steps.iter().zip(&kernel).filter(|(_, k)| **k > 1).map(|(s, k)| format!("{s} in 0..{k}")));
-    let at_w: Vec<String> =
-        steps.iter().zip(&kernel).map(|(s, k)| if *k > 1 { s.clone() } else { "0".into() }).collect();
+    over.extend(
+        steps.iter().zip(&kernel).filter(|(_, k)| **k > 1).map(|(s, k)| format!("{s} in 0..{k}")),
+    );
+    let at_w: Vec<String> = steps
+        .iter()
+        .zip(&kernel)
+        .map(|(s, k)| if *k > 1 { s.clone() } else { "0".into() })
+        .collect();
     let (x_name, w_name) = (cx.name_of(&x), cx.name_of(&w));
     let mut body = format!(
         "sum[{}]({x_name}[batch, {source}, {}] * {w_name}[{source}, {own}, {}] where {})",
@@ -320,8 +353,10 @@ fn transposed(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     if let Some(bias) = node.optional(2) {
         body = format!("{body} + {}", cx.read(&bias, &["channel".to_owned()]));
     }
-    let axes: Vec<String> = ["batch".to_owned(), "channel".to_owned()].into_iter().chain(outs).collect();
-    let shape: Vec<Dim> = [x.shape[0].clone(), per.times(&Dim::from(groups))].into_iter().chain(out_dims).collect();
+    let axes: Vec<String> =
+        ["batch".to_owned(), "channel".to_owned()].into_iter().chain(outs).collect();
+    let shape: Vec<Dim> =
+        [x.shape[0].clone(), per.times(&Dim::from(groups))].into_iter().chain(out_dims).collect();
     cx.define(node.out(0), x.elem, shape, &axes, &[true], &body);
     Ok(())
 }

@@ -99,7 +99,8 @@ fn function(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     .map(drop)
 }
 
-const SHIFTED_LEFT: &str = "/// `x` with its bits moved up by `n` places in a word of `width`; what leaves it is lost.
+const SHIFTED_LEFT: &str =
+    "/// `x` with its bits moved up by `n` places in a word of `width`; what leaves it is lost.
 fn shifted_left(x: u64, n: i32, width: i32) -> u64 {
     if n == 0 { x } else if n < 0 || n >= width { 0 } else { x % 2u64 ** (width - n) * 2u64 ** n }
 }
@@ -111,7 +112,8 @@ fn shifted_right(x: u64, n: i32, width: i32) -> u64 {
 }
 ";
 
-const SHIFTED_DOWN: &str = "/// `x` with its bits moved down by `n` places; its sign fills what becomes free.
+const SHIFTED_DOWN: &str =
+    "/// `x` with its bits moved down by `n` places; its sign fills what becomes free.
 fn shifted_down(x: i64, n: i32, width: i32) -> i64 {
     if n < 0 || n >= width { if x < 0 { -1 } else { 0 } } else { div_floor(x, 2i64 ** n) }
 }
@@ -225,7 +227,9 @@ fn unary(cx: &mut Cx<'_>, node: &Node<'_>) -> Option<Done> {
         "Reciprocal" => Box::new(|x| format!("1.0 / {x}")),
         "Sign" if elem.is_unsigned() => Box::new(|x| format!("if {x} > 0 {{ 1 }} else {{ 0 }}")),
         "Sign" => Box::new(move |x| {
-            format!("if {x} > {nil} {{ {unit} }} else if {x} < {nil} {{ -{unit} }} else {{ {nil} }}")
+            format!(
+                "if {x} > {nil} {{ {unit} }} else if {x} < {nil} {{ -{unit} }} else {{ {nil} }}"
+            )
         }),
         "Relu" => Box::new(move |x| format!("max({x}, {nil})")),
         "Sigmoid" => Box::new(|x| format!("1.0 / (1.0 + exp(-{x}))")),
@@ -237,7 +241,8 @@ fn unary(cx: &mut Cx<'_>, node: &Node<'_>) -> Option<Done> {
         }
         "IsInf" => {
             result = Elem::Bool;
-            let (up, down) = (node.int("detect_positive", 1) != 0, node.int("detect_negative", 1) != 0);
+            let (up, down) =
+                (node.int("detect_positive", 1) != 0, node.int("detect_negative", 1) != 0);
             Box::new(move |x| match (up, down) {
                 (true, true) => format!("abs({x}) == 1.0 / 0.0"),
                 (true, false) => format!("{x} == 1.0 / 0.0"),
@@ -251,7 +256,9 @@ fn unary(cx: &mut Cx<'_>, node: &Node<'_>) -> Option<Done> {
         }
         "Elu" => {
             let alpha = a("alpha", 1.0);
-            Box::new(move |x| format!("if {x} < 0.0 {{ {alpha} * (exp({x}) - 1.0) }} else {{ {x} }}"))
+            Box::new(move |x| {
+                format!("if {x} < 0.0 {{ {alpha} * (exp({x}) - 1.0) }} else {{ {x} }}")
+            })
         }
         "Celu" => {
             let alpha = a("alpha", 1.0);
@@ -260,7 +267,8 @@ fn unary(cx: &mut Cx<'_>, node: &Node<'_>) -> Option<Done> {
             })
         }
         "Selu" => {
-            let (alpha, gamma) = (a("alpha", 1.67326319217681884765625), a("gamma", 1.05070102214813232421875));
+            let (alpha, gamma) =
+                (a("alpha", 1.67326319217681884765625), a("gamma", 1.05070102214813232421875));
             Box::new(move |x| {
                 format!("{gamma} * if {x} <= 0.0 {{ {alpha} * (exp({x}) - 1.0) }} else {{ {x} }}")
             })
@@ -269,16 +277,12 @@ fn unary(cx: &mut Cx<'_>, node: &Node<'_>) -> Option<Done> {
             let (alpha, beta) = (a("alpha", 0.2), a("beta", 0.5));
             Box::new(move |x| format!("max(0.0, min(1.0, {alpha} * {x} + {beta}))"))
         }
-        "HardSwish" => {
-            Box::new(|x| format!("{x} * max(0.0, min(1.0, {x} / 6.0 + 0.5))"))
-        }
+        "HardSwish" => Box::new(|x| format!("{x} * max(0.0, min(1.0, {x} / 6.0 + 0.5))")),
         "ThresholdedRelu" => {
             let alpha = a("alpha", 1.0);
             Box::new(move |x| format!("if {x} > {alpha} {{ {x} }} else {{ 0.0 }}"))
         }
-        "Mish" => Box::new(|x| {
-            format!("{x} * tanh(max({x}, 0.0) + log1p(exp(-abs({x}))))")
-        }),
+        "Mish" => Box::new(|x| format!("{x} * tanh(max({x}, 0.0) + log1p(exp(-abs({x}))))")),
         "Gelu" if node.string("approximate", "none") == "tanh" => Box::new(|x| {
             format!("0.5 * {x} * (1.0 + tanh(0.7978845608028654 * ({x} + 0.044715 * {x} ** 3)))")
         }),
@@ -292,7 +296,8 @@ fn unary(cx: &mut Cx<'_>, node: &Node<'_>) -> Option<Done> {
             if elem.is_int() && (bias.fract() != 0.0 || lambd.fract() != 0.0) {
                 return Some(refuse_at("bias", "is no integer, as the elements are"));
             }
-            let int = |v: f64| if elem.is_int() { format!("{}", v as i64) } else { number(v, elem) };
+            let int =
+                |v: f64| if elem.is_int() { format!("{}", v as i64) } else { number(v, elem) };
             let (bias, lambd) = (int(bias), int(lambd));
             Box::new(move |x| {
                 format!(

@@ -71,7 +71,14 @@ fn elements(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let mut at = axes.clone();
     at[along] = from_end(&index, &text, &x.shape[along]);
     let x_name = cx.name_of(&x);
-    cx.define(node.out(0), x.elem, index.shape, &axes, &[], &format!("{x_name}[{}]", at.join(", ")));
+    cx.define(
+        node.out(0),
+        x.elem,
+        index.shape,
+        &axes,
+        &[],
+        &format!("{x_name}[{}]", at.join(", ")),
+    );
     Ok(())
 }
 
@@ -90,7 +97,10 @@ fn nested(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let name = cx.name_of(&index);
     let mut at: Vec<String> = axes[..batch].to_vec();
     for i in 0..depth {
-        let text = format!("{name}[{}]", axes[..lead].iter().cloned().chain([i.to_string()]).collect::<Vec<_>>().join(", "));
+        let text = format!(
+            "{name}[{}]",
+            axes[..lead].iter().cloned().chain([i.to_string()]).collect::<Vec<_>>().join(", ")
+        );
         at.push(from_end(&index, &text, &x.shape[batch + i]));
     }
     at.extend_from_slice(&axes[lead..]);
@@ -104,12 +114,15 @@ fn nested(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
 
 fn reverse(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let (x, lengths) = (node.input(0)?, node.input(1)?);
-    let (batch, time) = (axis(node.int("batch_axis", 1), x.rank())?, axis(node.int("time_axis", 0), x.rank())?);
+    let (batch, time) =
+        (axis(node.int("batch_axis", 1), x.rank())?, axis(node.int("time_axis", 0), x.rank())?);
     let axes = indices(&x.axes, x.rank());
     let length = cx.read(&lengths, &[axes[batch].clone()]);
     let own = &axes[time];
     let mut at = axes.clone();
-    at[time] = format!("if {own} as i64 < {length} {{ {length} - 1 - ({own} as i64) }} else {{ {own} as i64 }}");
+    at[time] = format!(
+        "if {own} as i64 < {length} {{ {length} - 1 - ({own} as i64) }} else {{ {own} as i64 }}"
+    );
     let body = cx.read(&x, &at);
     let mut covered = vec![true; axes.len()];
     covered[time] = false;

@@ -48,7 +48,8 @@ fn filled(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let Some(shape) = node.input(0)?.known.as_deref().and_then(Data::as_dims) else {
         return refuse_at("input", MUST_BE_KNOWN);
     };
-    if shape.iter().any(|dim| dim.known().is_some_and(|n| !(0..=i64::from(i32::MAX)).contains(&n))) {
+    if shape.iter().any(|dim| dim.known().is_some_and(|n| !(0..=i64::from(i32::MAX)).contains(&n)))
+    {
         return refuse_at("input", "has an extent that is not possible");
     }
     let fill = match node.tensor("value")?.and_then(|it| it.data()) {
@@ -67,8 +68,11 @@ fn filled(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
 fn range(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let (start, limit, delta) = (node.input(0)?, node.input(1)?, node.input(2)?);
     let elem = start.elem;
-    let dims = |v: &crate::value::Value| v.known.as_deref().and_then(Data::as_dims).and_then(|it| it.first().cloned());
-    let number = if let (Some(a), Some(b), Some(d)) = (start.float(), limit.float(), delta.float()) {
+    let dims = |v: &crate::value::Value| {
+        v.known.as_deref().and_then(Data::as_dims).and_then(|it| it.first().cloned())
+    };
+    let number = if let (Some(a), Some(b), Some(d)) = (start.float(), limit.float(), delta.float())
+    {
         let number = ((b - a) / d).ceil().max(0.0);
         if !number.is_finite() || number > f64::from(i32::MAX) {
             return refuse("it has too many elements");
@@ -80,9 +84,15 @@ fn range(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         let (a, b, d) = (cx.read(&start, &[]), cx.read(&limit, &[]), cx.read(&delta, &[]));
         let float = |x: &str| if elem.is_float() { x.to_owned() } else { format!("({x} as f64)") };
         let name = cx.names.fresh("steps");
-        cx.line(&[&name], format!(
-            "let {name} = max(ceil(({} - {}) / {}) as i32, 0);", float(&b), float(&a), float(&d)
-        ));
+        cx.line(
+            &[&name],
+            format!(
+                "let {name} = max(ceil(({} - {}) / {}) as i32, 0);",
+                float(&b),
+                float(&a),
+                float(&d)
+            ),
+        );
         Dim::atom(name)
     };
     let (a, d) = (cx.read(&start, &[]), cx.read(&delta, &[]));
@@ -162,7 +172,10 @@ fn triangle(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let edge = match node.optional(1) {
         None => row.clone(),
         Some(k) => match k.int() {
-            Some(n) => super::shifted(row, &Dim::from(n.clamp(-i64::from(i32::MAX) / 2, i64::from(i32::MAX) / 2))),
+            Some(n) => super::shifted(
+                row,
+                &Dim::from(n.clamp(-i64::from(i32::MAX) / 2, i64::from(i32::MAX) / 2)),
+            ),
             None => format!("{row} as i64 + {}", cx.read(&k, &vec!["0".to_owned(); k.rank()])),
         },
     };
@@ -182,7 +195,12 @@ fn dropout(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         match training.int() {
             Some(0) => {}
             Some(_) if nothing => {}
-            Some(_) => return refuse_at("training_mode", "drops elements at random, which a program does not"),
+            Some(_) => {
+                return refuse_at(
+                    "training_mode",
+                    "drops elements at random, which a program does not",
+                );
+            }
             None => return refuse_at("training_mode", MUST_BE_KNOWN),
         }
     }
@@ -238,7 +256,10 @@ fn mel(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
             (((length + 1) as f64 * hz) / rate).floor() as i64
         })
         .collect();
-    let edges = cx.constant(Data { elem: Elem::I32, ..Data::row(edges.into_iter().map(Dim::from).collect()) });
+    let edges = cx.constant(Data {
+        elem: Elem::I32,
+        ..Data::row(edges.into_iter().map(Dim::from).collect())
+    });
     let e = cx.name_of(&edges);
     let body = format!(
         "if i >= {e}[j] && i < {e}[j + 1] {{ (i - {e}[j]) as f32 / max({e}[j + 1] - {e}[j], 1) as f32 }} \

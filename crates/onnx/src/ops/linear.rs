@@ -89,7 +89,8 @@ pub fn product(
     let at_a = place(a, if has_row { vec![row, "k".into()] } else { vec!["k".into()] });
     let at_b = place(b, if has_col { vec!["k".into(), col] } else { vec!["k".into()] });
     let (a_name, b_name) = (cx.name_of(a), cx.name_of(b));
-    let (x, y) = (format!("{a_name}[{}]", at_a.join(", ")), format!("{b_name}[{}]", at_b.join(", ")));
+    let (x, y) =
+        (format!("{a_name}[{}]", at_a.join(", ")), format!("{b_name}[{}]", at_b.join(", ")));
     covered.resize(axes.len(), true);
     let body = format!("sum[k]({})", term(&x, &y));
     Ok(cx.define(out, elem, shape, &axes, &covered, &body))
@@ -101,7 +102,8 @@ fn gemm(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         return refuse("an operand is no matrix");
     }
     let (turn_a, turn_b) = (node.int("transA", 0) != 0, node.int("transB", 0) != 0);
-    let (rows, cols) = (a.shape[usize::from(turn_a)].clone(), b.shape[usize::from(!turn_b)].clone());
+    let (rows, cols) =
+        (a.shape[usize::from(turn_a)].clone(), b.shape[usize::from(!turn_b)].clone());
     let shape = vec![rows, cols];
     let (x, y) = (cx.name_of(&a), cx.name_of(&b));
     let x = if turn_a { format!("{x}[k, row]") } else { format!("{x}[row, k]") };
@@ -175,7 +177,8 @@ fn einsum(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         if !term.chars().all(|c| c.is_ascii_alphabetic() || c == '.') {
             return refuse_at("equation", "has a sign that is no letter");
         }
-        let number = if term.contains("...") { value.rank() as i64 - (term.len() as i64 - 3) } else { 0 };
+        let number =
+            if term.contains("...") { value.rank() as i64 - (term.len() as i64 - 3) } else { 0 };
         if number < 0 {
             return refuse_at("equation", "does not fit the ranks of the inputs");
         }
@@ -200,7 +203,11 @@ fn einsum(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let result = match right {
         Some(right) => spread(&right, dots as usize),
         None => {
-            let mut names: Vec<String> = uses.iter().filter(|(name, n)| **n == 1 && !name.starts_with("batch")).map(|(name, _)| name.clone()).collect();
+            let mut names: Vec<String> = uses
+                .iter()
+                .filter(|(name, n)| **n == 1 && !name.starts_with("batch"))
+                .map(|(name, _)| name.clone())
+                .collect();
             names.sort();
             (0..dots).map(|i| format!("batch{i}")).chain(names).collect()
         }
@@ -212,13 +219,18 @@ fn einsum(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     for (value, at) in values.iter().zip(reads) {
         let places: Vec<String> = at
             .iter()
-            .map(|(name, dim)| if dim.is(1) && !extents[name].is(1) { "0".into() } else { name.clone() })
+            .map(
+                |(name, dim)| {
+                    if dim.is(1) && !extents[name].is(1) { "0".into() } else { name.clone() }
+                },
+            )
             .collect();
         parts.push(cx.read(value, &places));
     }
     let summed: Vec<String> = order.into_iter().filter(|name| !result.contains(name)).collect();
     let product = parts.join(" * ");
-    let body = if summed.is_empty() { product } else { format!("sum[{}]({product})", summed.join(", ")) };
+    let body =
+        if summed.is_empty() { product } else { format!("sum[{}]({product})", summed.join(", ")) };
     let shape = result.iter().map(|name| extents[name].clone()).collect();
     let covered = vec![true; result.len()];
     cx.define(node.out(0), values[0].elem, shape, &result, &covered, &body);
@@ -239,14 +251,19 @@ fn determinant(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let lead = x.rank() - 2;
     let axes = indices(&[], lead);
     let name = cx.name_of(&x);
-    let body = if lead == 0 { format!("determinant({name})") } else { format!("determinant({name}[{}])", axes.join(", ")) };
+    let body = if lead == 0 {
+        format!("determinant({name})")
+    } else {
+        format!("determinant({name}[{}])", axes.join(", "))
+    };
     let body = if x.elem == Elem::F32 { body } else { format!("({body}) as {}", x.elem.lang()) };
     let covered = vec![true; lead];
     cx.define(node.out(0), x.elem, x.shape[..lead].to_vec(), &axes, &covered, &body);
     Ok(())
 }
 
-const DETERMINANT: &str = "/// The determinant, by elimination with the greatest pivot of each column.
+const DETERMINANT: &str =
+    "/// The determinant, by elimination with the greatest pivot of each column.
 fn determinant(x: [f32; ?n, ?n]) -> f32 {
     if ?n == 0 {
         1.0

@@ -1,7 +1,6 @@
 //! Losses.
 
 use crate::cx::{Cx, indices};
-use crate::elem::Elem;
 use crate::node::{Done, Node, refuse, refuse_at};
 use crate::value::Value;
 
@@ -68,14 +67,20 @@ fn loss(cx: &mut Cx<'_>, node: &Node<'_>, x: &Value) -> Done {
                 format!("{sum} / (count[{over}]({class} != {ignored}) as {})", x.elem.lang())
             }
             (Some(weight), _) => {
-                let own = cx.temp("share", x.elem, target.shape.clone(), &axes, &covered, &protect(weight.clone()));
+                let own = cx.temp(
+                    "share",
+                    x.elem,
+                    target.shape.clone(),
+                    &axes,
+                    &covered,
+                    &protect(weight.clone()),
+                );
                 let own = cx.read(&own, &axes);
                 format!("{sum} / sum[{over}]({own})")
             }
         },
         other => return refuse_at("reduction", format!("`{other}` is not known")),
     };
-    let _ = Elem::F32;
     cx.define(node.out(0), x.elem, Vec::new(), &[], &[], &body);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::number;
 use super::reduce::reduction;
 use crate::cx::{Cx, indices};
-use crate::dims::{Dim, count};
+use crate::dims::Dim;
 use crate::elem::Elem;
 use crate::node::{Done, Node, axis, refuse, refuse_at};
 use crate::value::Value;
@@ -48,14 +48,37 @@ fn batch(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         let axes: Vec<usize> = (0..x.rank()).filter(|i| *i != 1).collect();
         let way = reduction(&x, &axes, false);
         let over = way.over.join(", ");
-        let now = cx.temp("batch_mean", x.elem, way.shape.clone(), &way.axes, &way.covered, &format!("mean[{over}]({element})"));
+        let now = cx.temp(
+            "batch_mean",
+            x.elem,
+            way.shape.clone(),
+            &way.axes,
+            &way.covered,
+            &format!("mean[{over}]({element})"),
+        );
         let now_at = cx.read(&now, &channel);
-        let spread = cx.temp("batch_var", x.elem, way.shape.clone(), &way.axes, &way.covered, &format!("mean[{over}](({element} - {now_at}) ** 2)"));
+        let spread = cx.temp(
+            "batch_var",
+            x.elem,
+            way.shape.clone(),
+            &way.axes,
+            &way.covered,
+            &format!("mean[{over}](({element} - {now_at}) ** 2)"),
+        );
         let spread_at = cx.read(&spread, &channel);
         let (keep, new) = (number(momentum, x.elem), number(1.0 - momentum, x.elem));
-        for (i, (old, fresh)) in [(&mean_at, &now_at), (&var_at, &spread_at)].into_iter().enumerate() {
+        for (i, (old, fresh)) in
+            [(&mean_at, &now_at), (&var_at, &spread_at)].into_iter().enumerate()
+        {
             if node.has_out(1 + i) {
-                cx.define(node.out(1 + i), x.elem, way.shape.clone(), &channel, &[true], &format!("{keep} * {old} + {new} * {fresh}"));
+                cx.define(
+                    node.out(1 + i),
+                    x.elem,
+                    way.shape.clone(),
+                    &channel,
+                    &[true],
+                    &format!("{keep} * {old} + {new} * {fresh}"),
+                );
             }
         }
         (mean_at, var_at) = (now_at, spread_at);
@@ -68,14 +91,30 @@ fn batch(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
 }
 
 /// Mean and one over the deviation along axes, in a type that is wide enough.
-fn moments(cx: &mut Cx<'_>, x: &Value, axes: &[usize], epsilon: f64, elem: Elem) -> (Value, Value, Vec<String>) {
+fn moments(
+    cx: &mut Cx<'_>,
+    x: &Value,
+    axes: &[usize],
+    epsilon: f64,
+    elem: Elem,
+) -> (Value, Value, Vec<String>) {
     let way = reduction(x, axes, false);
     let over = way.over.join(", ");
     let element = cx.read(x, &way.at);
     let element = if x.elem == elem { element } else { format!("({element} as {})", elem.lang()) };
-    let mean = cx.temp("centre", elem, way.shape.clone(), &way.axes, &way.covered, &format!("mean[{over}]({element})"));
+    let mean = cx.temp(
+        "centre",
+        elem,
+        way.shape.clone(),
+        &way.axes,
+        &way.covered,
+        &format!("mean[{over}]({element})"),
+    );
     let mean_at = cx.read(&mean, &way.axes);
-    let body = format!("1.0 / sqrt(mean[{over}](({element} - {mean_at}) ** 2) + {})", number(epsilon, elem));
+    let body = format!(
+        "1.0 / sqrt(mean[{over}](({element} - {mean_at}) ** 2) + {})",
+        number(epsilon, elem)
+    );
     let scale = cx.temp("spread", elem, way.shape.clone(), &way.axes, &way.covered, &body);
     (mean, scale, way.axes)
 }
@@ -95,7 +134,14 @@ fn instance(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let own = x.axes.clone();
     let element = cx.read(&x, &own);
     let covered = vec![true; own.len()];
-    cx.define(node.out(0), elem, x.shape, &own, &covered, &format!("({element} - {mean}) * {spread} * {scale} + {bias}"));
+    cx.define(
+        node.out(0),
+        elem,
+        x.shape,
+        &own,
+        &covered,
+        &format!("({element} - {mean}) * {spread} * {scale} + {bias}"),
+    );
     Ok(())
 }
 
@@ -111,7 +157,8 @@ fn group(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let own = image_axes(x.rank());
     let name = cx.name_of(&x);
     let spatial = own[2..].join(", ");
-    let cast = |text: String| if wide == elem { text } else { format!("({text} as {})", wide.lang()) };
+    let cast =
+        |text: String| if wide == elem { text } else { format!("({text} as {})", wide.lang()) };
     let element = cast(format!("{name}[batch, group * {} + k, {spatial}]", per.factor_text()));
     let over = format!("k in 0..{per}, {spatial}");
     let axes = ["batch".to_owned(), "group".to_owned()];
@@ -127,12 +174,17 @@ fn group(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     // Before version 21 there is one scale for each group.
     let (scale, bias) = (node.input(1)?, node.input(2)?);
     let by_group = node.opset < 21 && scale.shape[0] != x.shape[1];
-    let which = if by_group { format!("channel / {}", per.factor_text()) } else { "channel".to_owned() };
+    let which =
+        if by_group { format!("channel / {}", per.factor_text()) } else { "channel".to_owned() };
     let (scale, bias) = (cx.read(&scale, &[which.clone()]), cx.read(&bias, &[which]));
     let element = cast(cx.read(&x, &own));
     let group = format!("batch, channel / {}", per.factor_text());
     let normal = format!("({element} - {mean}[{group}]) * {spread}[{group}]");
-    let body = if wide == elem { format!("{normal} * {scale} + {bias}") } else { format!("(({normal}) as {}) * {scale} + {bias}", elem.lang()) };
+    let body = if wide == elem {
+        format!("{normal} * {scale} + {bias}")
+    } else {
+        format!("(({normal}) as {}) * {scale} + {bias}", elem.lang())
+    };
     let covered = vec![true; own.len()];
     cx.define(node.out(0), elem, x.shape, &own, &covered, &body);
     Ok(())
@@ -181,7 +233,10 @@ fn rms(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let over = way.over.join(", ");
     let element = cx.read(&x, &way.at);
     let element = if wide == elem { element } else { format!("({element} as f32)") };
-    let body = format!("1.0 / sqrt(mean[{over}]({element} * {element}) + {})", number(node.float("epsilon", 1e-5), wide));
+    let body = format!(
+        "1.0 / sqrt(mean[{over}]({element} * {element}) + {})",
+        number(node.float("epsilon", 1e-5), wide)
+    );
     let spread = cx.temp("spread", wide, way.shape.clone(), &way.axes, &way.covered, &body);
     let spread = cx.read(&spread, &way.axes);
     let (scale, _) = cx.read_repeated(&node.input(1)?, &way.at, &x.shape);
@@ -221,13 +276,27 @@ fn mvn(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let way = reduction(&x, &axes, false);
     let over = way.over.join(", ");
     let element = cx.read(&x, &way.at);
-    let mean = cx.temp("centre", x.elem, way.shape.clone(), &way.axes, &way.covered, &format!("mean[{over}]({element})"));
+    let mean = cx.temp(
+        "centre",
+        x.elem,
+        way.shape.clone(),
+        &way.axes,
+        &way.covered,
+        &format!("mean[{over}]({element})"),
+    );
     let mean = cx.read(&mean, &way.axes);
     let body = format!("sqrt(mean[{over}](({element} - {mean}) ** 2))");
     let spread = cx.temp("spread", x.elem, way.shape.clone(), &way.axes, &way.covered, &body);
     let spread = cx.read(&spread, &way.axes);
     let covered = vec![true; way.at.len()];
-    cx.define(node.out(0), x.elem, x.shape, &way.at, &covered, &format!("({element} - {mean}) / ({spread} + 1e-9)"));
+    cx.define(
+        node.out(0),
+        x.elem,
+        x.shape,
+        &way.at,
+        &covered,
+        &format!("({element} - {mean}) / ({spread} + 1e-9)"),
+    );
     Ok(())
 }
 
@@ -238,7 +307,8 @@ fn lrn(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     }
     x.axes = image_axes(x.rank());
     let size = node.int("size", 1).clamp(1, 1 << 20);
-    let (alpha, beta, bias) = (node.float("alpha", 1e-4), node.float("beta", 0.75), node.float("bias", 1.0));
+    let (alpha, beta, bias) =
+        (node.float("alpha", 1e-4), node.float("beta", 0.75), node.float("bias", 1.0));
     let before = (size - 1) / 2;
     let place = super::shifted("channel + k", &Dim::from(-before));
     let mut at = x.axes.clone();
@@ -253,7 +323,6 @@ fn lrn(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         number(alpha / size as f64, x.elem),
         number(beta, x.elem)
     );
-    let _ = count(&x.shape);
     let covered = vec![true; own.len()];
     cx.define(node.out(0), x.elem, x.shape, &own, &covered, &body);
     Ok(())

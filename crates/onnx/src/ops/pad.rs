@@ -60,7 +60,8 @@ fn pad(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         let last = extent.plus_int(-1);
         at[*along] = match mode.as_str() {
             "constant" => {
-                if !before.known().is_some_and(|n| n <= 0) || !after.known().is_some_and(|n| n <= 0) {
+                if !before.known().is_some_and(|n| n <= 0) || !after.known().is_some_and(|n| n <= 0)
+                {
                     guards.push(format!("{place} in 0..{extent}"));
                 }
                 place
@@ -70,14 +71,22 @@ fn pad(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
             "reflect" => {
                 // There and back again: a period of twice the distance between the ends.
                 let period = last.times(&Dim::from(2));
-                if period.is(0) { "0".into() } else { format!("{last} - abs(std::math::mod({place}, {period}) - ({last}))") }
+                if period.is(0) {
+                    "0".into()
+                } else {
+                    format!("{last} - abs(std::math::mod({place}, {period}) - ({last}))")
+                }
             }
             other => return refuse_at("mode", format!("`{other}` is not known")),
         };
     }
     let name = cx.name_of(&x);
     let element = if at.is_empty() { name } else { format!("{name}[{}]", at.join(", ")) };
-    let body = if guards.is_empty() { element } else { format!("if {} {{ {element} }} else {{ {fill} }}", guards.join(" && ")) };
+    let body = if guards.is_empty() {
+        element
+    } else {
+        format!("if {} {{ {element} }} else {{ {fill} }}", guards.join(" && "))
+    };
     cx.define(node.out(0), x.elem, shape, &names, &covered, &body);
     Ok(())
 }
@@ -113,7 +122,11 @@ fn center(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     }
     let name = cx.name_of(&x);
     let element = format!("{name}[{}]", at.join(", "));
-    let body = if guards.is_empty() { element } else { format!("if {} {{ {element} }} else {{ {} }}", guards.join(" && "), zero(x.elem)) };
+    let body = if guards.is_empty() {
+        element
+    } else {
+        format!("if {} {{ {element} }} else {{ {} }}", guards.join(" && "), zero(x.elem))
+    };
     cx.define(node.out(0), x.elem, shape, &names, &covered, &body);
     Ok(())
 }

@@ -36,11 +36,14 @@ fn pool(node: &Node<'_>) -> Done<Pool> {
     if n == 0 {
         return refuse("its input has no spatial axes");
     }
-    let Some(kernel) = node.ints("kernel_shape") else { return refuse_at("kernel_shape", "is missing") };
+    let Some(kernel) = node.ints("kernel_shape") else {
+        return refuse_at("kernel_shape", "is missing");
+    };
     let way = window(node, &x.shape[2..], kernel)?;
     let (outs, steps) = (spatial(n), inner(n));
     let (places, guards) = way.places(&outs, &steps, &x.shape[2..]);
-    let guard = if guards.is_empty() { String::new() } else { format!(" where {}", guards.join(" && ")) };
+    let guard =
+        if guards.is_empty() { String::new() } else { format!(" where {}", guards.join(" && ")) };
     let mut over = way.steps(&steps);
     if over.is_empty() {
         over.push(format!("{} in 0..1", steps[0]));
@@ -62,7 +65,8 @@ fn max(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     // The first place of the greatest element, in the order of the whole array.
     let extents = &p.x.shape;
     let columns = node.int("storage_order", 0) == 1;
-    let order: Vec<usize> = if columns { (0..p.places.len()).rev().collect() } else { (0..p.places.len()).collect() };
+    let order: Vec<usize> =
+        if columns { (0..p.places.len()).rev().collect() } else { (0..p.places.len()).collect() };
     let mut flat = String::new();
     for (i, axis) in order.iter().enumerate() {
         flat = if i == 0 {
@@ -75,7 +79,11 @@ fn max(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let channels = extents[1].factor_text();
     let whole = format!("(batch * {channels} + channel) * {} + {flat}", area.factor_text());
     let own = cx.read(&best, &p.axes);
-    let and = if p.guard.is_empty() { format!(" where {element} == {own}") } else { format!("{} && {element} == {own}", p.guard) };
+    let and = if p.guard.is_empty() {
+        format!(" where {element} == {own}")
+    } else {
+        format!("{} && {element} == {own}", p.guard)
+    };
     let body = format!("min[{}]({whole}{and}) as i64", p.over.join(", "));
     cx.define(node.out(1), Elem::I64, p.shape, &p.axes, &[true, true], &body);
     Ok(())
@@ -97,7 +105,10 @@ fn average(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         let mut parts = Vec::new();
         for i in 0..p.way.kernel.len() {
             let size = p.x.shape[2 + i].plus(&p.way.before[i]).plus(&p.way.after[i]);
-            let end = p.way.out[i].plus_int(-1).times(&Dim::from(p.way.strides[i])).plus_int((p.way.kernel[i] - 1) * p.way.dilations[i] + 1);
+            let end = p.way.out[i]
+                .plus_int(-1)
+                .times(&Dim::from(p.way.strides[i]))
+                .plus_int((p.way.kernel[i] - 1) * p.way.dilations[i] + 1);
             if end.minus(&size).known().is_none_or(|n| n > 0) {
                 let text = p.way.place(i, &p.axes[2 + i], &p.steps[i]);
                 parts.push(format!("{text} < {}", p.x.shape[2 + i].plus(&p.way.after[i])));
@@ -140,8 +151,10 @@ fn global(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         "GlobalMaxPool" => format!("max[{over_text}]({element})"),
         _ => power_sum(node.int("p", 2), &over_text, &element, "", x.elem),
     };
-    let axes: Vec<String> =
-        ["batch".to_owned(), "channel".to_owned()].into_iter().chain(over.iter().map(|it| format!("_{it}"))).collect();
+    let axes: Vec<String> = ["batch".to_owned(), "channel".to_owned()]
+        .into_iter()
+        .chain(over.iter().map(|it| format!("_{it}")))
+        .collect();
     let shape = x.shape[..2].iter().cloned().chain((0..n).map(|_| Dim::from(1))).collect();
     cx.define(node.out(0), x.elem, shape, &axes, &[true, true], &body);
     Ok(())
@@ -185,8 +198,13 @@ fn unpool(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         .filter(|(i, _)| shape[2 + i] != first[2 + i])
         .map(|(i, out)| format!(" && {out} < {}", first[2 + i]))
         .collect();
-    let body = format!("sum[{}]({x_name}[{at}] where {p_name}[{at}] == {flat} as i64{})", steps.join(", "), inside.concat());
-    let axes: Vec<String> = ["batch".to_owned(), "channel".to_owned()].into_iter().chain(outs).collect();
+    let body = format!(
+        "sum[{}]({x_name}[{at}] where {p_name}[{at}] == {flat} as i64{})",
+        steps.join(", "),
+        inside.concat()
+    );
+    let axes: Vec<String> =
+        ["batch".to_owned(), "channel".to_owned()].into_iter().chain(outs).collect();
     cx.define(node.out(0), x.elem, shape, &axes, &[true, true], &body);
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::conv::convolve;
 use super::linear::product;
 use crate::cx::{Cx, indices};
 use crate::elem::Elem;
-use crate::node::{Done, Node, axis, refuse, refuse_at};
+use crate::node::{Done, Node, axis, refuse_at};
 use crate::value::Value;
 
 /// Writes a node of this family.
@@ -23,7 +23,13 @@ pub fn write(cx: &mut Cx<'_>, node: &Node<'_>) -> Option<Done> {
 }
 
 /// One element of a scale or a zero that belongs to a point.
-fn part(cx: &mut Cx<'_>, node: &Node<'_>, value: &Value, x: &Value, axes: &[String]) -> Done<String> {
+fn part(
+    cx: &mut Cx<'_>,
+    node: &Node<'_>,
+    value: &Value,
+    x: &Value,
+    axes: &[String],
+) -> Done<String> {
     if value.rank() == 0 {
         return Ok(cx.read(value, &[]));
     }
@@ -61,7 +67,13 @@ fn quantize(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         format!("({element} as f32) / ({by} as f32)")
     };
     let zero = match zero {
-        Some(zero) if zero.known.as_ref().and_then(|it| it.as_ints()).is_none_or(|it| it.iter().any(|n| *n != 0)) => {
+        Some(zero)
+            if zero
+                .known
+                .as_ref()
+                .and_then(|it| it.as_ints())
+                .is_none_or(|it| it.iter().any(|n| *n != 0)) =>
+        {
             Some(part(cx, node, &zero, &x, &axes)?)
         }
         _ => None,
@@ -77,7 +89,7 @@ fn quantized(cx: &mut Cx<'_>, ratio: &str, zero: Option<&str>, to: Elem, saturat
     if to.small_float().is_some() {
         cx.helper("to_small_float", TO_SMALL_FLOAT);
         let ratio = format!("({ratio})");
-        return converted(&ratio, Elem::F64, to, saturate).replace(&format!("{ratio} as f32"), &format!("{ratio} as f32"));
+        return converted(&ratio, Elem::F64, to, saturate);
     }
     let (low, high) = to.limits();
     let shifted = match zero {
@@ -113,12 +125,22 @@ fn dynamic(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let axes = indices(&x.axes, x.rank());
     let element = cx.read(&x, &axes);
     let over = axes.join(", ");
-    let low = cx.temp("low", Elem::F32, vec![], &[], &[], &format!("min(min[{over}]({element}), 0.0)"));
-    let high = cx.temp("high", Elem::F32, vec![], &[], &[], &format!("max(max[{over}]({element}), 0.0)"));
+    let low =
+        cx.temp("low", Elem::F32, vec![], &[], &[], &format!("min(min[{over}]({element}), 0.0)"));
+    let high =
+        cx.temp("high", Elem::F32, vec![], &[], &[], &format!("max(max[{over}]({element}), 0.0)"));
     let (low, high) = (cx.name_of(&low), cx.name_of(&high));
-    let scale = cx.define(node.out(1), Elem::F32, vec![], &[], &[], &format!("({high} - {low}) / 255.0"));
+    let scale =
+        cx.define(node.out(1), Elem::F32, vec![], &[], &[], &format!("({high} - {low}) / 255.0"));
     let scale = cx.name_of(&scale);
-    let zero = cx.define(node.out(2), Elem::U8, vec![], &[], &[], &format!("round(min(max(-{low} / {scale}, 0.0), 255.0)) as u8"));
+    let zero = cx.define(
+        node.out(2),
+        Elem::U8,
+        vec![],
+        &[],
+        &[],
+        &format!("round(min(max(-{low} / {scale}, 0.0), 255.0)) as u8"),
+    );
     let zero = cx.name_of(&zero);
     let body = quantized(cx, &format!("{element} / {scale}"), Some(&zero), Elem::U8, true);
     let covered = vec![true; axes.len()];
@@ -129,7 +151,8 @@ fn dynamic(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
 /// What is taken off an element, as text: zeros may differ by row or by column.
 fn zero_text(cx: &mut Cx<'_>, zero: Option<&Value>, index: &str) -> Option<String> {
     let zero = zero?;
-    if zero.known.as_ref().and_then(|it| it.as_ints()).is_some_and(|it| it.iter().all(|n| *n == 0)) {
+    if zero.known.as_ref().and_then(|it| it.as_ints()).is_some_and(|it| it.iter().all(|n| *n == 0))
+    {
         return None;
     }
     let at: Vec<String> = match zero.rank() {
@@ -205,7 +228,9 @@ fn q_conv(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     })?;
     let axes = whole.axes.clone();
     let element = cx.read(&whole, &axes);
-    let scale = |cx: &mut Cx<'_>, v: &Value| zero_text(cx, Some(v), "channel").unwrap_or_else(|| "1.0".into());
+    let scale = |cx: &mut Cx<'_>, v: &Value| {
+        zero_text(cx, Some(v), "channel").unwrap_or_else(|| "1.0".into())
+    };
     let (sx, sw, sy) = (scale(cx, &sx), scale(cx, &sw), scale(cx, &sy));
     let zy = zero_text(cx, Some(&zero), "channel");
     let ratio = format!("{element} as f32 * ({sx} * {sw} / {sy})");

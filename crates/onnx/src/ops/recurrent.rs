@@ -29,7 +29,8 @@ impl Activations {
         };
         let count = defaults.len();
         let names = node.strings("activations").filter(|it| !it.is_empty());
-        let (alphas, betas) = (node.attribute("activation_alpha"), node.attribute("activation_beta"));
+        let (alphas, betas) =
+            (node.attribute("activation_alpha"), node.attribute("activation_beta"));
         let mut out = Vec::new();
         // Parameters are listed for the activations that have any, in order.
         let (mut a, mut b) = (0, 0);
@@ -48,7 +49,9 @@ impl Activations {
                 "ScaledTanh" | "Affine" => (Some(1.0), Some(1.0)),
                 _ => (None, None),
             };
-            let mut take = |default: Option<f64>, list: Option<&crate::proto::AttributeProto>, at: &mut usize| match default {
+            let take = |default: Option<f64>,
+                            list: Option<&crate::proto::AttributeProto>,
+                            at: &mut usize| match default {
                 None => 0.0,
                 Some(default) => {
                     *at += 1;
@@ -61,7 +64,19 @@ impl Activations {
             }
         }
         for (name, _, _) in &out {
-            let known = ["Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "Softsign", "Softplus"];
+            let known = [
+                "Relu",
+                "Tanh",
+                "Sigmoid",
+                "Affine",
+                "LeakyRelu",
+                "ThresholdedRelu",
+                "ScaledTanh",
+                "HardSigmoid",
+                "Elu",
+                "Softsign",
+                "Softplus",
+            ];
             if !known.contains(&name.as_str()) {
                 return refuse_at("activations", format!("`{name}` is not known"));
             }
@@ -94,7 +109,11 @@ fn layer(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         return refuse("its inputs do not have three axes");
     }
     let batch_first = node.int("layout", 0) != 0;
-    let (steps, batch) = if batch_first { (x.shape[1].clone(), x.shape[0].clone()) } else { (x.shape[0].clone(), x.shape[1].clone()) };
+    let (steps, batch) = if batch_first {
+        (x.shape[1].clone(), x.shape[0].clone())
+    } else {
+        (x.shape[0].clone(), x.shape[1].clone())
+    };
     let hidden = r.shape[2].clone();
     let directions = match node.string("direction", "forward").as_str() {
         "forward" => vec![false],
@@ -105,10 +124,21 @@ fn layer(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let lengths = node.optional(4);
     let mut states = Vec::new();
     for (d, back) in directions.iter().enumerate() {
-        states.push(direction(cx, node, d, *back, batch_first, &steps, &batch, &hidden, lengths.as_ref())?);
+        states.push(direction(
+            cx,
+            node,
+            d,
+            *back,
+            batch_first,
+            &steps,
+            &batch,
+            &hidden,
+            lengths.as_ref(),
+        )?);
     }
     // The output at a time is the state after that step.
-    let length = lengths.as_ref().map(|it| format!("({} as i32)", cx.read(it, &["batch".to_owned()])));
+    let length =
+        lengths.as_ref().map(|it| format!("({} as i32)", cx.read(it, &["batch".to_owned()])));
     let part = |state: &str, cell: usize, back: bool| {
         let end = length.clone().unwrap_or_else(|| steps.to_string());
         let at = if back { format!("{end} - time") } else { "time + 1".to_owned() };
@@ -126,21 +156,36 @@ fn layer(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let names = |list: &[&str]| -> Vec<String> { list.iter().map(|it| (*it).to_owned()).collect() };
     let side = if directions.len() == 1 { "_side" } else { "side" };
     if node.has_out(0) {
-        let body = either(states.iter().zip(&directions).map(|(s, back)| part(s, 0, *back)).collect());
+        let body =
+            either(states.iter().zip(&directions).map(|(s, back)| part(s, 0, *back)).collect());
         let (shape, axes) = if batch_first {
-            (vec![batch.clone(), steps.clone(), sides.clone(), hidden.clone()], names(&["batch", "time", side, "feature"]))
+            (
+                vec![batch.clone(), steps.clone(), sides.clone(), hidden.clone()],
+                names(&["batch", "time", side, "feature"]),
+            )
         } else {
-            (vec![steps.clone(), sides.clone(), batch.clone(), hidden.clone()], names(&["time", side, "batch", "feature"]))
+            (
+                vec![steps.clone(), sides.clone(), batch.clone(), hidden.clone()],
+                names(&["time", side, "batch", "feature"]),
+            )
         };
         cx.define(node.out(0), x.elem, shape, &axes, &[], &body);
     }
     for (output, cell) in [(1, 0), (2, 1)] {
         if node.has_out(output) {
-            let body = either(states.iter().map(|s| format!("{s}[{steps}, {cell}, batch, feature]")).collect());
+            let body = either(
+                states.iter().map(|s| format!("{s}[{steps}, {cell}, batch, feature]")).collect(),
+            );
             let (shape, axes) = if batch_first {
-                (vec![batch.clone(), sides.clone(), hidden.clone()], names(&["batch", side, "feature"]))
+                (
+                    vec![batch.clone(), sides.clone(), hidden.clone()],
+                    names(&["batch", side, "feature"]),
+                )
             } else {
-                (vec![sides.clone(), batch.clone(), hidden.clone()], names(&[side, "batch", "feature"]))
+                (
+                    vec![sides.clone(), batch.clone(), hidden.clone()],
+                    names(&[side, "batch", "feature"]),
+                )
             };
             cx.define(node.out(output), x.elem, shape, &axes, &[], &body);
         }
@@ -177,9 +222,15 @@ fn direction(
     let now = match (back, &length) {
         (false, _) => "time".to_owned(),
         (true, None) => format!("{} - time", steps.plus_int(-1)),
-        (true, Some(length)) => format!("if time < {length} {{ {length} - 1 - time }} else {{ time }}"),
+        (true, Some(length)) => {
+            format!("if time < {length} {{ {length} - 1 - time }} else {{ time }}")
+        }
     };
-    let read = if batch_first { format!("{xn}[batch, {now}, k]") } else { format!("{xn}[{now}, batch, k]") };
+    let read = if batch_first {
+        format!("{xn}[batch, {now}, k]")
+    } else {
+        format!("{xn}[{now}, batch, k]")
+    };
     // The part of the input, for all steps at once.
     let bias = node.optional(3);
     let gru_late = node.op == "GRU" && node.int("linear_before_reset", 0) != 0;
@@ -188,7 +239,11 @@ fn direction(
     if let Some(b) = &bias_name {
         let second = format!("{b}[{d}, gate + {wide}]");
         if gru_late {
-            let _ = write!(body, " + {b}[{d}, gate] + if gate < {} {{ {second} }} else {{ 0.0 }}", hidden.times(&Dim::from(2)));
+            let _ = write!(
+                body,
+                " + {b}[{d}, gate] + if gate < {} {{ {second} }} else {{ 0.0 }}",
+                hidden.times(&Dim::from(2))
+            );
         } else {
             let _ = write!(body, " + {b}[{d}, gate] + {second}");
         }
@@ -204,7 +259,8 @@ fn direction(
         None => text,
     };
     let name = cx.names.fresh(&format!("{}_step", node.op.to_lowercase()));
-    let mut parameters = format!("given: [{ty}; ?b, ?g], state: [{ty}; {parts}, ?b, ?h], r: [{ty}; ?g, ?h]");
+    let mut parameters =
+        format!("given: [{ty}; ?b, ?g], state: [{ty}; {parts}, ?b, ?h], r: [{ty}; ?g, ?h]");
     let mut arguments = format!("{given}[time - 1], STATE[time - 1], {rn}[{d}]");
     let recurrent = "sum[k](state[0, b, k] * r[gate, k])";
     let mut text = String::new();
@@ -215,11 +271,19 @@ fn direction(
     };
     match node.op {
         "RNN" => {
-            let _ = write!(text, "let sums[b, gate] = given[b, gate] + {recurrent};\n let hidden[b, j in 0..?h] = {};\n", act.apply(0, &clipped("sums[b, j]".into()), elem));
+            let _ = write!(
+                text,
+                "let sums[b, gate] = given[b, gate] + {recurrent};\n let hidden[b, j in 0..?h] = {};\n",
+                act.apply(0, &clipped("sums[b, j]".into()), elem)
+            );
         }
         "GRU" => {
-            let _ = write!(text, "let sums[b, gate in 0..2 * ?h] = given[b, gate] + {recurrent};\n let update[b, j in 0..?h] = {};\n let reset[b, j in 0..?h] = {};\n",
-                act.apply(0, &clipped(gate(0)), elem), act.apply(0, &clipped(gate(1)), elem));
+            let _ = write!(
+                text,
+                "let sums[b, gate in 0..2 * ?h] = given[b, gate] + {recurrent};\n let update[b, j in 0..?h] = {};\n let reset[b, j in 0..?h] = {};\n",
+                act.apply(0, &clipped(gate(0)), elem),
+                act.apply(0, &clipped(gate(1)), elem)
+            );
             if gru_late {
                 let late = if let Some(b) = &bias_name {
                     let _ = write!(parameters, ", late: [{ty}; ?l]");
@@ -228,21 +292,39 @@ fn direction(
                 } else {
                     ""
                 };
-                let inner = format!("given[b, j + 2 * ?h] + reset[b, j] * (sum[k](state[0, b, k] * r[j + 2 * ?h, k]){late})");
-                let _ = write!(text, "let fresh[b, j in 0..?h] = {};\n", act.apply(1, &clipped(inner), elem));
+                let inner = format!(
+                    "given[b, j + 2 * ?h] + reset[b, j] * (sum[k](state[0, b, k] * r[j + 2 * ?h, k]){late})"
+                );
+                let _ = write!(
+                    text,
+                    "let fresh[b, j in 0..?h] = {};\n",
+                    act.apply(1, &clipped(inner), elem)
+                );
             } else {
                 let inner = "given[b, j + 2 * ?h] + sum[k](reset[b, k] * state[0, b, k] * r[j + 2 * ?h, k])";
-                let _ = write!(text, "let fresh[b, j in 0..?h] = {};\n", act.apply(1, &clipped(inner.into()), elem));
+                let _ = write!(
+                    text,
+                    "let fresh[b, j in 0..?h] = {};\n",
+                    act.apply(1, &clipped(inner.into()), elem)
+                );
             }
             text.push_str("let hidden[b, j] = (1.0 - update[b, j]) * fresh[b, j] + update[b, j] * state[0, b, j];\n");
         }
         _ => {
             let peep = node.optional(7);
-            let mut hole = |at: i64, cell: &str| match &peep {
+            let hole = |at: i64, cell: &str| match &peep {
                 None => String::new(),
-                Some(_) => format!(" + peep[{}] * {cell}", match at { 0 => "j".to_owned(), 1 => "j + ?h".to_owned(), n => format!("j + {n} * ?h") }),
+                Some(_) => format!(
+                    " + peep[{}] * {cell}",
+                    match at {
+                        0 => "j".to_owned(),
+                        1 => "j + ?h".to_owned(),
+                        n => format!("j + {n} * ?h"),
+                    }
+                ),
             };
-            let (hi, ho, hf) = (hole(0, "state[1, b, j]"), hole(1, "cell[b, j]"), hole(2, "state[1, b, j]"));
+            let (hi, ho, hf) =
+                (hole(0, "state[1, b, j]"), hole(1, "cell[b, j]"), hole(2, "state[1, b, j]"));
             if let Some(peep) = &peep {
                 let peep = cx.name_of(peep);
                 let _ = write!(parameters, ", peep: [{ty}; ?l]");
@@ -253,31 +335,53 @@ fn direction(
             } else {
                 act.apply(0, &clipped(format!("{}{hf}", gate(2))), elem)
             };
-            let _ = write!(text, "let sums[b, gate] = given[b, gate] + {recurrent};\n let enter[b, j in 0..?h] = {};\n let forget[b, j in 0..?h] = {forget};\n let fresh[b, j in 0..?h] = {};\n let cell[b, j] = forget[b, j] * state[1, b, j] + enter[b, j] * fresh[b, j];\n let leave[b, j in 0..?h] = {};\n let hidden[b, j] = (leave[b, j]) * ({});\n",
+            let _ = write!(
+                text,
+                "let sums[b, gate] = given[b, gate] + {recurrent};\n let enter[b, j in 0..?h] = {};\n let forget[b, j in 0..?h] = {forget};\n let fresh[b, j in 0..?h] = {};\n let cell[b, j] = forget[b, j] * state[1, b, j] + enter[b, j] * fresh[b, j];\n let leave[b, j in 0..?h] = {};\n let hidden[b, j] = (leave[b, j]) * ({});\n",
                 act.apply(0, &clipped(format!("{}{hi}", gate(0))), elem),
                 act.apply(1, &clipped(gate(3)), elem),
                 act.apply(0, &clipped(format!("{}{ho}", gate(1))), elem),
-                act.apply(2, "cell[b, j]", elem));
+                act.apply(2, "cell[b, j]", elem)
+            );
         }
     }
     if lengths.is_some() {
         parameters.push_str(", going: [bool; ?b]");
     }
-    let new = if parts == 2 { "if part == 0 { hidden[b, j] } else { cell[b, j] }" } else { "hidden[b, j]" };
-    let new = if lengths.is_some() { format!("if going[b] {{ {new} }} else {{ state[part, b, j] }}") } else { new.to_owned() };
+    let new = if parts == 2 {
+        "if part == 0 { hidden[b, j] } else { cell[b, j] }"
+    } else {
+        "hidden[b, j]"
+    };
+    let new = if lengths.is_some() {
+        format!("if going[b] {{ {new} }} else {{ state[part, b, j] }}")
+    } else {
+        new.to_owned()
+    };
     let _ = write!(text, "let next[part in 0..{parts}, b, j] = {new};\n next\n");
     cx.helper(&name, format!("/// One step of the layer: the state after it, `hidden`{}.\nfn {name}({parameters}) -> [{ty}; {parts}, ?b, ?h] {{\n{text}}}\n", if parts == 2 { " and `cell`" } else { "" }));
     if let Some(length) = &length {
-        let going = cx.temp("going", Elem::Bool, vec![steps.clone(), batch.clone()], &["time".to_owned(), "batch".to_owned()], &[], &format!("time < {length}"));
+        let going = cx.temp(
+            "going",
+            Elem::Bool,
+            vec![steps.clone(), batch.clone()],
+            &["time".to_owned(), "batch".to_owned()],
+            &[],
+            &format!("time < {length}"),
+        );
         let going = cx.name_of(&going);
         let _ = write!(arguments, ", {going}[time - 1]");
     }
     // What it begins with.
-    let mut begin = |cx: &mut Cx<'_>, at: usize| match node.optional(at) {
+    let begin = |cx: &mut Cx<'_>, at: usize| match node.optional(at) {
         None => format!("0.0 as {ty}"),
         Some(v) => {
             let v = cx.name_of(&v);
-            if batch_first { format!("{v}[batch, {d}, feature]") } else { format!("{v}[{d}, batch, feature]") }
+            if batch_first {
+                format!("{v}[batch, {d}, feature]")
+            } else {
+                format!("{v}[{d}, batch, feature]")
+            }
         }
     };
     let first = begin(cx, 5);
@@ -288,10 +392,23 @@ fn direction(
         first
     };
     let axes = ["part".to_owned(), "batch".to_owned(), "feature".to_owned()];
-    let start = cx.temp("start", elem, vec![Dim::from(parts), batch.clone(), hidden.clone()], &axes, &[], &start);
+    let start = cx.temp(
+        "start",
+        elem,
+        vec![Dim::from(parts), batch.clone(), hidden.clone()],
+        &axes,
+        &[],
+        &start,
+    );
     let start = cx.name_of(&start);
     let state = cx.names.fresh("states");
     let arguments = arguments.replace("STATE", &state);
-    cx.line(&[&state], format!("let {state}[0] = {start};\nlet {state}[time in 1..{}] = {name}({arguments});", steps.plus_int(1)));
+    cx.line(
+        &[&state],
+        format!(
+            "let {state}[0] = {start};\nlet {state}[time in 1..{}] = {name}({arguments});",
+            steps.plus_int(1)
+        ),
+    );
     Ok(state)
 }

@@ -1,6 +1,5 @@
 //! Reductions, running sums, and places of extremes.
 
-use super::zero;
 use crate::cx::{Cx, indices};
 use crate::dims::{Dim, count};
 use crate::elem::Elem;
@@ -36,7 +35,8 @@ pub struct Reduction {
 pub fn reduction(x: &Value, axes: &[usize], keep: bool) -> Reduction {
     let at = indices(&x.axes, x.rank());
     let over: Vec<String> = axes.iter().map(|axis| at[*axis].clone()).collect();
-    let mut result = Reduction { at: at.clone(), over, shape: vec![], axes: vec![], covered: vec![] };
+    let mut result =
+        Reduction { at: at.clone(), over, shape: vec![], axes: vec![], covered: vec![] };
     for (i, dim) in x.shape.iter().enumerate() {
         if !axes.contains(&i) {
             result.shape.push(dim.clone());
@@ -60,7 +60,8 @@ fn reduce(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let axes: Vec<usize> = match given {
         _ if none && node.int("noop_with_empty_axes", 0) != 0 => Vec::new(),
         Some(axes) if !axes.is_empty() => {
-            let mut axes = axes.into_iter().map(|it| axis(it, x.rank())).collect::<Done<Vec<_>>>()?;
+            let mut axes =
+                axes.into_iter().map(|it| axis(it, x.rank())).collect::<Done<Vec<_>>>()?;
             axes.sort_unstable();
             axes.dedup();
             axes
@@ -76,12 +77,19 @@ fn reduce(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     };
     let size = count(&axes.iter().map(|it| x.shape[*it].clone()).collect::<Vec<_>>());
     let size_text = |dim: &Dim| match dim.known() {
-        Some(n) => if elem.is_float() { format!("{n}.0") } else { n.to_string() },
+        Some(n) => {
+            if elem.is_float() {
+                format!("{n}.0")
+            } else {
+                n.to_string()
+            }
+        }
         None => format!("(({dim}) as {})", elem.lang()),
     };
     let magnitude = if elem.is_unsigned() { element.clone() } else { format!("abs({element})") };
     let float = |text: String| if elem.is_float() { text } else { format!("({text} as f64)") };
-    let back = |text: String| if elem.is_float() { text } else { format!("({text}) as {}", elem.lang()) };
+    let back =
+        |text: String| if elem.is_float() { text } else { format!("({text}) as {}", elem.lang()) };
     let body = match node.op {
         "ReduceSum" => fold("sum", &element),
         "ReduceMean" if over.is_empty() => element.clone(),
@@ -99,7 +107,9 @@ fn reduce(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
             }
         }
         "ReduceL1" => fold("sum", &magnitude),
-        "ReduceL2" => back(format!("sqrt({})", float(fold("sum", &format!("{element} * {element}"))))),
+        "ReduceL2" => {
+            back(format!("sqrt({})", float(fold("sum", &format!("{element} * {element}")))))
+        }
         "ReduceLogSum" => back(format!("log({})", float(fold("sum", &element)))),
         "ReduceSumSquare" => fold("sum", &format!("{element} * {element}")),
         _ => {
@@ -114,7 +124,8 @@ fn reduce(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
                 let top = cx.temp("top", kind, flat.shape.clone(), &flat.axes, &flat.covered, &top);
                 let base = cx.read(&top, &flat.axes);
                 let safe = format!("if abs({base}) < 1.0 / 0.0 {{ {base} }} else {{ 0.0 }}");
-                let shift = cx.temp("shift", kind, flat.shape.clone(), &flat.axes, &flat.covered, &safe);
+                let shift =
+                    cx.temp("shift", kind, flat.shape.clone(), &flat.axes, &flat.covered, &safe);
                 let base = cx.read(&shift, &flat.axes);
                 back(format!("{base} + log(sum[{over}](exp({element} - {base})))"))
             }
@@ -167,7 +178,6 @@ fn running(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let body = format!("{function}[{step} in {range}]({element})");
     let mut covered = vec![true; x.rank()];
     covered[along] = false;
-    let _ = zero(x.elem);
     cx.define(node.out(0), x.elem, x.shape, &axes, &covered, &body);
     Ok(())
 }

@@ -127,12 +127,18 @@ fn resize(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     }
     let mode = node.string("mode", "nearest");
     let old = node.op == "Upsample" || node.opset < 11;
-    let transform = if old { "asymmetric".into() } else { node.string("coordinate_transformation_mode", "half_pixel") };
-    let rounding = if old { "floor".into() } else { node.string("nearest_mode", "round_prefer_floor") };
+    let transform = if old {
+        "asymmetric".into()
+    } else {
+        node.string("coordinate_transformation_mode", "half_pixel")
+    };
+    let rounding =
+        if old { "floor".into() } else { node.string("nearest_mode", "round_prefer_floor") };
     // Whole factors of the nearest point are plain quotients.
     let simple = mode == "nearest"
         && axes.iter().all(|it| it.scale.fract() == 0.0 && it.scale >= 1.0)
-        && (transform == "asymmetric" && rounding == "floor" || transform == "half_pixel" && rounding.starts_with("round"));
+        && (transform == "asymmetric" && rounding == "floor"
+            || transform == "half_pixel" && rounding.starts_with("round"));
     if simple {
         let names = indices(&x.axes, x.rank());
         let (mut at, mut shape) = (names.clone(), x.shape.clone());
@@ -218,13 +224,22 @@ impl Table {
                 "half_pixel_symmetric" => width / 2.0 * (1.0 - size as f64 / long) + half,
                 "tf_crop_and_resize" => {
                     let span = it.roi.1 - it.roi.0;
-                    let source = if long == 1.0 { span * (width - 1.0) / 2.0 } else { x * span * (width - 1.0) / (long - 1.0) };
+                    let source = if long == 1.0 {
+                        span * (width - 1.0) / 2.0
+                    } else {
+                        x * span * (width - 1.0) / (long - 1.0)
+                    };
                     let source = source + it.roi.0 * (width - 1.0);
                     outside = source < 0.0 || source > width - 1.0;
                     source
                 }
                 "tf_half_pixel_for_nn" => (x + 0.5) / scale,
-                other => return refuse_at("coordinate_transformation_mode", format!("`{other}` is not known")),
+                other => {
+                    return refuse_at(
+                        "coordinate_transformation_mode",
+                        format!("`{other}` is not known"),
+                    );
+                }
             };
             // The point on the left is preferred: a whole place is one step behind it.
             let ratio = if source == source.trunc() { 1.0 } else { source - source.floor() };
@@ -275,7 +290,9 @@ fn nearest(ratio: f64, rounding: &str) -> Done<Vec<f64>> {
 fn linear_smooth(ratio: f64, scale: f64) -> Vec<f64> {
     let scale = scale.min(1.0);
     let start = (-1.0 / scale).floor() as i64 + 1;
-    let raw: Vec<f64> = (start..2 - start).map(|i| (1.0 - ((i as f64 - ratio) * scale).abs()).clamp(0.0, 1.0)).collect();
+    let raw: Vec<f64> = (start..2 - start)
+        .map(|i| (1.0 - ((i as f64 - ratio) * scale).abs()).clamp(0.0, 1.0))
+        .collect();
     let sum: f64 = raw.iter().sum();
     raw.into_iter().map(|it| it / sum).collect()
 }
@@ -312,7 +329,8 @@ fn neighbours(source: f64, n: usize, extent: i64) -> Vec<i64> {
     let low = (middle - reach).max(-pad).min(extent - 1 + pad);
     let high = (middle + reach).min(extent - 1 + pad).max(low);
     // At the far ends of the padded axis there are places on one side only.
-    let (low, high) = ((low.min(high - n as i64)).max(-pad), (high.max(low + n as i64)).min(extent - 1 + pad));
+    let (low, high) =
+        ((low.min(high - n as i64)).max(-pad), (high.max(low + n as i64)).min(extent - 1 + pad));
     let mut places: Vec<i64> = (low..=high).collect();
     places.sort_by(|a, b| {
         let (x, y) = ((source - *a as f64).abs(), (source - *b as f64).abs());
@@ -336,7 +354,8 @@ fn apply(cx: &mut Cx<'_>, out: &str, x: &Value, along: usize, size: &Dim, table:
         .chunks(table.taps.max(1))
         .zip(table.places.chunks(table.taps.max(1)))
         .map(|(weights, places)| {
-            let ones: Vec<i64> = weights.iter().zip(places).filter(|(w, _)| **w != 0.0).map(|(_, p)| *p).collect();
+            let ones: Vec<i64> =
+                weights.iter().zip(places).filter(|(w, _)| **w != 0.0).map(|(_, p)| *p).collect();
             match (ones.as_slice(), weights.contains(&1.0)) {
                 ([one], true) => Some(*one),
                 _ => None,
@@ -344,7 +363,10 @@ fn apply(cx: &mut Cx<'_>, out: &str, x: &Value, along: usize, size: &Dim, table:
         })
         .collect();
     if let Some(chosen) = chosen {
-        let table = cx.constant(Data { elem: Elem::I32, ..Data::row(chosen.into_iter().map(Dim::from).collect()) });
+        let table = cx.constant(Data {
+            elem: Elem::I32,
+            ..Data::row(chosen.into_iter().map(Dim::from).collect())
+        });
         let table = cx.name_of(&table);
         let mut at = names.clone();
         at[along] = format!("{table}[{own}]");
@@ -353,8 +375,16 @@ fn apply(cx: &mut Cx<'_>, out: &str, x: &Value, along: usize, size: &Dim, table:
         return cx.define(out, x.elem, shape, &names, &covered, &body);
     }
     let tap = others(&names, &["k"]).remove(0);
-    let places = Data::ints(Elem::I32, vec![rows, table.taps], table.places.iter().map(|n| Dim::from(*n)).collect());
-    let weights = Data { elem: x.elem, shape: vec![rows, table.taps], items: Items::Floats(table.weights.clone()) };
+    let places = Data::ints(
+        Elem::I32,
+        vec![rows, table.taps],
+        table.places.iter().map(|n| Dim::from(*n)).collect(),
+    );
+    let weights = Data {
+        elem: x.elem,
+        shape: vec![rows, table.taps],
+        items: Items::Floats(table.weights.clone()),
+    };
     let (places, weights) = (cx.constant(places), cx.constant(weights));
     let (places, weights) = (cx.name_of(&places), cx.name_of(&weights));
     let mut at = names.clone();

@@ -34,13 +34,22 @@ fn combined(
         }
         "none" => {
             let covered = vec![true; axes.len()];
-            let hits = cx.temp("hits", Elem::I32, x.shape.clone(), axes, &vec![false; covered.len()], &format!("count[{over}]({here})"));
+            let hits = cx.temp(
+                "hits",
+                Elem::I32,
+                x.shape.clone(),
+                axes,
+                &vec![false; covered.len()],
+                &format!("count[{over}]({here})"),
+            );
             let hits = cx.read(&hits, axes);
             format!("if {hits} > 0 {{ sum[{over}]({update} where {here}) }} else {{ {own} }}")
         }
         "add" => format!("{own} + sum[{over}]({update} where {here})"),
         "mul" => format!("{own} * prod[{over}]({update} where {here})"),
-        "max" | "min" => format!("{reduction}({own}, {reduction}[{over}](if {here} {{ {update} }} else {{ {own} }}))"),
+        "max" | "min" => format!(
+            "{reduction}({own}, {reduction}[{over}](if {here} {{ {update} }} else {{ {own} }}))"
+        ),
         other => return refuse_at("reduction", format!("`{other}` is not known")),
     })
 }
@@ -89,15 +98,29 @@ fn nested(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     for i in 0..depth {
         let at: Vec<String> = steps.iter().cloned().chain([i.to_string()]).collect();
         let text = format!("{index_name}[{}]", at.join(", "));
-        tests.push(format!("({}) == {} as {}", from_end(&index, &text, &x.shape[i]), axes[i], index.elem.lang()));
+        tests.push(format!(
+            "({}) == {} as {}",
+            from_end(&index, &text, &x.shape[i]),
+            axes[i],
+            index.elem.lang()
+        ));
     }
     if steps.is_empty() || tests.is_empty() {
         return refuse("it has no indices");
     }
-    let over: Vec<String> = steps.iter().zip(&index.shape).map(|(s, dim)| format!("{s} in 0..{dim}")).collect();
+    let over: Vec<String> =
+        steps.iter().zip(&index.shape).map(|(s, dim)| format!("{s} in 0..{dim}")).collect();
     let at: Vec<String> = steps.iter().cloned().chain(axes[depth..].iter().cloned()).collect();
     let update = format!("{update_name}[{}]", at.join(", "));
-    let body = combined(cx, &node.string("reduction", "none"), &x, &axes, &over.join(", "), &update, &tests.join(" && "))?;
+    let body = combined(
+        cx,
+        &node.string("reduction", "none"),
+        &x,
+        &axes,
+        &over.join(", "),
+        &update,
+        &tests.join(" && "),
+    )?;
     let covered = vec![false; axes.len()];
     cx.define(node.out(0), x.elem, x.shape, &axes, &covered, &body);
     Ok(())
@@ -122,7 +145,11 @@ fn cache(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let mut at = axes.clone();
     at[along].clone_from(&offset);
     let (old, new) = (cx.read(&x, &axes), cx.name_of(&update));
-    let body = format!("if {offset} in 0..{} {{ {new}[{}] }} else {{ {old} }}", update.shape[along], at.join(", "));
+    let body = format!(
+        "if {offset} in 0..{} {{ {new}[{}] }} else {{ {old} }}",
+        update.shape[along],
+        at.join(", ")
+    );
     let covered = vec![true; axes.len()];
     cx.define(node.out(0), x.elem, x.shape, &axes, &covered, &body);
     Ok(())

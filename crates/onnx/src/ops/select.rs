@@ -35,7 +35,10 @@ fn top(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let (other, own) = (cx.read(&x, &at), cx.read(&x, &axes));
     let sign = if node.int("largest", 1) != 0 { ">" } else { "<" };
     // How many come before an element: greater ones, and equal ones with a smaller index.
-    let body = format!("count[{step}]({other} {sign} {own} || {other} == {own} && {step} < {})", axes[along]);
+    let body = format!(
+        "count[{step}]({other} {sign} {own} || {other} == {own} && {step} < {})",
+        axes[along]
+    );
     let covered = vec![true; axes.len()];
     let order = cx.temp("order", Elem::I32, x.shape.clone(), &axes, &covered, &body);
     let mut shape = x.shape.clone();
@@ -70,14 +73,25 @@ fn non_zero(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     }
     let axes = indices(&x.axes, x.rank());
     let element = cx.read(&x, &axes);
-    let test = if x.elem == Elem::Bool { element } else { format!("{element} != {}", super::zero(x.elem)) };
+    let test = if x.elem == Elem::Bool {
+        element
+    } else {
+        format!("{element} != {}", super::zero(x.elem))
+    };
     let places: Vec<String> = axes.iter().map(|it| format!("{it} as i64")).collect();
-    let ranges: Vec<String> = axes.iter().zip(&x.shape).map(|(it, dim)| format!("{it} in 0..{dim}")).collect();
+    let ranges: Vec<String> =
+        axes.iter().zip(&x.shape).map(|(it, dim)| format!("{it} in 0..{dim}")).collect();
     let (size, name) = hidden_size(cx);
     let rows = cx.names.fresh("places");
-    cx.line(&[&rows, &name], format!(
-        "let {rows}: [i64; ?{name}, {}] = [[{}] | {}, {test}];", x.rank(), places.join(", "), ranges.join(", ")
-    ));
+    cx.line(
+        &[&rows, &name],
+        format!(
+            "let {rows}: [i64; ?{name}, {}] = [[{}] | {}, {test}];",
+            x.rank(),
+            places.join(", "),
+            ranges.join(", ")
+        ),
+    );
     let out = ["axis".to_owned(), "place".to_owned()];
     let shape = vec![Dim::from(x.rank() as i64), size];
     cx.define(node.out(0), Elem::I64, shape, &out, &[true, true], &format!("{rows}[place, axis]"));
@@ -97,9 +111,10 @@ fn compress(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let test = cx.name_of(&condition);
     let (size, name) = hidden_size(cx);
     let kept = cx.names.fresh("kept");
-    cx.line(&[&kept, &name], format!(
-        "let {kept}: [i32; ?{name}] = [at | at in 0..{}, {test}[at]];", condition.shape[0]
-    ));
+    cx.line(
+        &[&kept, &name],
+        format!("let {kept}: [i32; ?{name}] = [at | at in 0..{}, {test}[at]];", condition.shape[0]),
+    );
     let axes = indices(&x.axes, x.rank());
     let mut at = axes.clone();
     at[along] = format!("{kept}[{}]", axes[along]);
@@ -127,25 +142,39 @@ fn unique(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let rest: Vec<usize> = (0..x.rank()).filter(|i| *i != along).collect();
     let order: Vec<usize> = [along].into_iter().chain(rest.iter().copied()).collect();
     let width = count(&rest.iter().map(|i| x.shape[*i].clone()).collect::<Vec<_>>());
-    let turned = if along == 0 { x.clone() } else { super::shape::transpose_to(cx, "", &x, &order) };
+    let turned =
+        if along == 0 { x.clone() } else { super::shape::transpose_to(cx, "", &x, &order) };
     let rows = super::shape::reshape_to(cx, "", &turned, vec![extent.clone(), width.clone()]);
     let rows = cx.name_of(&rows);
     let names = |list: &[&str]| -> Vec<String> { list.iter().map(|it| (*it).to_owned()).collect() };
     // The first column in which two rows differ decides; equal rows have none.
-    let body = format!("sum[c in 0..{width}](if {rows}[a, c] != {rows}[b, c] && all[d in 0..c]({rows}[a, d] == {rows}[b, d]) {{ if {rows}[a, c] < {rows}[b, c] {{ 1 }} else {{ -1 }} }} else {{ 0 }})");
-    let compare = cx.temp("before", Elem::I32, vec![extent.clone(), extent.clone()], &names(&["a", "b"]), &[], &body);
+    let body = format!(
+        "sum[c in 0..{width}](if {rows}[a, c] != {rows}[b, c] && all[d in 0..c]({rows}[a, d] == {rows}[b, d]) {{ if {rows}[a, c] < {rows}[b, c] {{ 1 }} else {{ -1 }} }} else {{ 0 }})"
+    );
+    let compare = cx.temp(
+        "before",
+        Elem::I32,
+        vec![extent.clone(), extent.clone()],
+        &names(&["a", "b"]),
+        &[],
+        &body,
+    );
     let compare = cx.name_of(&compare);
     let body = format!("min[b in 0..{extent}](if {compare}[a, b] == 0 {{ b }} else {{ a }})");
     let first = cx.temp("first_place", Elem::I32, vec![extent.clone()], &names(&["a"]), &[], &body);
     let first = cx.name_of(&first);
     let sorted = node.int("sorted", 1) != 0;
-    let rank_of = if sorted { format!("{compare}[b, a] == 1") } else { format!("{first}[b] < {first}[a]") };
+    let rank_of =
+        if sorted { format!("{compare}[b, a] == 1") } else { format!("{first}[b] < {first}[a]") };
     let body = format!("count[b in 0..{extent}]({first}[b] == b && {rank_of})");
     let position = cx.temp("position", Elem::I32, vec![extent.clone()], &names(&["a"]), &[], &body);
     let position = cx.name_of(&position);
     let (size, name) = hidden_size(cx);
     let heads = cx.names.fresh("heads");
-    cx.line(&[&heads, &name], format!("let {heads}: [i32; ?{name}] = [at | at in 0..{extent}, {first}[at] == at];"));
+    cx.line(
+        &[&heads, &name],
+        format!("let {heads}: [i32; ?{name}] = [at | at in 0..{extent}, {first}[at] == at];"),
+    );
     let place = names(&["place"]);
     let body = format!("sum[b in 0..{size}]({heads}[b] where {position}[{heads}[b]] == place)");
     let chosen = cx.temp("chosen", Elem::I32, vec![size.clone()], &place, &[], &body);
@@ -158,10 +187,24 @@ fn unique(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     shape[along] = size.clone();
     cx.define(node.out(0), x.elem, shape, &axes, &vec![true; axes.len()], &body);
     if node.has_out(1) {
-        cx.define(node.out(1), Elem::I64, vec![size.clone()], &place, &[true], &format!("{chosen}[place] as i64"));
+        cx.define(
+            node.out(1),
+            Elem::I64,
+            vec![size.clone()],
+            &place,
+            &[true],
+            &format!("{chosen}[place] as i64"),
+        );
     }
     if node.has_out(2) {
-        cx.define(node.out(2), Elem::I64, vec![extent.clone()], &names(&["a"]), &[], &format!("{position}[a] as i64"));
+        cx.define(
+            node.out(2),
+            Elem::I64,
+            vec![extent.clone()],
+            &names(&["a"]),
+            &[],
+            &format!("{position}[a] as i64"),
+        );
     }
     if node.has_out(3) {
         let body = format!("count[b in 0..{extent}]({compare}[{chosen}[place], b] == 0) as i64");
@@ -183,15 +226,18 @@ fn suppression(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let overlap = scalar(cx, 3, "0.0");
     let lowest = node.optional(4).map(|_| scalar(cx, 4, "0.0"));
     let (b, s) = (cx.name_of(&boxes), cx.name_of(&scores));
-    let (batch, class, number) = (scores.shape[0].clone(), scores.shape[1].clone(), scores.shape[2].clone());
+    let (batch, class, number) =
+        (scores.shape[0].clone(), scores.shape[1].clone(), scores.shape[2].clone());
     let names = |list: &[&str]| -> Vec<String> { list.iter().map(|it| (*it).to_owned()).collect() };
     // Corners in order, whatever way they are given.
     let corner = |i: i64| {
         if node.int("center_point_box", 0) != 0 {
-            let (middle, size, sign) = [(1, 3, "-"), (0, 2, "-"), (1, 3, "+"), (0, 2, "+")][i as usize];
+            let (middle, size, sign) =
+                [(1, 3, "-"), (0, 2, "-"), (1, 3, "+"), (0, 2, "+")][i as usize];
             format!("{b}[n, i, {middle}] {sign} {b}[n, i, {size}] / 2.0")
         } else {
-            let (first, second, way) = [(0, 2, "min"), (1, 3, "min"), (0, 2, "max"), (1, 3, "max")][i as usize];
+            let (first, second, way) =
+                [(0, 2, "min"), (1, 3, "min"), (0, 2, "max"), (1, 3, "max")][i as usize];
             format!("{way}({b}[n, i, {first}], {b}[n, i, {second}])")
         }
     };
@@ -216,7 +262,9 @@ fn suppression(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     // Boxes in the order of their scores.
     let triple = names(&["n", "c", "i"]);
     let cube = vec![batch.clone(), class.clone(), number.clone()];
-    let body = format!("count[j in 0..{number}]({s}[n, c, j] > {s}[n, c, i] || {s}[n, c, j] == {s}[n, c, i] && j < i)");
+    let body = format!(
+        "count[j in 0..{number}]({s}[n, c, j] > {s}[n, c, i] || {s}[n, c, j] == {s}[n, c, i] && j < i)"
+    );
     let order = cx.temp("order", Elem::I32, cube.clone(), &triple, &[], &body);
     let order = cx.name_of(&order);
     let body = format!("sum[j in 0..{number}](j where {order}[n, c, j] == i)");
@@ -225,7 +273,8 @@ fn suppression(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     // A box stays if no better one that stays covers too much of it.
     let kept = cx.names.fresh("kept");
     let (own, other) = (format!("{ranked}[n, c, i]"), format!("{ranked}[n, c, j]"));
-    let score = lowest.map_or_else(String::new, |lowest| format!(" && {s}[n, c, {own}] > {lowest}"));
+    let score =
+        lowest.map_or_else(String::new, |lowest| format!(" && {s}[n, c, {own}] > {lowest}"));
     cx.line(&[&kept], format!(
         "let {kept}[i in 0..{number}, n in 0..{batch}, c in 0..{class}] = if count[j in 0..i]({kept}[j, n, c] && {common}[n, {own}, {other}] > {overlap} * ({area}[n, {own}] + {area}[n, {other}] - {common}[n, {own}, {other}])) == 0{score} {{ count[j in 0..i]({kept}[j, n, c]) as i64 < {most} }} else {{ false }};"
     ));

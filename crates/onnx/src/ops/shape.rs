@@ -30,7 +30,9 @@ pub fn reshaped(node: &Node<'_>) -> Done<Vec<Dim>> {
         "Flatten" => {
             let along = node.int("axis", 1);
             let along = if along < 0 { along + x.rank() as i64 } else { along };
-            let Some((front, back)) = usize::try_from(along).ok().filter(|n| *n <= x.rank()).map(|n| x.shape.split_at(n)) else {
+            let Some((front, back)) =
+                usize::try_from(along).ok().filter(|n| *n <= x.rank()).map(|n| x.shape.split_at(n))
+            else {
                 return refuse_at("axis", format!("{along} is no axis"));
             };
             Ok(vec![count(front), count(back)])
@@ -38,12 +40,20 @@ pub fn reshaped(node: &Node<'_>) -> Done<Vec<Dim>> {
         "Squeeze" => match node.known_ints("axes", 1)? {
             None => Ok(x.shape.iter().filter(|dim| !dim.is(1)).cloned().collect()),
             Some(axes) => {
-                let axes = axes.into_iter().map(|it| axis(it, x.rank())).collect::<Done<Vec<_>>>()?;
-                Ok(x.shape.iter().enumerate().filter(|(i, _)| !axes.contains(i)).map(|(_, dim)| dim.clone()).collect())
+                let axes =
+                    axes.into_iter().map(|it| axis(it, x.rank())).collect::<Done<Vec<_>>>()?;
+                Ok(x.shape
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| !axes.contains(i))
+                    .map(|(_, dim)| dim.clone())
+                    .collect())
             }
         },
         "Unsqueeze" => {
-            let Some(axes) = node.known_ints("axes", 1)? else { return refuse_at("axes", "is missing") };
+            let Some(axes) = node.known_ints("axes", 1)? else {
+                return refuse_at("axes", "is missing");
+            };
             let rank = x.rank() + axes.len();
             let axes = axes.into_iter().map(|it| axis(it, rank)).collect::<Done<Vec<_>>>()?;
             let mut rest = x.shape.into_iter();
@@ -55,10 +65,12 @@ pub fn reshaped(node: &Node<'_>) -> Done<Vec<Dim>> {
         _ => {
             let target = match node.ints("shape") {
                 Some(ints) => ints.into_iter().map(Dim::from).collect(),
-                None => match node.input(1)?.known.as_deref().and_then(crate::data::Data::as_dims) {
-                    Some(dims) => dims,
-                    None => return refuse_at("shape", MUST_BE_KNOWN),
-                },
+                None => {
+                    match node.input(1)?.known.as_deref().and_then(crate::data::Data::as_dims) {
+                        Some(dims) => dims,
+                        None => return refuse_at("shape", MUST_BE_KNOWN),
+                    }
+                }
             };
             let copy = node.int("allowzero", 0) == 0;
             let mut shape = Vec::new();
@@ -84,7 +96,11 @@ pub fn reshaped(node: &Node<'_>) -> Done<Vec<Dim>> {
                 // Extents that both sides have are left out first, so that the quotient is exact.
                 let (mut over, mut under) = (x.shape.clone(), shape.clone());
                 under.retain(|dim| {
-                    let same = dim.known().is_none().then(|| over.iter().position(|it| it == dim)).flatten();
+                    let same = dim
+                        .known()
+                        .is_none()
+                        .then(|| over.iter().position(|it| it == dim))
+                        .flatten();
                     same.map(|i| over.remove(i)).is_none()
                 });
                 shape[at] = count(&over).over(&count(&under));
@@ -116,7 +132,8 @@ pub fn reshape_to(cx: &mut Cx<'_>, out: &str, x: &Value, shape: Vec<Dim>) -> Val
     let full = |dims: &[Dim]| dims.iter().filter(|dim| !dim.is(1)).cloned().collect::<Vec<_>>();
     if full(&x.shape) == full(&shape) {
         let own = indices(&x.axes, x.rank());
-        let kept: Vec<&String> = own.iter().zip(&x.shape).filter(|(_, dim)| !dim.is(1)).map(|(name, _)| name).collect();
+        let kept: Vec<&String> =
+            own.iter().zip(&x.shape).filter(|(_, dim)| !dim.is(1)).map(|(name, _)| name).collect();
         let mut next = kept.iter();
         let mut axes: Vec<String> = Vec::new();
         let mut covered = Vec::new();
@@ -132,7 +149,11 @@ pub fn reshape_to(cx: &mut Cx<'_>, out: &str, x: &Value, shape: Vec<Dim>) -> Val
                 *axis = format!("_unit{i}");
             }
         }
-        let at: Vec<String> = own.iter().zip(&x.shape).map(|(name, dim)| if dim.is(1) { "0".into() } else { name.clone() }).collect();
+        let at: Vec<String> = own
+            .iter()
+            .zip(&x.shape)
+            .map(|(name, dim)| if dim.is(1) { "0".into() } else { name.clone() })
+            .collect();
         let body = cx.read(x, &at);
         return cx.define(out, x.elem, shape, &axes, &covered, &body);
     }
@@ -254,7 +275,14 @@ fn split(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
 }
 
 /// A piece of a value along one axis.
-pub fn piece(cx: &mut Cx<'_>, out: &str, x: &Value, along: usize, start: &Dim, part: &Dim) -> Value {
+pub fn piece(
+    cx: &mut Cx<'_>,
+    out: &str,
+    x: &Value,
+    along: usize,
+    start: &Dim,
+    part: &Dim,
+) -> Value {
     let axes = indices(&x.axes, x.rank());
     let mut at = axes.clone();
     at[along] = shifted(&axes[along], start);
@@ -303,7 +331,11 @@ fn slice(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         None => (0..starts.len()).collect(),
     };
     let steps = node.known_ints("steps", 4)?.unwrap_or_else(|| vec![1; starts.len()]);
-    if ends.len() != starts.len() || axes.len() != starts.len() || steps.len() != starts.len() || starts.len() > x.rank() {
+    if ends.len() != starts.len()
+        || axes.len() != starts.len()
+        || steps.len() != starts.len()
+        || starts.len() > x.rank()
+    {
         return refuse("its starts, ends, axes and steps are not equally many");
     }
     let names = indices(&x.axes, x.rank());
@@ -312,12 +344,16 @@ fn slice(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let mut covered = vec![true; x.rank()];
     for (i, along) in axes.iter().enumerate() {
         let extent = &x.shape[*along];
-        let whole = starts[i].is(0) && steps[i] == 1 && ends[i].known().is_some_and(|n| n >= i64::from(i32::MAX));
+        let whole = starts[i].is(0)
+            && steps[i] == 1
+            && ends[i].known().is_some_and(|n| n >= i64::from(i32::MAX));
         if whole || (starts[i].is(0) && steps[i] == 1 && ends[i] == *extent) {
             continue;
         }
         covered[*along] = false;
-        if let (Some(start), Some(end), Some(size)) = (starts[i].known(), ends[i].known(), extent.known()) {
+        if let (Some(start), Some(end), Some(size)) =
+            (starts[i].known(), ends[i].known(), extent.known())
+        {
             let Some((start, step, number)) = slice_of(start, end, steps[i], size) else {
                 return refuse_at("steps", "has a step of zero");
             };
@@ -344,7 +380,8 @@ fn slice(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
             step if step >= 1 => {
                 let end = if end == *extent { end } else { end.smaller(extent) };
                 let span = end.minus(&start).plus_int(step - 1).over(&Dim::from(step));
-                shape[*along] = if span.known().is_some() { span } else { span.larger(&Dim::from(0)) };
+                shape[*along] =
+                    if span.known().is_some() { span } else { span.larger(&Dim::from(0)) };
                 if end == *extent && start.known().is_some() {
                     shape[*along] = end.minus(&start).plus_int(step - 1).over(&Dim::from(step));
                 }
@@ -454,12 +491,17 @@ fn space_to_depth(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let name = cx.name_of(&x);
     let body = if node.string("mode", "DCR") == "DCR" {
         let old = channel.factor_text();
-        format!("{name}[batch, channel % {old}, row * {size} + channel / {old} / {size}, col * {size} + channel / {old} % {size}]")
+        format!(
+            "{name}[batch, channel % {old}, row * {size} + channel / {old} / {size}, col * {size} + channel / {old} % {size}]"
+        )
     } else {
         let area = size.saturating_mul(size);
-        format!("{name}[batch, channel / {area}, row * {size} + channel / {size} % {size}, col * {size} + channel % {size}]")
+        format!(
+            "{name}[batch, channel / {area}, row * {size} + channel / {size} % {size}, col * {size} + channel % {size}]"
+        )
     };
-    let shape = vec![batch, channel.times(&block).times(&block), row.over(&block), col.over(&block)];
+    let shape =
+        vec![batch, channel.times(&block).times(&block), row.over(&block), col.over(&block)];
     let axes = IMAGE.map(str::to_owned);
     cx.define(node.out(0), x.elem, shape, &axes, &[true], &body);
     Ok(())

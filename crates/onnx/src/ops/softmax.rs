@@ -52,17 +52,45 @@ pub fn along_axis(cx: &mut Cx<'_>, op: &str, out: &str, x: &Value, along: usize)
         let body = format!("if {index} == {best} {{ 1.0 as {ty} }} else {{ 0.0 as {ty} }}");
         return cx.define(out, x.elem, x.shape.clone(), &at, &covered, &body);
     }
-    let top = cx.temp("top", x.elem, way.shape.clone(), &way.axes, &way.covered, &format!("max[{index}]({element})"));
+    let top = cx.temp(
+        "top",
+        x.elem,
+        way.shape.clone(),
+        &way.axes,
+        &way.covered,
+        &format!("max[{index}]({element})"),
+    );
     let top = cx.read(&top, &way.axes);
     if op == "LogSoftmax" {
         let body = format!("{top} + log(sum[{index}](exp({element} - {top})))");
         let total = cx.temp("total", x.elem, way.shape.clone(), &way.axes, &way.covered, &body);
         let total = cx.read(&total, &way.axes);
-        return cx.define(out, x.elem, x.shape.clone(), &at, &covered, &format!("{element} - {total}"));
+        return cx.define(
+            out,
+            x.elem,
+            x.shape.clone(),
+            &at,
+            &covered,
+            &format!("{element} - {total}"),
+        );
     }
-    let power = cx.temp("power", x.elem, x.shape.clone(), &at, &covered, &format!("exp({element} - {top})"));
+    let power = cx.temp(
+        "power",
+        x.elem,
+        x.shape.clone(),
+        &at,
+        &covered,
+        &format!("exp({element} - {top})"),
+    );
     let power = cx.read(&power, &at);
-    let total = cx.temp("total", x.elem, way.shape.clone(), &way.axes, &way.covered, &format!("sum[{index}]({power})"));
+    let total = cx.temp(
+        "total",
+        x.elem,
+        way.shape.clone(),
+        &way.axes,
+        &way.covered,
+        &format!("sum[{index}]({power})"),
+    );
     let total = cx.read(&total, &way.axes);
     cx.define(out, x.elem, x.shape.clone(), &at, &covered, &format!("{power} / {total}"))
 }
