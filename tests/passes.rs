@@ -16,6 +16,90 @@ let place[i in 0..260] = (i * 37) % 130;
 
 /// What is computed, and what is observed of it.
 const PROGRAMS: &[(&str, &[&str])] = &[
+    // Running reductions, along and across, from either end, inside others and inside recurrences.
+    (
+        "let k[i in 0..130] = (i * 7) % 11 - 5;
+         let a[i in 0..130] = sum[j in 0..i + 1](v[j]);
+         let b[i in 0..130] = sum[j in 0..i](v[j]) * 2.0 + 1.0;
+         let c[i in 0..130] = max[j in i..130](k[j]);
+         let d[i in 0..130] = mean[j in 0..i + 1](v[j]);
+         let e[r in 0..26, i in 0..130] = sum[j in 0..i + 1](x[r, j] * v[j]);
+         let f[r in 0..26, i in 0..130] = prod[q in 0..r + 1](x[q, i]);
+         let g[r in 0..26, i in 0..130] = sum[q in 0..r + 1, j in 0..i + 1](x[q, j]);
+         let h[i in 0..130] = count[j in 0..i + 1](k[j] > 0) + sum[j in i..130](k[j]);
+         let l[i in 0..130] = any[j in 0..i + 1](k[j] == 5) || all[j in i..130](k[j] > -5);
+         let m[i in 0..130] = min[j in 0..i + 1](v[j] where k[j] != 0);
+         let n[i in 0..130] = sum[j in 0..130](v[j] where j <= i) - sum[j in 0..130](v[j] where i < j);
+         let o = sum[i in 0..130](sum[j in 0..i + 1](v[j]) * v[i]);
+         let p[0, i in 0..130] = v[i];
+         let p[t in 1..5, i in 0..130] = p[t - 1, i] * 0.5 + sum[j in 0..i + 1](v[j]) * 0.01;
+         let q[0, i in 0..130] = v[i];
+         let q[t in 1..5, i in 0..130] = q[t - 1, i] * 0.5 + sum[j in 0..i + 1](q[t - 1, j]) * 0.01;
+         let r[i in 0..120] = sum[j in 3..i + 5](v[j]);",
+        &["a", "b", "c", "d", "e", "f", "g", "h", "l", "m", "n", "o", "p", "q", "r"],
+    ),
+    // Domains of steps that depend on each other, and choices between reductions.
+    (
+        "use std::math::sqrt;
+         let A[i in 0..37, j in 0..37] = (if i == j { 10.0f64 } else { 0.0 }) + ((i + j) % 5) as f64 * 0.1;
+         let L[i in 0..37, j in 0..i + 1] = if i == j {
+             sqrt(A[i, i] - sum[k in 0..i](L[i, k] ** 2))
+         } else {
+             (A[i, j] - sum[k in 0..j](L[i, k] * L[j, k])) / L[j, j]
+         };
+         let size[i in 0..30] = i * 7 % 11 + 1;
+         let cost[i in 0..29, j in i..29] = if i == j {
+             0
+         } else {
+             min[k in i..j](cost[i, k] + cost[k + 1, j] + size[i] * size[k + 1] * size[j + 1])
+         };
+         let paths[n in 0..20, k in 0..n + 1] =
+             if k == 0 || k == n { 1 } else { paths[n - 1, k - 1] + paths[n - 1, k] };",
+        &["L", "cost", "paths"],
+    ),
+    // Products of complex matrices, masked means, windows, addresses of some rows, keys with something
+    // around them, and scans of rows.
+    (
+        "let re[i, u] = sum[k in 0..120](x[i, k] * y[k, u] - y[i, k] * x[k, u]);
+         let im[i, u] = sum[k in 0..120](x[i, k] * x[k, u] + y[i, k] * y[k, u]) + 1.0;
+         let ids[n in 0..20, p in 0..16] = (n * 7 + p * 3) % 260;
+         let length[n in 0..20] = n % 16 + 1;
+         let pooled[n in 0..20, d in 0..130] = mean[p in 0..16](x[ids[n, p], d] where p < length[n]);
+         let w[i in 0..20, j in 0..120, a in 0..7, b in 0..7] =
+             exp(-((x[i + a, j + b] - x[i + 3, j + 3]) ** 2));
+         let near[i, j] = sum[a, b](w[i, j, a, b] * x[i + a, j + b]) / sum[a, b](w[i, j, a, b]);
+         let top[i in 1..260] = argmax[j in 0..130](x[i, j] + y[i - 1, j]);
+         let keys[i in 0..260] = (i * 13) % 70;
+         let bin[k in 0..70] = sum[i in 0..260](x[i, 0] where keys[i] == k) * 2.0 + 1.0;
+         let ones[k in 0..70] = sum[i in 0..260](if keys[i] == k { 1 } else { 0 });
+         fn smooth(u: [f32; ?n]) -> f32 {
+             let s[0] = u[0];
+             let s[t in 1..?n] = 0.9 * s[t - 1] + u[t];
+             s[?n - 1]
+         }
+         let ends[r in 0..260] = smooth(x[r]) + smooth(v);",
+        &["re", "im", "pooled", "near", "top", "bin", "ones", "ends"],
+    ),
+    // What flows back through bindings that need only some of the indices around them.
+    (
+        "fn softmax(x: [f32; ?n]) -> [f32; ?n] {
+             let m = max[i](x[i]);
+             let e[i] = exp(x[i] - m);
+             let s = sum[i](e[i]);
+             e[i] / s
+         }
+         let a = sum[i](softmax(v)[i] * v[i] ** 2);
+         let da = @a / @v;
+         let z[i in 0..26, j in 0..13] = x[i, j];
+         let p[r in 0..26, c in 0..13] = {
+             let high = max[k](z[r, k]);
+             let e[k in 0..13] = exp(z[r, k] - high);
+             e[c] / sum[k](e[k])
+         };
+         let b = sum[r, c](p[r, c] * p[r, c] * (r + c) as f32);
+         let db = @b / @z;",
+        &["a", "da", "b", "db"],
+    ),
     // A loss, term by term and by address.
     (
         "let top[i] = max[j](x[i, j]);

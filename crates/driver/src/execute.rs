@@ -121,7 +121,9 @@ impl Session {
     ) {
         report.interrupted = outcome.interrupted;
         report.failure = outcome.error;
-        for (var, value) in &outcome.outputs {
+        // As text they are larger than as files, and take longer.
+        let reported = if options.report_outputs { outcome.outputs.as_slice() } else { &[] };
+        for (var, value) in reported {
             let name = program.vars[*var].name.to_string();
             if let Some(text) = json::value(value, &program.vars[*var].ty, program) {
                 report.outputs.push((name, text));
