@@ -17,6 +17,7 @@ mod ranked;
 mod recur;
 mod recursive;
 mod rng;
+mod system;
 
 pub use edges::edges;
 use ein_scalar::ScalarType as S;
@@ -24,6 +25,7 @@ pub use history::history;
 pub use ranked::{Ranked, ranked};
 pub use recursive::recursive;
 use rng::Rng;
+pub use system::{Form, Several, several};
 
 /// A value that a program has a name for.
 #[derive(Clone, Debug)]

@@ -71,6 +71,7 @@ impl Session {
                 report.failure = Some(*unknown);
                 return Ok(report);
             }
+            ein_transform::unzip::forget(&mut compiled.program);
             let (name, made_from) = names(input);
             match lower::lower(&compiled.program, options) {
                 Err(refused) => report.checked.diagnostics.push(*refused),

@@ -116,6 +116,8 @@ struct Bound {
 /// The state of the pass.
 pub(crate) struct Pass<'p> {
     program: &'p mut Program,
+    /// What structs are made of.
+    records: crate::records::Records,
     diagnostics: Vec<Diagnostic>,
     /// Functions without requests.
     clean: FxHashSet<FuncId>,
@@ -142,6 +144,7 @@ impl<'p> Pass<'p> {
     /// Before anything was looked at.
     pub(crate) fn new(program: &'p mut Program) -> Pass<'p> {
         Pass {
+            records: crate::records::Records::of(program),
             program,
             diagnostics: Vec::new(),
             clean: FxHashSet::default(),

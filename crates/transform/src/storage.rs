@@ -22,7 +22,7 @@ use ein_base::Symbol;
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::symbolic::to_size;
 use ein_ir::tensor::walk::{any, each_child, each_in_stmt};
-use ein_ir::tensor::{AtomDef, Expr, ExprKind, Program, StmtKind, Tensor, VarId};
+use ein_ir::tensor::{AtomDef, Expr, ExprKind, Program, StmtKind, Tensor, Type, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How a binding is stored.
@@ -358,9 +358,25 @@ impl Planner<'_> {
     }
 }
 
-/// The array that a value is a part of, if it is one.
+/// The array that a value is a part of, or that states are made of, if it is one.
 fn viewed(value: &Expr) -> Option<VarId> {
     match &*value.kind {
+        ExprKind::Tensor(tensor)
+            if tensor.self_var.is_none()
+                && matches!(value.ty.elem(), Type::Tuple(_) | Type::Data(..)) =>
+        {
+            let clause = tensor.clauses.first()?;
+            let mut found = None;
+            any(&clause.value, &mut |e| {
+                if let ExprKind::Var(var) = &*e.kind
+                    && e.ty.is_array()
+                {
+                    found = found.or(Some(*var));
+                }
+                false
+            });
+            found
+        }
         ExprKind::Var(var) => Some(*var),
         ExprKind::Slice { base, .. } | ExprKind::Permute { base, .. } => viewed(base),
         ExprKind::Index { base, indices } => {

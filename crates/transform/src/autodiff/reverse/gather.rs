@@ -14,10 +14,7 @@ impl Reverse<'_, '_> {
     fn part_type(&self, var: VarId, part: &[usize]) -> Option<Type> {
         let mut ty = self.pass.program.vars[var].ty.clone();
         for at in part {
-            ty = match ty {
-                Type::Tuple(items) => items.get(*at)?.clone(),
-                _ => return None,
-            };
+            ty = self.pass.records.parts(self.pass.program, &ty)?.get(*at)?.clone();
         }
         Some(ty)
     }
