@@ -70,9 +70,7 @@ fn functions_are_near(engine: Engine) {
     ];
     let mut lines = Vec::new();
     for (ty, suffix) in [("f32", ""), ("f64", "f64")] {
-        lines.push(format!(
-            "let x{ty}[i in 0..997] = (i - 400) as {ty} * 0.037{suffix} + 0.003{suffix};"
-        ));
+        lines.push(format!("let x{ty}[i in 0..997] = (i - 400) as {ty} / 32.0{suffix};"));
         for name in functions {
             lines.push(format!("let y_{name}_{ty}[i] = std::math::{name}(x{ty}[i]);"));
         }

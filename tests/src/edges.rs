@@ -283,7 +283,7 @@ fn code(why: ArithError) -> &'static str {
     match why {
         ArithError::Overflow => "E0802",
         ArithError::DivisionByZero => "E0803",
-        _ => "E0809",
+        ArithError::NegativeExponent | ArithError::Operands => "E0809",
     }
 }
 
@@ -293,10 +293,7 @@ fn type_of(x: &X, given: &[Array]) -> S {
         X::Index(_) => S::I32,
         X::Read(array, _) => given[*array].ty,
         X::Unary(_, a) | X::First(_, a, _) | X::If(_, a, _) => type_of(a, given),
-        X::Binary(op, a, _) if op.is_comparison() => {
-            let _ = a;
-            S::Bool
-        }
+        X::Binary(op, ..) if op.is_comparison() => S::Bool,
         X::Binary(_, a, _) | X::Reduce(_, _, _, a) => type_of(a, given),
         X::Cast(ty, _) => *ty,
         X::And(..) | X::Or(..) => S::Bool,

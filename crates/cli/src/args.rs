@@ -196,6 +196,9 @@ pub struct TestArgs {
     /// Programs, or directories that are searched for `.ein` files.
     #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<PathBuf>,
+    /// Trust no proof, as `einlang run --paranoid` does.
+    #[arg(long)]
+    pub paranoid: bool,
 }
 
 /// How diagnostics are shown.

@@ -56,6 +56,16 @@ impl Gen {
     fn given(&mut self) -> Array {
         let ty = self.any_type();
         let count = 1 + self.rng.below(9);
+        let full = match ty {
+            S::F16 => 2048.0,
+            S::BF16 => 256.0,
+            _ => 16777216.0,
+        };
+        if ty.is_float() && self.rng.one_in(2) {
+            // Ones are lost one by one beside a number that has no digit left for them.
+            let one = |at| ein_scalar::cast(Scalar::F64(if at == 0 { full } else { 1.0 }), ty);
+            return Array { ty, cells: (0..count).map(one).collect() };
+        }
         Array { ty, cells: (0..count).map(|_| self.literal(ty)).collect() }
     }
 
@@ -229,7 +239,18 @@ impl Gen {
         };
         let x = if ty.is_float() {
             // The order of a sum is free, so its terms are plain.
-            X::Reduce(Red::Sum, bounds, guard, Box::new(self.leaf(ty)))
+            let fits = |(_, array): &(usize, &Array)| array.ty == ty;
+            let of = self.arrays.iter().enumerate().find(fits).map(|(at, it)| (at, it.cells.len()));
+            match (of, bounds.is_some()) {
+                (Some((array, count)), true) => {
+                    let int = |value: usize| Box::new(X::Literal(Scalar::I32(value as i32)));
+                    let index = Box::new(X::Index(outer));
+                    let at = Box::new(X::Binary(B::Rem, index, int(count)));
+                    let bounds = Some((int(0), int(count)));
+                    X::Reduce(Red::Sum, bounds, guard, Box::new(X::Read(array, at)))
+                }
+                _ => X::Reduce(Red::Sum, bounds, guard, Box::new(self.leaf(ty))),
+            }
         } else {
             let op = [Red::Sum, Red::Prod, Red::Max, Red::Min][self.rng.below(4)];
             X::Reduce(op, bounds, guard, Box::new(self.value(ty, depth)))

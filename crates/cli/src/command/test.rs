@@ -26,7 +26,7 @@ pub fn run(args: &TestArgs) -> Exit {
                 // A file that is named twice, or in a directory that is named too, is tested once.
                 let known = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
                 for file in files.iter().filter(|file| seen.insert(known(file))) {
-                    exit = exit.max(one_file(file, &mut tally));
+                    exit = exit.max(one_file(file, args.paranoid, &mut tally));
                 }
             }
             Err(error) => {
@@ -39,7 +39,7 @@ pub fn run(args: &TestArgs) -> Exit {
     exit.max(output::out(&format!("{} passed, {} failed\n", tally.passed, tally.failed)))
 }
 
-fn one_file(path: &Path, tally: &mut Tally) -> Exit {
+fn one_file(path: &Path, paranoid: bool, tally: &mut Tally) -> Exit {
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     // What tests print is shown only where one of them fails.
     let mut printed = String::new();
@@ -48,7 +48,7 @@ fn one_file(path: &Path, tally: &mut Tally) -> Exit {
         printed.push('\n');
     };
     let input = Input::File(path.to_owned());
-    let options = RunOptions::default();
+    let options = RunOptions { paranoid, ..RunOptions::default() };
     let watch = Watch::begin(&options.progress);
     let report = session.test(&input, &options, &mut print);
     drop(watch);
