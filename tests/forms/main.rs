@@ -45,7 +45,7 @@ fn forms(text: &str) -> Vec<Form> {
 fn planned(source: &str, observe: &str) -> Planned {
     let input = Input::Text { name: "form.ein".into(), text: source.into() };
     let mut session = Session::new(Options::default(), FileSources::on_disk());
-    let options = DumpOptions { observe: Some(vec![observe.to_owned()]), ad_memory: None };
+    let options = DumpOptions { observe: Some(vec![observe.to_owned()]), ..DumpOptions::default() };
     let (planned, report) =
         session.plan_counts(&input, &options).expect("the compiler does not break");
     assert!(!report.has_errors(), "{source}\n{:?}", report.diagnostics);

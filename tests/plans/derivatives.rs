@@ -266,7 +266,11 @@ fn the_storage_of_a_history_is_reported() {
     let input = Input::Text { name: "program.ein".into(), text: RETURN.into() };
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     let mut report = |ad_memory| {
-        let options = DumpOptions { observe: Some(vec!["g".into()]), ad_memory: Some(ad_memory) };
+        let options = DumpOptions {
+            observe: Some(vec!["g".into()]),
+            ad_memory: Some(ad_memory),
+            ..DumpOptions::default()
+        };
         let (text, report) = session.dump_storage(&input, &options).expect("no internal error");
         assert!(!report.has_errors(), "{:?}", report.diagnostics);
         text

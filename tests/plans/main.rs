@@ -20,7 +20,7 @@ fn plan_within(source: &str, observe: &[&str], ad_memory: Option<u64>) -> String
     let input = Input::Text { name: "program.ein".into(), text: source.into() };
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     let observe = Some(observe.iter().map(|name| (*name).to_owned()).collect());
-    let options = DumpOptions { observe, ad_memory };
+    let options = DumpOptions { observe, ad_memory, ..DumpOptions::default() };
     let planned = session.dump_plan(&input, &options, Show::Plan);
     let (text, report) = planned.expect("the compiler does not break");
     assert!(!report.has_errors(), "{:?}", report.diagnostics);

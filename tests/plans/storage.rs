@@ -224,7 +224,7 @@ fn the_end_of_a_recurrence_may_be_a_slice() {
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     let mut report = |observe: &[&str]| {
         let observe = Some(observe.iter().map(|name| (*name).to_owned()).collect());
-        let options = DumpOptions { observe, ad_memory: None };
+        let options = DumpOptions { observe, ..DumpOptions::default() };
         let (text, report) = session.dump_storage(&input, &options).expect("no internal error");
         assert!(!report.has_errors(), "{:?}", report.diagnostics);
         text

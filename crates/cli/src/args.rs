@@ -252,6 +252,10 @@ pub struct DumpArgs {
     pub what: DumpKind,
     /// The program; `-` is standard input.
     pub file: PathBuf,
+    /// Give a top-level name its value: scalars may decide shapes, and so the plan.
+    /// May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = run::parse_input)]
+    pub input: Vec<(String, ein_driver::InputValue)>,
     /// Regard only these bindings as outputs.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub observe: Option<Vec<String>>,

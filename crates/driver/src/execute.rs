@@ -66,7 +66,7 @@ impl Session {
             let memory = memory(options);
             let ad_memory = ad_memory(options.ad_memory, &memory);
             if options.report_storage {
-                report.storage = storage(&compiled.program, ad_memory);
+                report.storage = storage(&compiled.program, &options.inputs, ad_memory);
             }
             if !options.report_outputs && options.save.is_none() {
                 // Nobody looks at them, so nothing has to be kept for them.
@@ -158,8 +158,12 @@ pub(crate) fn execute(
 }
 
 /// The storage plan as JSON.
-fn storage(program: &Program, ad_memory: Option<u64>) -> Vec<(String, String)> {
-    let histories = plan::histories(program, ad_memory);
+fn storage(
+    program: &Program,
+    inputs: &[(String, InputValue)],
+    ad_memory: Option<u64>,
+) -> Vec<(String, String)> {
+    let histories = plan::histories(program, inputs, ad_memory);
     ein_transform::storage::plan(program, &histories)
         .into_iter()
         .map(|storage| {
@@ -314,6 +318,11 @@ fn file_error(name: Symbol, error: &FileError) -> InputError {
 }
 
 /// A scalar as it was written on the command line.
+/// A scalar that is given from outside, if it is one of the declared type.
+pub(crate) fn given_scalar(name: Symbol, text: &str, ty: &Type) -> Option<Scalar> {
+    scalar(name, text, ty).ok().and_then(|value| value.as_scalar())
+}
+
 fn scalar(name: Symbol, text: &str, ty: &Type) -> Result<Value, InputError> {
     let value = match ty {
         Type::Str => Some(Value::str(text)),

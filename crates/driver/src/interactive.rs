@@ -229,7 +229,7 @@ impl Interactive {
             let parts = Parts::of(&mut program, root, before.len(), usize::MAX);
             program.outputs = parts.new.iter().flat_map(bound_by).collect();
             program.top = parts.new;
-            Ok(Ok(plan_text(&program, None, Show::Plan)))
+            Ok(Ok(plan_text(&program, &[], None, Show::Plan)))
         })
         .flatten()
     }

@@ -44,6 +44,8 @@ pub struct RunOptions {
 /// What is shown of a program.
 #[derive(Clone, Debug, Default)]
 pub struct DumpOptions {
+    /// As [`RunOptions::inputs`]: the scalars among them decide shapes.
+    pub inputs: Vec<(String, InputValue)>,
     /// Only these bindings are outputs; all of them if absent.
     pub observe: Option<Vec<String>>,
     /// As [`RunOptions::ad_memory`].

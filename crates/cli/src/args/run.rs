@@ -132,7 +132,7 @@ impl RunArgs {
 const ARRAY_FILES: [&str; 4] = ["npy", "npz", "safetensors", "csv"];
 
 /// `NAME=FILE` or `NAME=SCALAR`.
-fn parse_input(text: &str) -> Result<(String, InputValue), String> {
+pub(super) fn parse_input(text: &str) -> Result<(String, InputValue), String> {
     let (name, value) =
         text.split_once('=').ok_or("write NAME=FILE or NAME=SCALAR, as in `x=data.npy`")?;
     if name.is_empty() {

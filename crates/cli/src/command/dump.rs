@@ -12,7 +12,11 @@ pub fn run(args: &DumpArgs) -> Exit {
         Err(exit) => return exit,
     };
     let mut session = Session::new(Options::default(), FileSources::on_disk());
-    let options = DumpOptions { observe: args.observe.clone(), ad_memory: args.ad_memory };
+    let options = DumpOptions {
+        inputs: args.input.clone(),
+        observe: args.observe.clone(),
+        ad_memory: args.ad_memory,
+    };
     let dumped = match args.what {
         DumpKind::Ast => session.dump_ast(&input),
         DumpKind::Ir => session.dump_ir(&input),
