@@ -138,7 +138,11 @@ impl Edges {
             X::Literal(value) => Ok((*value, 0.0)),
             X::Index(index) => Ok((Scalar::I32(at[*index]), 0.0)),
             X::Read(array, place) => {
-                let literal = matches!(&**place, X::Literal(_));
+                let literal = match &**place {
+                    X::Literal(_) => true,
+                    X::Unary(U::Neg, a) => matches!(&**a, X::Literal(_)),
+                    _ => false,
+                };
                 let mut place = self.value(place, at)?.0.as_i64().unwrap_or(-1);
                 if literal && place < 0 {
                     // It counts from the end.

@@ -50,6 +50,7 @@ impl Emit {
             && self.is_accumulated(reduction)
             && !half
             && !body.reduces
+            && reduction.guard.is_none_or(|guard| !self.points.nodes[guard].reduces)
             && (1..=TERMS).contains(&count)
             && self.term_cost(reduction, count) * count as f64 <= COST
     }

@@ -20,10 +20,13 @@ impl Flatten<'_> {
         let mut parts = Vec::new();
         self.conjuncts(guard?, &mut parts);
         let mut left = None;
+        let mut fails = false;
         for part in parts {
-            if !self.is_an_end(binders, part) {
+            // What stands before a condition is evaluated for the points that it leaves out as well.
+            if fails || !self.is_an_end(binders, part) {
                 left = self.points.both(left, Some(part));
             }
+            fails |= self.points.nodes[part].traps;
         }
         left
     }
