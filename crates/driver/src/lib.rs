@@ -1,8 +1,9 @@
 //! The façade of the compiler: loads sources, runs one compilation at a time on a thread of its
 //! own, and renders what the compiler says.
 //!
-//! The pipeline is the body of [`Session::check`]; each step takes a whole program and gives a
-//! whole program, and diagnostics beside it.
+//! What is checked is the body of `Session::analyse`, what is run that of [`Session::run`]
+//! (`execute.rs`); each step takes a whole program and gives a whole program, and diagnostics beside
+//! it. Kernels are made while a program runs (`engine.rs`).
 //!
 //! Unsafe: the one call of a kernel with the addresses of its buffers (`engine/call.rs`).
 //!

@@ -1,21 +1,23 @@
 //! The oracle: a plain, obviously correct evaluator of tensor IR.
 //!
-//! It walks the tree, keeps every value whole (but for histories that would be too large), checks every read (also those that were proved),
-//! and computes recurrences on demand with a memo, so that no order has to be trusted. Every other
-//! engine is judged by it. It shares with them what a scalar operation means (`ein-scalar`) and
-//! how arrays are stored (`ein-runtime`), and nothing else.
+//! It walks the tree, keeps every value whole (but for histories that would be too large), checks
+//! every read (also those that were proved), and computes recurrences on demand with a memo, so that
+//! no order has to be trusted. What does not change along a loop is kept (`keep`), so that it repeats
+//! nothing that grows. Every other engine is judged by it. It shares with them what a scalar operation
+//! means (`ein-scalar`) and how arrays are stored (`ein-runtime`), and nothing else.
 //!
 //! * [`run`] and [`run_tests`] evaluate a program, [`resume`] one of which a part has been evaluated;
 //!   [`Outcome`] holds what came of it.
 //! * [`Options`] are the limits and permissions, [`Host`] is the world outside.
-//! * An [`Accelerator`] may compute parts of a program in place of the evaluator.
+//! * An [`Accelerator`] may compute parts of a program in place of the evaluator, and hears how much is
+//!   left to it.
 //! * [`Value`] is what expressions evaluate to; [`display`] shows it as `print` does.
 //! * [`with_big_stack`] runs work on a thread on which deep recursion fits.
 //!
 //! Needs: checked programs without derivative requests, in which everything bound inside an
 //! expression (index variables, `where` bindings, blocks, patterns) lives in a local slot.
 //!
-//! Does not know: loop IR, any optimisation, the checker, terminals.
+//! Does not know: loop IR, any optimisation but that one, the checker, terminals.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! From text to trees: lexer, parser with recovery, and formatter.
+//! From text to trees: lexer, parser with recovery, formatter, and readers of two other notations that
+//! give the same tree.
 //!
 //! Parsing cannot fail: it always gives a tree, and diagnostics beside it.
 //!

@@ -1,5 +1,11 @@
 //! Passes over the intermediate representations: program in, program out.
 //!
+//! * Tensor IR to tensor IR: derivatives ([`autodiff`]), states of several parts as arrays
+//!   ([`unzip`]), guards that partition ([`guards`]), what is left of a program with mistakes
+//!   ([`sound`]).
+//! * Tensor IR to points ([`flatten`], [`points`]), points to loops ([`schedule`]).
+//! * Reports: how bindings are stored ([`storage`]), what kernels take ([`counts`]).
+//!
 //! Does not know: source text, which engine will run.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,5 @@
-//! How the bindings of the top level are stored, and why: the plan that lowering follows.
+//! How the bindings of the top level are stored, and why: a report. The schedule makes the same
+//! decisions from the points that it has.
 //!
 //! * A number is a `scalar`; a piece or another name of an array is a `view`.
 //! * A recurrence of which only the last steps are read keeps a `ring` of
@@ -11,7 +12,8 @@
 //! * Recursion on shrinking arrays that overwrites one buffer works `in_place`.
 //! * Everything else is stored `full`.
 //!
-//! Needs: a checked program with its outputs chosen, and what the schedule says of its histories. Limit: one axis of a recurrence is a ring.
+//! Needs: a checked program with its outputs chosen, and what the schedule says of its histories.
+//! Limit: one axis of a recurrence is a ring.
 
 mod observe;
 
