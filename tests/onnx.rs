@@ -94,7 +94,7 @@ fn conformance_tests_pass() {
             .iter()
             .map(|it| (it.as_str().unwrap().to_owned(), data.clone()))
             .collect();
-        let summary = import(&cases().join(format!("{name}.onnx")), &here, &fixed)
+        let summary = import(&cases().join(format!("{name}.onnx")), &here, &fixed, &[])
             .unwrap_or_else(|error| panic!("{name}: {error:?}"));
         let mut inputs = Vec::new();
         let mut outputs = Vec::new();
@@ -138,7 +138,7 @@ fn conformance_tests_pass() {
 fn what_cannot_be_imported_is_said_before_anything_is_written() {
     let here = folder("refused");
     let model = cases().join("refused.onnx");
-    let Err(ImportError::Rejected(problems)) = import(&model, &here, &[]) else {
+    let Err(ImportError::Rejected(problems)) = import(&model, &here, &[], &[]) else {
         panic!("it was imported");
     };
     assert!(problems.iter().any(|it| it.contains("Frobnicate")), "{problems:?}");
@@ -154,7 +154,7 @@ fn broken_files_are_refused() {
     let path = here.join("x.onnx");
     for end in 0..whole.len() {
         std::fs::write(&path, &whole[..end]).unwrap();
-        if let Err(ImportError::Bug(bug)) = import(&path, &here, &[]) {
+        if let Err(ImportError::Bug(bug)) = import(&path, &here, &[], &[]) {
             panic!("cut off after {end} bytes: {bug:?}");
         }
     }
@@ -164,7 +164,7 @@ fn broken_files_are_refused() {
             let mut bytes = whole.clone();
             bytes[at] ^= change;
             std::fs::write(&path, &bytes).unwrap();
-            if let Err(ImportError::Bug(bug)) = import(&path, &here, &[]) {
+            if let Err(ImportError::Bug(bug)) = import(&path, &here, &[], &[]) {
                 panic!("byte {at} changed by {change}: {bug:?}");
             }
         }
@@ -173,7 +173,7 @@ fn broken_files_are_refused() {
         [("cycle", "circle"), ("huge", "bytes of data"), ("outside", "outside the model's folder")]
     {
         let Err(ImportError::Rejected(problems)) =
-            import(&cases().join(format!("{name}.onnx")), &here, &[])
+            import(&cases().join(format!("{name}.onnx")), &here, &[], &[])
         else {
             panic!("{name} was imported");
         };

@@ -120,6 +120,9 @@ pub struct ImportArgs {
     /// For inputs that decide shapes, as the target of a reshape.
     #[arg(long, value_name = "NAME=FILE")]
     pub constant: Vec<String>,
+    /// Fix an extent that the model leaves open: by its name there, or as INPUT.AXIS.
+    #[arg(long, value_name = "NAME=N")]
+    pub size: Vec<String>,
 }
 
 /// `einlang build`

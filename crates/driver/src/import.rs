@@ -23,13 +23,19 @@ const WEIGHTS: &str = "model.safetensors";
 
 /// Imports an ONNX model into a directory; gives a summary of what was written.
 ///
-/// `constants` are inputs whose values are known, with the files that hold them.
+/// `constants` are inputs whose values are known, with the files that hold them; `sizes` are extents
+/// that the model leaves open, by their name there or as `INPUT.AXIS`.
 pub fn import(
     model: &Path,
     directory: &Path,
     constants: &[(String, PathBuf)],
+    sizes: &[(String, i64)],
 ) -> Result<String, ImportError> {
-    let options = ein_onnx::Options { constants: constants.to_vec(), weights_file: WEIGHTS.into() };
+    let options = ein_onnx::Options {
+        constants: constants.to_vec(),
+        sizes: sizes.to_vec(),
+        weights_file: WEIGHTS.into(),
+    };
     let model = model.to_owned();
     let imported = guarded(move || ein_onnx::read(&model, &options)).map_err(ImportError::Bug)?;
     let imported = imported.map_err(ImportError::Rejected)?;

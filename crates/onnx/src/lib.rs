@@ -69,6 +69,8 @@ impl Imported {
 pub struct Options {
     /// Inputs that are constant, with the files that hold their values.
     pub constants: Vec<(String, std::path::PathBuf)>,
+    /// Extents that the model leaves open: by their name there, or as `INPUT.AXIS`.
+    pub sizes: Vec<(String, i64)>,
     /// The name of the file of weights that the program loads.
     pub weights_file: String,
 }
@@ -127,7 +129,7 @@ fn import(model: &ModelProto, path: &Path, options: &Options) -> Result<Imported
             }
             continue;
         }
-        match input(&mut cx, info, &mut sizes) {
+        match input(&mut cx, info, &mut sizes, &options.sizes) {
             Ok((port, value)) => {
                 cx.set(&info.name, value);
                 inputs.push(port);
@@ -208,6 +210,7 @@ fn input(
     cx: &mut Cx<'_>,
     info: &proto::ValueInfoProto,
     sizes: &mut HashMap<String, Dim>,
+    fixed: &[(String, i64)],
 ) -> Result<(Port, Value), String> {
     let ty = info.r#type.as_ref().ok_or("it has no type")?;
     let Some(tensor) = &ty.tensor_type else {
@@ -218,15 +221,21 @@ fn input(
     })?;
     let shape = tensor.shape.as_ref().ok_or("its rank is not known")?;
     let mut dims = Vec::new();
-    for dim in &shape.dim {
-        dims.push(match (&dim.dim_value, &dim.dim_param) {
-            (Some(n), _) if (0..=i64::from(i32::MAX)).contains(n) => Dim::from(*n),
-            (Some(n), _) => return Err(format!("the extent {n} is not possible")),
-            (None, Some(param)) if !param.is_empty() => sizes
-                .entry(param.clone())
+    for (axis, dim) in shape.dim.iter().enumerate() {
+        let place = format!("{}.{axis}", info.name);
+        let param = dim.dim_param.as_deref().filter(|it| !it.is_empty());
+        let given = fixed.iter().find(|(name, _)| *name == place || Some(name.as_str()) == param);
+        dims.push(match (given, dim.dim_value, param) {
+            (Some((_, n)), _, _) => Dim::from(*n),
+            (None, Some(n), _) if (0..=i64::from(i32::MAX)).contains(&n) => Dim::from(n),
+            // Some writers say -1 where they mean that nothing is known.
+            (None, Some(-1), _) => Dim::atom(format!("?{}", cx.names.fresh("size"))),
+            (None, Some(n), _) => return Err(format!("the extent {n} is not possible")),
+            (None, None, Some(param)) => sizes
+                .entry(param.to_owned())
                 .or_insert_with(|| Dim::atom(format!("?{}", cx.names.fresh(param))))
                 .clone(),
-            _ => Dim::atom(format!("?{}", cx.names.fresh("size"))),
+            (None, None, None) => Dim::atom(format!("?{}", cx.names.fresh("size"))),
         });
     }
     let name = cx.names.fresh(&info.name);

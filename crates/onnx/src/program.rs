@@ -137,7 +137,7 @@ fn result_text(value: &Value) -> String {
 }
 
 /// The functions of `std::math` that generated text may call.
-const MATH: [&str; 30] = [
+const MATH: [&str; 29] = [
     "abs",
     "acos",
     "acosh",
@@ -155,7 +155,6 @@ const MATH: [&str; 30] = [
     "fmod",
     "log",
     "log1p",
-    "mod",
     "round",
     "sin",
     "sinh",

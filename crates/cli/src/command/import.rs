@@ -16,7 +16,17 @@ pub fn run(args: &ImportArgs) -> Exit {
         };
         constants.push((name.to_owned(), PathBuf::from(file)));
     }
-    match import(&args.model, &args.output, &constants) {
+    let mut sizes = Vec::new();
+    for given in &args.size {
+        let size =
+            given.rsplit_once('=').and_then(|(name, size)| Some((name, size.parse::<u32>().ok()?)));
+        let Some((name, size)) = size else {
+            output::message("error", &format!("`--size {given}` is not of the form NAME=N"));
+            return Exit::WrongUse;
+        };
+        sizes.push((name.to_owned(), i64::from(size)));
+    }
+    match import(&args.model, &args.output, &constants, &sizes) {
         Ok(text) => output::out(&text),
         Err(ImportError::Rejected(problems)) => {
             for problem in &problems {

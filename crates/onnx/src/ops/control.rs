@@ -46,7 +46,7 @@ fn choice(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let (then_text, then_values) = cx.block(node.graph("then_branch")?, Vec::new())?;
     let (else_text, else_values) = cx.block(node.graph("else_branch")?, Vec::new())?;
     if then_values.len() != node.outputs.len() || else_values.len() != node.outputs.len() {
-        return Ok(());
+        return poisoned(cx, node);
     }
     let mut names = Vec::new();
     for ((a, b), out) in then_values.iter().zip(&else_values).zip(node.outputs) {

@@ -50,8 +50,8 @@ impl Activations {
                 _ => (None, None),
             };
             let take = |default: Option<f64>,
-                            list: Option<&crate::proto::AttributeProto>,
-                            at: &mut usize| match default {
+                        list: Option<&crate::proto::AttributeProto>,
+                        at: &mut usize| match default {
                 None => 0.0,
                 Some(default) => {
                     *at += 1;

@@ -310,6 +310,9 @@ pub fn slice_of(start: i64, end: i64, step: i64, extent: i64) -> Option<(i64, i6
     Some((start, step, number))
 }
 
+/// Ends of slices that are larger mean the end of the axis: no axis is as long.
+const NO_EXTENT: i64 = 1 << 28;
+
 fn slice(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let x = node.input(0)?;
     let dims = |name: &str, at: usize| -> Done<Option<Vec<Dim>>> {
@@ -344,9 +347,8 @@ fn slice(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let mut covered = vec![true; x.rank()];
     for (i, along) in axes.iter().enumerate() {
         let extent = &x.shape[*along];
-        let whole = starts[i].is(0)
-            && steps[i] == 1
-            && ends[i].known().is_some_and(|n| n >= i64::from(i32::MAX));
+        let whole =
+            starts[i].is(0) && steps[i] == 1 && ends[i].known().is_some_and(|n| n >= NO_EXTENT);
         if whole || (starts[i].is(0) && steps[i] == 1 && ends[i] == *extent) {
             continue;
         }
@@ -368,7 +370,7 @@ fn slice(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         // Extents that are known only when the program runs.
         let fix = |dim: &Dim| match dim.known() {
             Some(n) if n < 0 => extent.plus_int(n),
-            Some(n) if n >= i64::from(i32::MAX) => extent.clone(),
+            Some(n) if n >= NO_EXTENT => extent.clone(),
             Some(_) => dim.clone(),
             None => dim.clone(),
         };
