@@ -137,7 +137,7 @@ pub(crate) fn each_in_stmt(stmt: &Stmt, f: &mut dyn FnMut(ExprId)) {
 }
 
 /// Calls `f` with the expressions of a definition.
-fn each_in_definition(definition: &Definition, f: &mut dyn FnMut(ExprId)) {
+pub(crate) fn each_in_definition(definition: &Definition, f: &mut dyn FnMut(ExprId)) {
     for clause in &definition.clauses {
         for slot in &clause.slots {
             match &slot.kind {

@@ -143,8 +143,9 @@ pub(crate) struct Pass<'p> {
 impl<'p> Pass<'p> {
     /// Before anything was looked at.
     pub(crate) fn new(program: &'p mut Program) -> Pass<'p> {
+        let records = crate::records::Records::of(program);
         Pass {
-            records: crate::records::Records::of(program),
+            records,
             program,
             diagnostics: Vec::new(),
             clean: FxHashSet::default(),

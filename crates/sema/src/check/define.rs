@@ -15,7 +15,7 @@ mod element;
 mod reads;
 mod until;
 
-pub(super) use element::{about_types, with_scalar};
+pub(super) use element::{Before, about_types, with_scalar};
 
 /// The clauses of a definition, as far as they were checked.
 pub(super) type Drafts = Vec<Option<Draft>>;
@@ -234,7 +234,7 @@ impl Cx<'_> {
     }
 
     /// One axis of a recurrence before all clauses are known.
-    fn self_axis(
+    pub(super) fn self_axis(
         &mut self,
         definition: &hir::Definition,
         drafts: &[Option<Draft>],

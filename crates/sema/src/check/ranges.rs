@@ -122,8 +122,18 @@ impl Cx<'_> {
     /// about ranges.
     fn drop_self_reads(&self, found: &mut Found, self_var: VarId) {
         found.reads.retain(|read| {
-            self.unsettled(&read.extent).is_none() && !self.depends(&read.extent, &[self_var])
+            self.unsettled(&read.extent).is_none()
+                && !self.depends(&read.extent, &[self_var])
+                && !self.depends(&read.extent, &self.open_names)
+                && !self.is_shifted_read_of_a_system(read)
         });
+    }
+
+    /// Another step of a name of the same system: as little a range as an earlier step of the name
+    /// itself.
+    fn is_shifted_read_of_a_system(&self, read: &Read) -> bool {
+        read.index.as_atom().is_none()
+            && read.tensor.is_some_and(|name| self.system_names.contains(&name))
     }
 
     /// The extent of something that is bound inside a loop is not known where the loop begins.

@@ -9,10 +9,10 @@
 //! (bounds, windows, derivatives, engines) knows only recurrences of one name. Names whose elements
 //! are not numbers are kept in boxes.
 
-use super::define::{Draft, Drafts, retype};
+use super::define::{Before, Draft, Drafts, retype};
 use super::{Binding, Cx};
 use crate::hir::{self, LeftSlotKind, LocalId};
-use ein_base::{Span, Symbol};
+use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::walk::each_in_clause_mut;
 use ein_ir::tensor::{Expr, ExprKind, Tensor, Type, VarId};
 use ein_scalar::ScalarType as S;
@@ -63,8 +63,12 @@ impl Cx<'_> {
             .flat_map(|it| &it.clauses)
             .any(|clause| clause.slots.iter().any(|slot| matches!(slot.kind, LeftSlotKind::Error)));
         let extents = self.f.extents.len();
+        let reported = self.diagnostics.len();
         let members = if broken { None } else { self.members(definitions, &locals) };
-        let done = members.is_some_and(|members| self.bind_system(members, extents));
+        // What is wrong with one name says nothing true of the others.
+        let sound =
+            self.diagnostics[reported.min(self.diagnostics.len())..].iter().all(|d| !d.is_error());
+        let done = sound && members.is_some_and(|members| self.bind_system(members, extents));
         if !done {
             for definition in definitions {
                 let span = definition.clauses[0].span;
@@ -86,7 +90,7 @@ impl Cx<'_> {
         let before = self.before_trial();
         let mut nearest: Option<(usize, usize)> = None;
         for trial in 0..TRIALS.len() {
-            let found = self.try_system(definitions, &recursive, TRIALS[trial]);
+            let found = self.in_some_order(definitions, &recursive, TRIALS[trial], &before);
             let wrong = self.diagnostics[before.mark.diagnostics..]
                 .iter()
                 .filter(|d| super::define::about_types(d))
@@ -104,15 +108,35 @@ impl Cx<'_> {
             self.take_back_trial(&before);
         }
         let (_, trial) = nearest?;
-        let found = self.try_system(definitions, &recursive, TRIALS[trial]);
+        let found = self.in_some_order(definitions, &recursive, TRIALS[trial], &before);
         self.finish_members(definitions, found)
     }
 
-    /// Whether some name begins with literals alone.
+    /// Checks all clauses, beginning with the name with which all ranges are found.
+    fn in_some_order(
+        &mut self,
+        definitions: &[hir::Definition],
+        recursive: &[Vec<bool>],
+        types: (Option<S>, Option<S>),
+        before: &Before,
+    ) -> Found {
+        for first in 0..definitions.len() {
+            let found = self.try_system(definitions, recursive, types, first);
+            let open =
+                self.diagnostics[before.mark.diagnostics..].iter().any(|d| d.code == Code::E0401);
+            if !open {
+                return found;
+            }
+            self.take_back_trial(before);
+        }
+        self.try_system(definitions, recursive, types, 0)
+    }
+
+    /// Whether literals alone say what some name holds.
     fn has_literals(&self, definitions: &[hir::Definition], recursive: &[Vec<bool>]) -> bool {
         let mut all = definitions.iter().zip(recursive);
         all.any(|(it, recursive)| {
-            recursive.contains(&false) && self.only_literals(&it.clauses, recursive)
+            !recursive.contains(&false) || self.only_literals(&it.clauses, recursive)
         })
     }
 
@@ -122,7 +146,9 @@ impl Cx<'_> {
         definitions: &[hir::Definition],
         recursive: &[Vec<bool>],
         (float, int): (Option<S>, Option<S>),
+        first: usize,
     ) -> Found {
+        let open = self.open_names.len();
         let mut drafts: Vec<Drafts> = Vec::new();
         let mut elems: Vec<Option<Type>> = Vec::new();
         for (definition, recursive) in definitions.iter().zip(recursive) {
@@ -147,6 +173,21 @@ impl Cx<'_> {
             elems.push(elem);
         }
         self.open_elements(definitions, recursive, &drafts, &mut elems);
+        for (elem, recursive) in elems.iter_mut().zip(recursive) {
+            // A literal in a branch says no more than one in a clause of its own.
+            if let Some(ty) = elem
+                && !recursive.contains(&false)
+            {
+                let other = match ty.scalar() {
+                    Some(S::F32) => float,
+                    Some(S::I32) => int,
+                    Some(_) | None => None,
+                };
+                if let Some(other) = other {
+                    *ty = super::define::with_scalar(ty, other);
+                }
+            }
+        }
         let mut vars = Vec::new();
         for ((definition, own), elem) in definitions.iter().zip(&drafts).zip(&elems) {
             let elem = elem.clone().unwrap_or(Type::Error);
@@ -154,14 +195,45 @@ impl Cx<'_> {
             self.f.env.insert(definition.local, Binding::Var(var));
             vars.push(var);
         }
-        for (at, definition) in definitions.iter().enumerate() {
+        self.open_names.extend(&vars);
+        let named = self.system_names.len();
+        self.system_names.extend(vars.iter().map(|var| self.out.vars[*var].name));
+        let count = definitions.len();
+        for at in (0..count).map(|at| (first + at) % count) {
+            let definition = &definitions[at];
             let clauses = &definition.clauses;
+            let reported = self.diagnostics.len();
             for clause in self.by_literals(clauses, &recursive[at], true) {
                 let elem = elems[at].clone();
                 drafts[at][clause] = self.clause(&clauses[clause], elem.as_ref(), Some(vars[at]));
             }
+            if self.diagnostics[reported..].iter().all(|d| !d.is_error()) {
+                self.extents_found(definition, &drafts[at], vars[at]);
+            }
         }
+        self.open_names.truncate(open);
+        self.system_names.truncate(named);
         Found { drafts, vars }
+    }
+
+    /// The extents of a name whose clauses are all checked say something about the others.
+    fn extents_found(&mut self, definition: &hir::Definition, drafts: &Drafts, var: VarId) {
+        if drafts.iter().any(Option::is_none) {
+            return;
+        }
+        let ty = self.out.vars[var].ty.clone();
+        let rank = definition.clauses[0].slots.len();
+        let mut axes = ty.axes().to_vec();
+        for axis in 0..rank.min(axes.len()) {
+            let size = self.self_axis(definition, drafts, axis).size;
+            let own = self.unsettled(&size).is_some() || self.depends(&size, &self.open_names);
+            if own {
+                return;
+            }
+            axes[axis].size = size;
+        }
+        self.out.vars[var].ty = Type::array(ty.elem().clone(), axes);
+        self.open_names.retain(|open| *open != var);
     }
 
     /// Names without a clause that tells their type take what their own clauses make of the others.

@@ -101,6 +101,21 @@ impl<'r> Lower<'r, '_> {
                 edges.extend(to.map(|(to, _)| (from, to)));
             }
         }
+        // A name that is read between its clauses belongs to what reads it there.
+        for (to, node) in nodes.iter().enumerate() {
+            let (Some(first), Some(last)) = (node.clauses.first(), node.clauses.last()) else {
+                continue;
+            };
+            if first == last || !self.begins_with_a_point(stmts, node) {
+                continue;
+            }
+            for (from, other) in nodes.iter().enumerate().filter(|(from, _)| *from != to) {
+                let mut reads = other.mentions.iter();
+                if reads.any(|(at, sym)| *sym == node.name.sym && first < at && at < last) {
+                    edges.push((to, from));
+                }
+            }
+        }
         edges.sort_unstable();
         edges.dedup();
         let mut systems = Systems::default();
@@ -127,7 +142,9 @@ impl<'r> Lower<'r, '_> {
             return false;
         }
         // The same left side twice is a new definition.
-        if members.iter().any(|node| self.repeats_a_left_side(stmts, node)) {
+        let twice =
+            |node: &Node| self.repeats_a_left_side(stmts, node) || self.point_in_range(stmts, node);
+        if members.iter().any(|node| twice(node)) {
             return false;
         }
         let ahead = |node: &Node| {
@@ -198,6 +215,44 @@ impl<'r> Lower<'r, '_> {
         (0..texts.len()).any(|at| texts[at + 1..].contains(&texts[at]))
     }
 
+    /// Whether the text says that a point of one clause lies in the range of another.
+    fn point_in_range(&self, stmts: &[StmtId], node: &Node) -> bool {
+        let clauses: Vec<&ast::Clause> =
+            node.clauses.iter().filter_map(|at| self.clause_at(stmts, *at)).collect();
+        let number = |id: Option<ast::ExprId>| match id.map(|id| &self.ast.expr[id].kind) {
+            Some(ast::ExprKind::Int { value, .. }) => i64::try_from(*value).ok(),
+            _ => None,
+        };
+        let meets = |point: &ast::LeftSlot, range: &ast::LeftSlot| {
+            let (LeftSlotKind::Literal(point), LeftSlotKind::Index { domain: Some(domain), .. }) =
+                (&point.kind, &range.kind)
+            else {
+                return false;
+            };
+            let ast::ExprKind::Range { lo, hi, inclusive: false } = &self.ast.expr[*domain].kind
+            else {
+                return false;
+            };
+            match (number(*lo), number(*hi)) {
+                (Some(lo), Some(hi)) => lo <= *point && *point < hi,
+                (Some(lo), None) => lo == *point,
+                (None, _) => false,
+            }
+        };
+        let same = |a: &ast::LeftSlot, b: &ast::LeftSlot| match (&a.kind, &b.kind) {
+            (LeftSlotKind::Literal(a), LeftSlotKind::Literal(b)) => a == b,
+            (LeftSlotKind::Index { .. }, LeftSlotKind::Index { .. }) => true,
+            _ => false,
+        };
+        clauses.iter().any(|point| {
+            clauses.iter().any(|range| {
+                let mut slots = point.slots.iter().zip(&range.slots);
+                slots.all(|(a, b)| meets(a, b) || same(a, b))
+                    && point.slots.iter().zip(&range.slots).any(|(a, b)| meets(a, b))
+            })
+        })
+    }
+
     /// Whether a slot holds a point in one clause and an index in another.
     fn begins_with_a_point(&self, stmts: &[StmtId], node: &Node) -> bool {
         let clauses: Vec<&ast::Clause> =
@@ -266,9 +321,45 @@ impl<'r> Lower<'r, '_> {
                 self.r.facts.bound_at[*local] = self.stmt;
             }
         }
-        list.stmts.push(Stmt { kind: hir::StmtKind::System(definitions), span });
+        for kind in self.in_order(definitions) {
+            list.stmts.push(Stmt { kind, span });
+        }
         let late = self.readers(&list.stmts[start..], &locals, start);
         list.move_last(&late);
+    }
+
+    /// The definitions, each after those that it reads; those that read each other in one.
+    fn in_order(&self, definitions: Vec<hir::Definition>) -> Vec<hir::StmtKind> {
+        let mut edges: Vec<(usize, usize)> = Vec::new();
+        for (from, definition) in definitions.iter().enumerate() {
+            for (to, other) in definitions.iter().enumerate() {
+                let one = FxHashSet::from_iter([other.local]);
+                let mut reads = false;
+                visit::each_in_definition(definition, &mut |e| reads |= self.reads(e, &one));
+                if reads {
+                    edges.push((from, to));
+                }
+            }
+        }
+        let graph = Graph::over(definitions.len(), &edges);
+        // A condition ends everything that reads what it ends, so that stays together.
+        let ends = definitions.iter().any(|it| it.clauses.iter().any(|it| it.until.is_some()));
+        let mut left: Vec<Option<hir::Definition>> = definitions.into_iter().map(Some).collect();
+        if ends {
+            return vec![hir::StmtKind::System(left.into_iter().flatten().collect())];
+        }
+        let mut kinds = Vec::new();
+        for component in graph.components().iter() {
+            let mut members: Vec<usize> = component.to_vec();
+            members.sort_unstable();
+            let mut found: Vec<hir::Definition> =
+                members.into_iter().filter_map(|at| left[at].take()).collect();
+            match found.len() {
+                1 => kinds.extend(found.pop().map(hir::StmtKind::Define)),
+                _ => kinds.push(hir::StmtKind::System(found)),
+            }
+        }
+        kinds
     }
 
     /// The statements that read a system, directly or through one another.
@@ -282,6 +373,7 @@ impl<'r> Lower<'r, '_> {
                 {
                     false
                 }
+                hir::StmtKind::Define(definition) if locals.contains(&definition.local) => false,
                 hir::StmtKind::System(_)
                 | hir::StmtKind::Let { .. }
                 | hir::StmtKind::Define(_)
