@@ -127,10 +127,6 @@ struct Cx<'a> {
     data: FxHashMap<DefId, DataId>,
     /// Structs of the form of a declared one, whose type arguments are the types of the fields.
     derived: FxHashMap<DataId, DefId>,
-    /// The names of the systems that are being checked, as far as their extents are not known.
-    open_names: Vec<VarId>,
-    /// All names of these systems.
-    system_names: Vec<Symbol>,
     instances: instance::Instances,
     /// The files of the embedded library.
     library_files: FxHashSet<ein_base::FileId>,
@@ -305,8 +301,6 @@ impl<'a> Cx<'a> {
             consts: FxHashMap::default(),
             data: FxHashMap::default(),
             derived: FxHashMap::default(),
-            open_names: Vec::new(),
-            system_names: Vec::new(),
             instances: instance::Instances::default(),
             filling: Vec::new(),
             library_files: library_files(hir),
@@ -357,7 +351,7 @@ impl<'a> Cx<'a> {
 
     /// An error inside a function of the library, at the call that brought it there; what the
     /// library says is shown beside it.
-    fn at_caller(&mut self, diagnostic: &Diagnostic) -> Option<Diagnostic> {
+    fn at_caller(&self, diagnostic: &Diagnostic) -> Option<Diagnostic> {
         let place = diagnostic.primary.span;
         if !self.in_library(place) {
             return None;
@@ -371,11 +365,7 @@ impl<'a> Cx<'a> {
             "" => "what it does with them".to_string(),
             text => text.to_string(),
         };
-        moved = moved.label(place, inside);
-        for at in self.filling.clone() {
-            self.instances.items[at].broken.get_or_insert_with(|| Box::new(moved.clone()));
-        }
-        Some(moved)
+        Some(moved.label(place, inside))
     }
 
     /// Reports an error and gives an expression that absorbs what follows.

@@ -218,6 +218,17 @@ impl<'a> Cx<'a> {
             self.report_at(d);
         }
         self.filling.pop();
+        // What is left of the errors, now that nothing is tried any more, holds for every call.
+        if self.in_library(self.out.funcs[self.instances.items[at].func].span) {
+            let inside = |d: &Diagnostic| {
+                d.is_error()
+                    && !self.in_library(d.primary.span)
+                    && d.labels.iter().any(|label| self.in_library(label.span))
+            };
+            let own = self.diagnostics.get(reported..).unwrap_or_default();
+            let broken = own.iter().find(|d| inside(d)).cloned().map(Box::new);
+            self.instances.items[at].broken = broken;
+        }
         self.instances.items[at].done = true;
     }
 
