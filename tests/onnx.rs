@@ -17,7 +17,7 @@ fn cases() -> PathBuf {
 fn folder(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("einlang-onnx-{}-{name}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).unwrap();
+    std::fs::create_dir_all(&path).expect("as it was written out");
     path
 }
 
@@ -37,8 +37,9 @@ fn run(
         ..RunOptions::default()
     };
     let input = Input::File(program.to_owned());
-    let report =
-        session.run(&input, &options, Arc::new(AtomicBool::new(false)), &mut |_| {}).unwrap();
+    let report = session
+        .run(&input, &options, Arc::new(AtomicBool::new(false)), &mut |_| {})
+        .expect("as it was written out");
     assert!(
         !report.checked.has_errors(),
         "{}: {:?}",
@@ -46,7 +47,10 @@ fn run(
         report.checked.diagnostics
     );
     assert!(report.failure.is_none(), "{}: {:?}", program.display(), report.failure);
-    let outputs = report.outputs.iter().map(|(n, v)| (n.clone(), serde_json::from_str(v).unwrap()));
+    let outputs = report
+        .outputs
+        .iter()
+        .map(|(n, v)| (n.clone(), serde_json::from_str(v).expect("as it was written out")));
     Value::Object(outputs.collect())
 }
 
@@ -55,8 +59,8 @@ fn flat(value: &Value, out: &mut Vec<f64>) {
     match value {
         Value::Array(items) => items.iter().for_each(|it| flat(it, out)),
         Value::Bool(truth) => out.push(f64::from(u8::from(*truth))),
-        Value::String(text) => out.push(text.parse().unwrap()),
-        Value::Number(number) => out.push(number.as_f64().unwrap()),
+        Value::String(text) => out.push(text.parse().expect("as it was written out")),
+        Value::Number(number) => out.push(number.as_f64().expect("as it was written out")),
         Value::Null | Value::Object(_) => panic!("no number: {value}"),
     }
 }
@@ -67,32 +71,33 @@ fn renamed(data: &Path, name: &str, to: &Path) -> PathBuf {
         "use std::io::{{load_safetensors, save_npy}};\nsave_npy({to:?}, load_safetensors({data:?}, {name:?}));\n"
     );
     let program = to.with_extension("ein");
-    std::fs::write(&program, source).unwrap();
+    std::fs::write(&program, source).expect("as it was written out");
     let mut session = Session::new(Options::default(), FileSources::on_disk());
-    let folder = |path: &Path| path.parent().unwrap().to_owned();
+    let folder = |path: &Path| path.parent().expect("as it was written out").to_owned();
     let access = Access { read: vec![folder(data)], write: vec![folder(to)], sandbox: false };
     let options = RunOptions { access, engine: Engine::Eval, ..RunOptions::default() };
     let input = Input::File(program);
-    let report =
-        session.run(&input, &options, Arc::new(AtomicBool::new(false)), &mut |_| {}).unwrap();
+    let report = session
+        .run(&input, &options, Arc::new(AtomicBool::new(false)), &mut |_| {})
+        .expect("as it was written out");
     assert!(report.failure.is_none() && !report.checked.has_errors(), "{report:?}");
     to.to_owned()
 }
 
 #[test]
 fn conformance_tests_pass() {
-    let text = std::fs::read_to_string(cases().join("cases.json")).unwrap();
-    let cases_json: Value = serde_json::from_str(&text).unwrap();
+    let text = std::fs::read_to_string(cases().join("cases.json")).expect("as it was written out");
+    let cases_json: Value = serde_json::from_str(&text).expect("as it was written out");
     let mut count = 0;
-    for case in cases_json.as_array().unwrap() {
-        let name = case["name"].as_str().unwrap();
+    for case in cases_json.as_array().expect("as it was written out") {
+        let name = case["name"].as_str().expect("as it was written out");
         let here = folder(name);
         let data = cases().join(format!("{name}.safetensors"));
         let fixed: Vec<(String, PathBuf)> = case["constants"]
             .as_array()
-            .unwrap()
+            .expect("as it was written out")
             .iter()
-            .map(|it| (it.as_str().unwrap().to_owned(), data.clone()))
+            .map(|it| (it.as_str().expect("as it was written out").to_owned(), data.clone()))
             .collect();
         let summary = import(&cases().join(format!("{name}.onnx")), &here, &fixed, &[])
             .unwrap_or_else(|error| panic!("{name}: {error:?}"));
@@ -100,20 +105,22 @@ fn conformance_tests_pass() {
         let mut outputs = Vec::new();
         for line in summary.lines().map(str::trim) {
             if let Some(rest) = line.strip_prefix("input ") {
-                let name = rest.split(':').next().unwrap().to_owned();
+                let name = rest.split(':').next().expect("as it was written out").to_owned();
                 // The array has the name of the graph, and the input that of the program.
-                let source = line.rsplit('`').nth(1).unwrap();
+                let source = line.rsplit('`').nth(1).expect("as it was written out");
                 inputs.push((
                     name.clone(),
                     renamed(&data, source, &here.join(format!("{name}.npy"))),
                 ));
             } else if let Some(rest) = line.strip_prefix("output ") {
-                outputs.push(rest.split(':').next().unwrap().to_owned());
+                outputs.push(rest.split(':').next().expect("as it was written out").to_owned());
             }
         }
         for engine in [Engine::Eval, Engine::Jit] {
             let got = run(&here.join("model.ein"), &inputs, outputs.clone(), engine);
-            for (out, expected) in outputs.iter().zip(case["outputs"].as_array().unwrap()) {
+            for (out, expected) in
+                outputs.iter().zip(case["outputs"].as_array().expect("as it was written out"))
+            {
                 let got = &got[out];
                 assert_eq!(got["shape"], expected["shape"], "{name}: {out}");
                 let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -128,7 +135,7 @@ fn conformance_tests_pass() {
                 }
             }
         }
-        std::fs::remove_dir_all(&here).unwrap();
+        std::fs::remove_dir_all(&here).expect("as it was written out");
         count += 1;
     }
     assert!(count >= 30, "only {count} tests were found");
@@ -143,17 +150,18 @@ fn what_cannot_be_imported_is_said_before_anything_is_written() {
     };
     assert!(problems.iter().any(|it| it.contains("Frobnicate")), "{problems:?}");
     assert!(problems.iter().any(|it| it.contains("blocksize")), "{problems:?}");
-    assert_eq!(std::fs::read_dir(&here).unwrap().count(), 0);
-    std::fs::remove_dir_all(&here).unwrap();
+    assert_eq!(std::fs::read_dir(&here).expect("as it was written out").count(), 0);
+    std::fs::remove_dir_all(&here).expect("as it was written out");
 }
 
 #[test]
 fn broken_files_are_refused() {
     let here = folder("broken");
-    let whole = std::fs::read(cases().join("test_conv_with_strides_padding.onnx")).unwrap();
+    let whole = std::fs::read(cases().join("test_conv_with_strides_padding.onnx"))
+        .expect("as it was written out");
     let path = here.join("x.onnx");
     for end in 0..whole.len() {
-        std::fs::write(&path, &whole[..end]).unwrap();
+        std::fs::write(&path, &whole[..end]).expect("as it was written out");
         if let Err(ImportError::Bug(bug)) = import(&path, &here, &[], &[]) {
             panic!("cut off after {end} bytes: {bug:?}");
         }
@@ -163,7 +171,7 @@ fn broken_files_are_refused() {
         for change in [1, 0x80, 0xff] {
             let mut bytes = whole.clone();
             bytes[at] ^= change;
-            std::fs::write(&path, &bytes).unwrap();
+            std::fs::write(&path, &bytes).expect("as it was written out");
             if let Err(ImportError::Bug(bug)) = import(&path, &here, &[], &[]) {
                 panic!("byte {at} changed by {change}: {bug:?}");
             }
@@ -179,5 +187,5 @@ fn broken_files_are_refused() {
         };
         assert!(problems.iter().any(|it| it.contains(part)), "{name}: {problems:?}");
     }
-    std::fs::remove_dir_all(&here).unwrap();
+    std::fs::remove_dir_all(&here).expect("as it was written out");
 }
