@@ -33,6 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("einlang", &["ein-driver"]),
+    ("ein-python", &["ein-driver", "einlang"]),
     ("ein-tests", &["ein-base", "ein-scalar", "ein-syntax", "ein-driver"]),
     ("ein-benches", &["ein-base", "ein-ir", "ein-syntax", "ein-sema", "ein-driver"]),
     ("ein-fuzz", &["ein-base", "ein-syntax", "ein-ir", "ein-runtime", "ein-driver"]),

@@ -141,6 +141,10 @@ pub trait Sources {
     /// The text of a file of the embedded library, by its path from the library's root
     /// (`math/basic.ein`).
     fn library(&self, path: &str) -> Option<Arc<str>>;
+    /// Whether functions of Python can be called: the program runs inside it.
+    fn has_python(&self) -> bool {
+        false
+    }
     /// The names of the files and folders in a directory, so that a misspelt module can be told
     /// from a missing one. Whoever cannot say leaves it out.
     fn names_in(&self, _dir: &Path) -> Vec<String> {

@@ -1,7 +1,5 @@
 //! The exit codes; there are no others.
 
-use std::process::ExitCode;
-
 /// How the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
@@ -27,12 +25,5 @@ impl Exit {
             Exit::WrongUse => 3,
             Exit::Interrupted => 130,
         }
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        // Every code above fits in a byte.
-        ExitCode::from(exit.code() as u8)
     }
 }

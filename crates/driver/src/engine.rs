@@ -13,6 +13,7 @@ pub(crate) mod plan;
 mod progress;
 mod region;
 mod watch;
+pub(crate) mod whole;
 
 use crate::run::{Engine, RunOptions};
 use call::{Call, hold};
@@ -28,6 +29,7 @@ use ein_transform::flatten::{self, Given, World};
 use ein_transform::points::Arithmetic;
 use ein_transform::schedule::{self, Lowered, Result as Computed, Use};
 use rustc_hash::FxHashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -44,9 +46,14 @@ const TRAPPED: &str = "a check failed in the kernel, or there was no memory for 
 const LONG: f64 = 1e9;
 
 /// What compiles kernels.
-pub(crate) struct Kernels<'p> {
-    program: &'p Program,
+pub(crate) struct Kernels<P> {
+    /// A reference of some kind: what is compiled is known by the address of its code.
+    program: P,
     engine: Engine,
+    /// Whether even little work is compiled: it comes again and again.
+    always: bool,
+    /// Code is compiled for at most so many shapes.
+    shapes: usize,
     arithmetic: Arithmetic,
     /// What histories that derivatives read may take, in bytes.
     ad_memory: Option<u64>,
@@ -98,7 +105,7 @@ struct Compiled {
     lowered: Lowered,
     code: Code,
     /// How often it was watched.
-    watched: std::cell::Cell<u32>,
+    watched: std::sync::atomic::AtomicU32,
     /// The operations that were evaluated because there were few of them.
     skipped: f64,
 }
@@ -130,24 +137,39 @@ impl World for Known<'_> {
     }
 }
 
-impl<'p> Kernels<'p> {
+impl<P: Deref<Target = Program>> Kernels<P> {
     /// Nothing compiled yet; none for the evaluator alone.
     pub(crate) fn new(
-        program: &'p Program,
+        program: P,
         options: &RunOptions,
         ad_memory: Option<u64>,
-    ) -> Option<Kernels<'p>> {
+    ) -> Option<Kernels<P>> {
         if options.engine == Engine::Eval {
             return None;
         }
         let available = std::thread::available_parallelism().map_or(1, |count| count.get());
-        Some(Kernels {
+        let pool = Arc::new(Pool::new(options.threads.unwrap_or(available)));
+        Some(Kernels::on(pool, program, options, ad_memory, false, MAX_SHAPES))
+    }
+
+    /// The same on threads that are there already, with other limits.
+    pub(crate) fn on(
+        pool: Arc<Pool>,
+        program: P,
+        options: &RunOptions,
+        ad_memory: Option<u64>,
+        always: bool,
+        shapes: usize,
+    ) -> Kernels<P> {
+        Kernels {
             program,
+            always,
+            shapes,
             // The same bits on every engine: the one whose scalar code is that of the oracle.
             engine: if options.deterministic { Engine::Jit } else { options.engine },
             arithmetic: Arithmetic { wrapping: options.wrapping, exact: options.deterministic },
             ad_memory,
-            pool: Arc::new(Pool::new(options.threads.unwrap_or(available))),
+            pool,
             watch: watch::Watch::new(options.paranoid),
             compiler: None,
             compiled: FxHashMap::default(),
@@ -156,7 +178,7 @@ impl<'p> Kernels<'p> {
             compile_time: Duration::ZERO,
             evaluated: Vec::new(),
             evaluating: None,
-        })
+        }
     }
 
     /// How many threads kernels use.
@@ -228,8 +250,8 @@ impl<'p> Kernels<'p> {
             Engine::Native => true,
             Engine::Jit | Engine::Eval => false,
             Engine::Auto => match choose(&lowered.kernel, work) {
-                Choice::Evaluate => return Ok(Code::None),
-                Choice::Jit => false,
+                Choice::Evaluate if !self.always => return Ok(Code::None),
+                Choice::Evaluate | Choice::Jit => false,
                 Choice::Native => true,
             },
         };
@@ -352,8 +374,8 @@ impl<'p> Kernels<'p> {
     /// Whether code at this address is not worth another attempt.
     fn is_declined(&mut self, key: usize, span: Span) -> bool {
         let shapes = self.compiled.get(&key).map_or(0, Vec::len);
-        if shapes >= MAX_SHAPES {
-            self.note(span, format!("it has been compiled for {MAX_SHAPES} shapes already"));
+        if shapes >= self.shapes {
+            self.note(span, format!("it has been compiled for {shapes} shapes already"));
             return true;
         }
         self.declined.get(&key).is_some_and(|times| *times >= 2)
@@ -364,7 +386,7 @@ fn index(buf: ein_ir::loops::Buf) -> usize {
     ein_base::Idx::index(buf)
 }
 
-impl Accelerator for Kernels<'_> {
+impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
     fn statements(
         &mut self,
         stmts: &[Stmt],
@@ -375,7 +397,7 @@ impl Accelerator for Kernels<'_> {
             return Ok(0);
         }
         // Passes look at all of a region, and some at all pairs of what is in it.
-        let count = region::eligible(self.program, stmts).min(LARGEST_REGION);
+        let count = region::eligible(&self.program, stmts).min(LARGEST_REGION);
         if count == 0 {
             return Ok(0);
         }
@@ -432,7 +454,7 @@ impl Accelerator for Kernels<'_> {
     }
 }
 
-impl Kernels<'_> {
+impl<P: Deref<Target = Program>> Kernels<P> {
     fn lower_statements(
         &mut self,
         key: usize,
@@ -440,17 +462,16 @@ impl Kernels<'_> {
         env: &dyn Environment,
     ) -> Result<Option<usize>, Box<Diagnostic>> {
         let started = Instant::now();
-        let program = self.program;
         let mut count = stmts.len();
         let result = loop {
-            let wanted = region::needed_after(program, &stmts[..count]);
+            let wanted = region::needed_after(&self.program, &stmts[..count]);
             let known = Known(env);
             let run = &stmts[..count];
             let wants = |var| wanted.contains(&var);
-            match flatten::statements(program, run, &known, &wants, self.arithmetic) {
+            match flatten::statements(&self.program, run, &known, &wants, self.arithmetic) {
                 Ok(flat) => break self.add(key, (count, stmts[0].span), flat, env),
                 Err((at, declined)) => {
-                    if at == 0 || !region::has_work(program, &stmts[..at]) {
+                    if at == 0 || !region::has_work(&self.program, &stmts[..at]) {
                         self.decline(key, declined.span, declined.why);
                         break Ok(None);
                     }
@@ -469,9 +490,9 @@ impl Kernels<'_> {
         env: &dyn Environment,
     ) -> Result<Option<usize>, Box<Diagnostic>> {
         // Any variable will do as the name of the result: nothing is bound to it.
-        let Some(var) = region::any_var(self.program) else { return Ok(None) };
+        let Some(var) = region::any_var(&self.program) else { return Ok(None) };
         let started = Instant::now();
-        let flat = flatten::expression(self.program, e, var, &Known(env), self.arithmetic);
+        let flat = flatten::expression(&self.program, e, var, &Known(env), self.arithmetic);
         let result = match flat {
             Ok(flat) => self.add(key, (1, e.span), flat, env),
             Err(declined) => {

@@ -149,7 +149,7 @@ pub(crate) fn execute(
     program: &Program,
     settings: &ein_interp::Options,
     host: &mut dyn Host,
-    kernels: Option<&mut Kernels<'_>>,
+    kernels: Option<&mut Kernels<&Program>>,
 ) -> Outcome {
     match kernels {
         Some(kernels) => ein_interp::run_with(program, settings, host, kernels),

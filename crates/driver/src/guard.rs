@@ -4,8 +4,10 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic;
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Mutex, Once};
 use std::thread;
+use std::time::Duration;
 
 /// The compiler recurses over trees of bounded depth; this is far more than they need. The system
 /// only reserves it: memory is used when it is touched.
@@ -40,8 +42,50 @@ impl fmt::Display for InternalError {
 thread_local! {
     // Where and why this thread panicked.
     static LAST: RefCell<Option<InternalError>> = const { RefCell::new(None) };
+    // Whether this thread does our work just now, although it is not ours.
+    static OURS: Cell<bool> = const { Cell::new(false) };
     // The stack that this thread was given.
     static STACK: Cell<usize> = const { Cell::new(LEAST_STACK_BYTES) };
+}
+
+/// Does the work on this thread, which need not be ours.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, InternalError> {
+    keep_panics_quiet();
+    let before = OURS.replace(true);
+    // As in `guarded`.
+    let result = panic::catch_unwind(panic::AssertUnwindSafe(work));
+    OURS.set(before);
+    result.map_err(|_| LAST.take().unwrap_or_else(|| unknown("a panic without a trace")))
+}
+
+/// Does the work on a thread with a deep stack; meanwhile this thread looks around now and then.
+pub(crate) fn watched<T: Send>(
+    work: impl FnOnce() -> T + Send,
+    mut look: impl FnMut(),
+) -> Result<T, InternalError> {
+    let (send, receive) = std::sync::mpsc::channel::<()>();
+    let noted = move || {
+        let result = guarded(work);
+        // Whoever waits wakes at once.
+        drop(send);
+        result
+    };
+    thread::scope(|scope| {
+        let builder = thread::Builder::new().name(THREAD_NAME.into());
+        match builder.spawn_scoped(scope, noted) {
+            Ok(handle) => {
+                let pause = Duration::from_millis(20);
+                while receive.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                    look();
+                }
+                handle.join().unwrap_or_else(|_| Err(unknown("a thread was lost")))
+            }
+            Err(error) => {
+                let detail = format!("the system has no memory for a thread: {error}");
+                Err(InternalError { no_memory: true, ..unknown(&detail) })
+            }
+        }
+    })
 }
 
 /// Does the work on a thread with a deep stack and returns what it returns.
@@ -90,7 +134,8 @@ fn keep_panics_quiet() {
     ONCE.call_once(|| {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            let ours = thread::current().name().is_some_and(|name| name.starts_with(THREAD_NAME));
+            let named = |name: &str| name.starts_with(THREAD_NAME);
+            let ours = OURS.get() || thread::current().name().is_some_and(named);
             if !ours {
                 return previous(info);
             }
@@ -129,6 +174,16 @@ mod tests {
         assert_eq!(error.detail, "the thing broke");
         assert!(error.place.contains("src/guard.rs:"), "{}", error.place);
         assert!(!error.to_string().contains("broke"));
+    }
+
+    #[test]
+    fn work_on_this_thread_is_caught_too() {
+        let error = caught(|| -> u32 { panic!("quietly") }).unwrap_err();
+        assert_eq!(error.detail, "quietly");
+        let mut looked = 0;
+        let slow = || thread::sleep(Duration::from_millis(70));
+        assert_eq!(watched(slow, || looked += 1), Ok(()));
+        assert!(looked > 0);
     }
 
     #[test]

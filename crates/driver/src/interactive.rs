@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 
 use values::{Parts, Values};
 
+pub(crate) use names::declared;
 pub use names::words;
 
 /// The hidden name of an expression's value.
@@ -62,6 +63,8 @@ pub struct Answer {
     pub diagnostics: Vec<Diagnostic>,
     /// The value, if it was an expression that has one.
     pub value: Option<String>,
+    /// The same as data, with the names of its axes.
+    pub shown: Option<crate::call::Output>,
     /// Whether it was interrupted from outside.
     pub interrupted: bool,
     /// How long it took to check everything, and to run this entry.
@@ -106,6 +109,11 @@ fn completed(text: &str) -> String {
     // On a line of its own: a comment may end the text.
     let ended = format!("{}\n;\n", text.trim_end());
     if !is_whole(text) && is_whole(&ended) { ended } else { text.to_string() }
+}
+
+/// Whether a word means something by itself, so that nothing can have it as its name.
+pub fn is_keyword(word: &str) -> bool {
+    !ein_syntax::is_name(word)
 }
 
 /// Whether more brackets open than close, outside of texts and comments.
@@ -185,7 +193,14 @@ impl Interactive {
             return Ok(Ok(ty));
         }
         let times = (Duration::ZERO, Duration::ZERO);
-        Ok(Err(Answer { session, diagnostics, value: None, interrupted: false, times }))
+        Ok(Err(Answer {
+            session,
+            diagnostics,
+            value: None,
+            shown: None,
+            interrupted: false,
+            times,
+        }))
     }
 
     fn checked(&self, entry: &str) -> Result<(Session, crate::CheckReport), InternalError> {
@@ -342,7 +357,8 @@ fn compile(
     };
     diagnostics.retain(is_of_interest);
     let times = (started.elapsed(), Duration::ZERO);
-    let answer = Answer { session, diagnostics, value: None, interrupted: false, times };
+    let answer =
+        Answer { session, diagnostics, value: None, shown: None, interrupted: false, times };
     let program = answer.is_good().then_some((compiled.program, root));
     Ok((answer, program))
 }
@@ -388,7 +404,8 @@ impl Attempt<'_> {
         let values = Values::keep(&running.program, root, stmts, &running.known);
         running.part(&parts.shown, &mut answer);
         answer.times.1 = started.elapsed();
-        answer.value = running.shown_value();
+        answer.shown = running.shown_value();
+        answer.value = answer.shown.as_ref().map(|shown| shown.text.clone());
         progress.report(None);
         let accepted = answer.is_good().then_some(values);
         Ok((answer, accepted))
@@ -431,12 +448,18 @@ impl Running<'_> {
     }
 
     /// What is to be shown of the expression at the end.
-    fn shown_value(&self) -> Option<String> {
+    fn shown_value(&self) -> Option<crate::call::Output> {
         let is_shown = |(var, value): &&(VarId, Value)| {
             self.program.vars[*var].name.as_str() == VALUE && !matches!(value, Value::Unit)
         };
-        let shown = self.known.iter().rev().find(is_shown);
-        shown.map(|(_, value)| ein_interp::display(value, &self.program))
+        let (var, value) = self.known.iter().rev().find(is_shown)?;
+        Some(crate::call::Output {
+            name: VALUE.to_owned(),
+            value: value.clone(),
+            dims: crate::call::dims(&self.program.vars[*var].ty),
+            text: ein_interp::display(value, &self.program),
+            fields: crate::call::fields(&self.program, value),
+        })
     }
 }
 

@@ -12,6 +12,7 @@
 mod allowed;
 pub mod bench;
 mod build;
+pub mod call;
 pub mod doc;
 mod engine;
 mod examples;

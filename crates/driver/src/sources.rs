@@ -17,18 +17,24 @@ const SIZE_LIMIT: u64 = 1 << 32;
 pub struct FileSources {
     overlay: BTreeMap<PathBuf, Arc<str>>,
     disk: bool,
+    python: bool,
 }
 
 impl FileSources {
     /// The file system, with an overlay that is empty so far.
     pub fn on_disk() -> Self {
-        Self { overlay: BTreeMap::new(), disk: true }
+        Self { overlay: BTreeMap::new(), disk: true, python: false }
     }
 
     /// Only what [`FileSources::insert`] puts there: for tests, editors and other places without
     /// files.
     pub fn in_memory() -> Self {
-        Self { overlay: BTreeMap::new(), disk: false }
+        Self { overlay: BTreeMap::new(), disk: false, python: false }
+    }
+
+    /// Says that functions of Python can be called.
+    pub fn inside_python(&mut self) {
+        self.python = true;
     }
 
     /// Puts a text at a path, in front of whatever the file system has there.
@@ -52,6 +58,10 @@ impl Sources for FileSources {
 
     fn is_file(&self, path: &Path) -> bool {
         self.overlay.contains_key(&normalize(path)) || (self.disk && path.is_file())
+    }
+
+    fn has_python(&self) -> bool {
+        self.python
     }
 
     fn library(&self, path: &str) -> Option<Arc<str>> {

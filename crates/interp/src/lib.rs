@@ -39,6 +39,7 @@ mod machine;
 mod meter;
 mod numeric;
 mod pattern;
+mod python;
 mod recurrence;
 mod reduce;
 mod room;
@@ -127,6 +128,18 @@ pub trait Host {
     /// The value given from outside for a top-level name of type `ty`. What comes back is checked
     /// against the type by the evaluator (E0904, E0905).
     fn input(&mut self, name: Symbol, ty: &Type) -> Result<Value, InputError>;
+
+    /// What a function of Python gives for these arguments; numbers are to be of the type `ty` if
+    /// they have none of their own.
+    fn python(
+        &mut self,
+        path: &str,
+        args: &[Value],
+        ty: Option<ein_scalar::ScalarType>,
+    ) -> Result<Value, String> {
+        let _ = (args, ty);
+        Err(format!("there is no Python here to call `{path}`"))
+    }
 
     /// Hears now and then what is computed and how far it is: after some thousand steps, and from
     /// kernels some times a second.

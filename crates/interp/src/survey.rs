@@ -44,7 +44,7 @@ pub(crate) fn acting(program: &Program) -> Vec<bool> {
 
 fn acts_itself(e: &Expr, acting: &[bool]) -> bool {
     match &*e.kind {
-        ExprKind::Host(HostOp::Print | HostOp::Io(_), _) => true,
+        ExprKind::Host(HostOp::Print | HostOp::Io(_) | HostOp::Python(_), _) => true,
         ExprKind::Call { func, .. } => acting[ein_base::Idx::index(*func)],
         ExprKind::CallValue { .. } => acting.contains(&true),
         _ => false,

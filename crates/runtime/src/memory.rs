@@ -201,7 +201,7 @@ impl Memory {
                     // SAFETY: the block had this many bytes.
                     unsafe { start.write_bytes(0, bytes) };
                 }
-                Some(Buffer { start, bytes, memory: self.clone() })
+                Some(Buffer { start, bytes, memory: self.clone(), owner: None })
             }
             None => Buffer::fresh(bytes, self.clone()),
         };
@@ -305,6 +305,8 @@ pub(crate) struct Buffer {
     start: NonNull<u8>,
     bytes: usize,
     memory: Memory,
+    /// What keeps the bytes alive if they belong to somebody else.
+    owner: Option<Box<dyn Send + Sync>>,
 }
 
 // SAFETY: a buffer owns its bytes and hands them out by the rules of references only.
@@ -322,20 +324,39 @@ impl Buffer {
     fn fresh(bytes: usize, memory: Memory) -> Option<Buffer> {
         if bytes == 0 {
             let start = NonNull::new(std::ptr::without_provenance_mut(ALIGNMENT))?;
-            return Some(Buffer { start, bytes, memory });
+            return Some(Buffer { start, bytes, memory, owner: None });
         }
         let layout = Buffer::layout(bytes)?;
         if bytes < HUGE_PAGE {
             // SAFETY: the size is not zero.
             let start = NonNull::new(heap::may_fail(|| unsafe { alloc_zeroed(layout) }))?;
-            return Some(Buffer { start, bytes, memory });
+            return Some(Buffer { start, bytes, memory, owner: None });
         }
         // SAFETY: the size is not zero.
         let start = NonNull::new(heap::may_fail(|| unsafe { alloc(layout) }))?;
         want_huge_pages(start, bytes);
         // SAFETY: so many bytes have been allocated.
         unsafe { start.write_bytes(0, bytes) };
-        Some(Buffer { start, bytes, memory })
+        Some(Buffer { start, bytes, memory, owner: None })
+    }
+
+    /// Bytes that belong to somebody else, counted against no limit and never written to.
+    ///
+    /// # Safety
+    ///
+    /// The bytes that tensors over this buffer reach must stay valid until the owner is dropped,
+    /// which happens with the buffer.
+    pub(crate) unsafe fn foreign(
+        start: NonNull<u8>,
+        memory: Memory,
+        owner: Box<dyn Send + Sync>,
+    ) -> Buffer {
+        Buffer { start, bytes: 0, memory, owner: Some(owner) }
+    }
+
+    /// Whether the bytes belong to somebody else.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.owner.is_some()
     }
 
     /// The first byte.

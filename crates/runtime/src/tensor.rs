@@ -3,6 +3,7 @@
 mod construct;
 mod copy;
 mod error;
+mod foreign;
 mod view;
 
 use std::fmt;
@@ -180,9 +181,14 @@ impl Tensor {
         self.is_contiguous().then(bytes)
     }
 
+    /// Whether nobody else can see or change the elements.
+    pub fn is_own(&self) -> bool {
+        Arc::strong_count(&self.buffer) == 1 && !self.buffer.is_foreign()
+    }
+
     /// Copies the elements unless this tensor is the only owner and no two indices share one.
     fn make_unique(&mut self) -> Result<(), TensorError> {
-        let shared = Arc::strong_count(&self.buffer) != 1;
+        let shared = Arc::strong_count(&self.buffer) != 1 || self.buffer.is_foreign();
         let mut axes = self.shape.iter().zip(&self.strides);
         if shared || axes.any(|(&extent, &stride)| extent > 1 && stride == 0) {
             *self = self.copied()?;

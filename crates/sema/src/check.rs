@@ -127,6 +127,10 @@ struct Cx<'a> {
     data: FxHashMap<DefId, DataId>,
     /// Structs of the form of a declared one, whose type arguments are the types of the fields.
     derived: FxHashMap<DataId, DefId>,
+    /// The names of the systems that are being checked, as far as their extents are not known.
+    open_names: Vec<VarId>,
+    /// All names of these systems.
+    system_names: Vec<Symbol>,
     instances: instance::Instances,
     /// The files of the embedded library.
     library_files: FxHashSet<ein_base::FileId>,
@@ -301,6 +305,8 @@ impl<'a> Cx<'a> {
             consts: FxHashMap::default(),
             data: FxHashMap::default(),
             derived: FxHashMap::default(),
+            open_names: Vec::new(),
+            system_names: Vec::new(),
             instances: instance::Instances::default(),
             filling: Vec::new(),
             library_files: library_files(hir),

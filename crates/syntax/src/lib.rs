@@ -66,3 +66,9 @@ pub enum CommentKind {
 pub fn parse(file: FileId, text: &str) -> Parsed {
     parser::parse(file, text)
 }
+
+/// Whether a word can be a name: no keyword, and nothing that needs a word of its own.
+pub fn is_name(word: &str) -> bool {
+    let roots = ["crate", "self", "super", "std", "python"];
+    token::word(word.as_bytes()) == token::TokenKind::Ident && !roots.contains(&word)
+}

@@ -241,7 +241,7 @@ fn keep_outputs(program: &mut Program, observe: Option<&[String]>) {
 }
 
 /// A lowered region as text.
-fn region_text(lowered: &Lowered, show: Show) -> String {
+pub(super) fn region_text(lowered: &Lowered, show: Show) -> String {
     let mut text = String::new();
     for note in &lowered.notes {
         text.push_str(&format!("# {note}\n"));

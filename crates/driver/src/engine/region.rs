@@ -46,7 +46,7 @@ fn loops_in(program: &Program, e: &Expr, seen: &mut FxHashSet<FuncId>) -> bool {
     found
 }
 
-fn is_plain(program: &Program, stmt: &Stmt) -> bool {
+pub(super) fn is_plain(program: &Program, stmt: &Stmt) -> bool {
     let mut seen = FxHashSet::default();
     match &stmt.kind {
         StmtKind::Let(_, value) | StmtKind::Destructure(_, value) => {

@@ -11,7 +11,7 @@ use ein_ir::loops::run::{Ended, Image, run};
 use ein_ir::loops::{Buffer, BufferKind, Kernel};
 use ein_runtime::Tensor;
 use ein_scalar::Scalar;
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// So many steps of a kernel are watched where nobody asked for it.
 const FEW_STEPS: u64 = 200_000;
@@ -51,11 +51,11 @@ pub(super) fn expect(
     watch: Watch,
     kernel: &Kernel,
     held: &[Held],
-    runs: &Cell<u32>,
+    runs: &AtomicU32,
 ) -> Option<Expected> {
     let steps = match watch {
         Watch::None => return None,
-        Watch::Some if runs.get() >= FEW_RUNS => return None,
+        Watch::Some if runs.load(Ordering::Relaxed) >= FEW_RUNS => return None,
         Watch::Some => FEW_STEPS,
         Watch::All => u64::MAX,
     };
@@ -63,7 +63,7 @@ pub(super) fn expect(
     if watch == Watch::Some && cells > FEW_STEPS as i64 {
         return None;
     }
-    runs.set(runs.get() + 1);
+    runs.fetch_add(1, Ordering::Relaxed);
     let images = kernel.bufs.iter().zip(held).map(|(buffer, held)| image(buffer, held)).collect();
     match run(kernel, images, steps) {
         Ok((trapped, images)) => Some(Expected { trapped, images }),

@@ -83,7 +83,7 @@ fn public(ast: &Ast) -> Vec<String> {
 }
 
 /// The names that the top level of a program binds.
-pub(super) fn declared(ast: &Ast) -> Vec<String> {
+pub(crate) fn declared(ast: &Ast) -> Vec<String> {
     let mut names = BTreeSet::new();
     for stmt in &ast.stmts {
         match &ast.stmt[*stmt].kind {

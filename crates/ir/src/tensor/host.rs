@@ -50,6 +50,8 @@ pub enum HostOp {
     MergeClosures,
     /// File functions of `std::io`.
     Io(IoOp),
+    /// A function of Python by its path, `numpy.linalg.norm`. The node's type is checked on return.
+    Python(Symbol),
 }
 
 /// File functions.

@@ -119,6 +119,7 @@ fn host(op: &HostOp) -> Option<Type> {
         | HostOp::Convert
         | HostOp::ZerosLike
         | HostOp::MergeClosures
-        | HostOp::Io(_) => None,
+        | HostOp::Io(_)
+        | HostOp::Python(_) => None,
     }
 }

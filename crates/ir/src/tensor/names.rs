@@ -31,6 +31,7 @@ pub(super) fn host_name(op: &HostOp) -> String {
     match op {
         HostOp::Format(_) => "format".into(),
         HostOp::Input(_) => "input".into(),
+        HostOp::Python(_) => "python".into(),
         HostOp::Io(io) => {
             let name =
                 IoOp::NAMES.iter().find(|(_, other)| other == io).map_or("?", |(name, _)| name);

@@ -143,6 +143,14 @@ impl Cx<'_> {
             }
             _ => value,
         };
+        let value = match &*value.kind {
+            // What Python gives has the rank that is asked for, checked where it arrives.
+            ExprKind::Host(ein_ir::tensor::HostOp::Python(_), _) if !value.ty.is_array() => {
+                let ty = Type::AnyRank(Box::new(value.ty));
+                Expr { ty, ..value }
+            }
+            _ => value,
+        };
         if let Type::AnyRank(_) = &value.ty {
             let axes = self.lower_dims(dims);
             let span = value.span;

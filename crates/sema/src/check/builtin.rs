@@ -42,6 +42,7 @@ impl Cx<'_> {
                 .here("a value from outside")
                 .help("write `let x: [f32; ?, ?] = input();` at the top level"),
             ),
+            Builtin::Python(path) => self.python_call(path, args, want, span),
             Builtin::Jvp | Builtin::Vjp | Builtin::Hessian => {
                 self.derivative_product(builtin, args, span)
             }
@@ -89,6 +90,27 @@ impl Cx<'_> {
                 self.apply_with(builtin, coords, args, span)
             }
         }
+    }
+
+    /// A call of a function of Python. What it gives is what the place asks for, checked there.
+    fn python_call(&mut self, path: Symbol, args: &[Arg], want: Option<&Type>, span: Span) -> Expr {
+        let args: Vec<Expr> =
+            args.iter().map(|arg| self.closed_argument(arg.value, None, &[])).collect();
+        if args.iter().any(|arg| arg.ty.has_error()) {
+            return Expr::error(span);
+        }
+        let ty = match want {
+            Some(Type::Array(array)) => Type::AnyRank(Box::new(array.elem.clone())),
+            Some(ty @ (Type::AnyRank(_) | Type::Scalar(_) | Type::Str)) => ty.clone(),
+            _ => {
+                let text = format!("nothing says what `{path}` of Python gives");
+                let d = error(Code::E0516, span, text)
+                    .here("a value of any type")
+                    .help("write its type: `let y: f64 = python::…;`");
+                return self.fail(d);
+            }
+        };
+        Expr::new(ExprKind::Host(HostOp::Python(path), args), ty, span)
     }
 
     /// A built-in on checked arguments, as a function value.
@@ -166,6 +188,7 @@ impl Cx<'_> {
             Builtin::Rerank
             | Builtin::Blocks
             | Builtin::Input
+            | Builtin::Python(_)
             | Builtin::Jvp
             | Builtin::Vjp
             | Builtin::Hessian => self.fail(

@@ -1,6 +1,7 @@
 //! What is there without being defined.
 
 use super::{IoOp, ReduceOp};
+use ein_base::Symbol;
 use ein_scalar::{BinaryOp as ScalarBinary, UnaryOp as ScalarUnary};
 
 /// What is there without being defined.
@@ -46,6 +47,8 @@ pub enum Builtin {
     Binary(ScalarBinary),
     /// `std::intrinsics::load_npy` and the like.
     Io(IoOp),
+    /// A function of Python by its path: `numpy.linalg.norm`.
+    Python(Symbol),
 }
 
 impl Builtin {

@@ -51,6 +51,7 @@ pub(crate) fn builtin_name(builtin: Builtin) -> &'static str {
         Builtin::Reduction(op) => op.as_str(),
         Builtin::Unary(op) => op.as_str(),
         Builtin::Binary(op) => op.as_str(),
+        Builtin::Python(path) => path.as_str(),
         Builtin::Einsum => "einsum",
         Builtin::Io(io) => IoOp::NAMES
             .iter()

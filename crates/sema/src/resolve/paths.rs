@@ -2,8 +2,8 @@
 
 use super::imports::{ImportState, Member};
 use super::tables::Sub;
-use super::{Anchor, Item, ItemId, ItemKind, Resolver, Target};
-use crate::hir::ModuleId;
+use super::{Anchor, Item, ItemId, ItemKind, Known, Resolver, Target};
+use crate::hir::{Builtin, ModuleId};
 use ein_base::{Code, Diagnostic, Name, Symbol};
 
 impl Resolver<'_> {
@@ -16,6 +16,11 @@ impl Resolver<'_> {
         path: &[Name],
     ) -> Target {
         let Some((&last, front)) = path.split_last() else { return Target::Error };
+        if start.is_none()
+            && let Some(python) = self.python_path(module, path)
+        {
+            return Target::Known(Known::Builtin(Builtin::Python(python)));
+        }
         let owner = match self.anchor(module, start, front) {
             None | Some(Anchor::Error) => return Target::Error,
             Some(Anchor::Enum(item)) => return self.variant(item, last),
@@ -41,6 +46,16 @@ impl Resolver<'_> {
                 Target::Error
             }
         }
+    }
+
+    /// The path of a function of Python, where there is a Python to call: `numpy.linalg.norm`.
+    fn python_path(&self, module: ModuleId, path: &[Name]) -> Option<Symbol> {
+        let (first, rest) = path.split_first()?;
+        let is_python = first.sym == self.builtins.words.python
+            && !self.declares_module(module, first.sym)
+            && self.sources.has_python();
+        let names: Vec<&str> = rest.iter().map(|name| name.sym.as_str()).collect();
+        is_python.then(|| Symbol::intern(&names.join(".")))
     }
 
     /// Remembers that `module` needs `target` to have run before it.
@@ -139,14 +154,21 @@ impl Resolver<'_> {
         }
         if python {
             let names: Vec<&str> = path.iter().map(|name| name.sym.as_str()).collect();
-            let text = format!(
-                "`{}` is part of Python, whose functions can be called only inside the Python package",
-                names.join("::")
-            );
+            let text = match self.sources.has_python() {
+                true => format!("`{}`: functions of Python are not imported", names.join("::")),
+                false => format!(
+                    "`{}` is part of Python, whose functions can be called only inside the Python package",
+                    names.join("::")
+                ),
+            };
+            let help = match self.sources.has_python() {
+                true => "call them by their whole path: `python::numpy::linalg::norm(x)`",
+                false => "run this program with `einlang.run` from Python",
+            };
             self.report(
                 Diagnostic::new(Code::E0213, self.whole(path, first.span), text)
                     .here("a function of Python")
-                    .help("run this program with `einlang.run` from Python"),
+                    .help(help),
             );
             return Some(Anchor::Error);
         }

@@ -300,6 +300,12 @@ impl Parser {
                 self.sign("]")?;
                 Ok(HostOp::Input(name))
             }
+            "python" => {
+                self.sign("[")?;
+                let path = Symbol::intern(&self.text()?);
+                self.sign("]")?;
+                Ok(HostOp::Python(path))
+            }
             "format" => {
                 self.sign("[")?;
                 let specs =

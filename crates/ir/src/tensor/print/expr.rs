@@ -374,7 +374,7 @@ impl Printer<'_> {
                 });
                 self.put("]");
             }
-            HostOp::Input(name) => {
+            HostOp::Input(name) | HostOp::Python(name) => {
                 self.put("[");
                 write_string(&mut self.out, name.as_str());
                 self.put("]");

@@ -1,0 +1,136 @@
+//! What a run needs of the interpreter: its standard output, and its signals.
+
+use crate::class::Class;
+use crate::convert::Taking;
+use crate::give;
+use ein_driver::Work;
+use ein_driver::call::{Declared, Memory, ScalarType, Surroundings, Value};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::{Mutex, PoisonError};
+
+/// The interpreter around a run.
+#[derive(Default)]
+pub(crate) struct Around {
+    /// What a signal handler or a failing `write` raised.
+    raised: Mutex<Option<PyErr>>,
+    /// Gets how far the run is, if anybody wants to know.
+    progress: Option<Py<PyAny>>,
+}
+
+impl Around {
+    /// With somebody to tell how far it is.
+    pub(crate) fn watched(progress: Option<Py<PyAny>>) -> Around {
+        Around { raised: Mutex::default(), progress }
+    }
+
+    /// What ended the run, if Python did.
+    pub(crate) fn raised(&self) -> Option<PyErr> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn keep(&self, error: PyErr) {
+        let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        raised.get_or_insert(error);
+    }
+
+    fn has_raised(&self) -> bool {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+impl Surroundings for Around {
+    fn print(&self, line: &str) {
+        let wrote = Python::try_attach(|py| -> PyResult<()> {
+            let out = py.import("sys")?.getattr("stdout")?;
+            out.call_method1("write", (format!("{line}\n"),))?;
+            Ok(())
+        });
+        if let Some(Err(error)) = wrote {
+            self.keep(error);
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        if self.has_raised() {
+            return true;
+        }
+        let checked = Python::try_attach(|py| py.check_signals());
+        match checked {
+            Some(Err(error)) => {
+                self.keep(error);
+                true
+            }
+            Some(Ok(())) | None => false,
+        }
+    }
+
+    fn python(&self, path: &str, args: &[Value], ty: Option<ScalarType>) -> Result<Value, String> {
+        let done = Python::try_attach(|py| called(py, path, args, ty));
+        match done {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(error)) => {
+                let message = format!("`{path}` of Python raised: {error}");
+                // The caller gets the exception itself.
+                self.keep(error);
+                Err(message)
+            }
+            None => Err("the interpreter has ended".into()),
+        }
+    }
+
+    fn progress(&self, work: Work) {
+        let Some(progress) = &self.progress else { return };
+        let told = Python::try_attach(|py| -> PyResult<()> {
+            progress.call1(py, (work.number, work.name.to_string(), work.fraction))?;
+            Ok(())
+        });
+        if let Some(Err(error)) = told {
+            self.keep(error);
+        }
+    }
+}
+
+/// Calls a function of Python with arrays of NumPy, where that is there.
+fn called(py: Python<'_>, path: &str, args: &[Value], ty: Option<ScalarType>) -> PyResult<Value> {
+    let function = find(py, path)?;
+    let class = py.import("numpy").is_ok().then_some(Class::Numpy);
+    let mut objects = Vec::with_capacity(args.len());
+    for arg in args {
+        // Numbers are numbers of Python; arrays are copies, which the function may keep.
+        let class = if matches!(arg, Value::Scalar(_)) { None } else { class };
+        objects.push(give::give(py, class, arg.clone(), &[], &|_| None)?);
+    }
+    let result = function.call1(PyTuple::new(py, objects)?)?;
+    let memory = Memory::unlimited();
+    let mut taking = Taking::new(&memory);
+    let declared = ty.map_or(Declared::Open, Declared::Scalar);
+    let literal = crate::convert::is_literal(&result);
+    let declared = if literal { declared } else { Declared::Open };
+    taking.one(path, &declared, &result)?;
+    Ok(taking.values.pop().unwrap_or_default())
+}
+
+/// The object at a path: modules as far as there are any, then attributes.
+fn find<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyAny>> {
+    let mut parts = path.split('.');
+    let mut name = parts.next().unwrap_or_default().to_owned();
+    let mut object = match py.import(name.as_str()) {
+        Ok(module) => module.into_any(),
+        Err(error) => match py.import("builtins")?.getattr(name.as_str()) {
+            Ok(function) => function,
+            Err(_) => return Err(error),
+        },
+    };
+    for part in parts {
+        name = format!("{name}.{part}");
+        object = match object.getattr(part) {
+            Ok(found) => found,
+            Err(error) => match py.import(name.as_str()) {
+                Ok(module) => module.into_any(),
+                Err(_) => return Err(error),
+            },
+        };
+    }
+    Ok(object)
+}

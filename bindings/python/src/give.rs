@@ -1,0 +1,88 @@
+//! Results as values of Python, in the caller's kind of array.
+
+use crate::array::{self, numpy};
+use crate::class::Class;
+use crate::convert::refuse;
+use crate::fail;
+use crate::tensor::wrap;
+use ein_driver::Code;
+use ein_driver::call::{Tensor, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use std::sync::Arc;
+
+/// A result as the caller's kind of array.
+pub(crate) fn give<'py>(
+    py: Python<'py>,
+    class: Option<Class>,
+    value: Value,
+    dims: &[Option<String>],
+    name_of: &dyn Fn(&Value) -> Option<(String, Vec<String>)>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let tensor = match value {
+        Value::Scalar(scalar) => match class {
+            Some(Class::Numpy | Class::Torch | Class::Jax | Class::Xarray) => {
+                Tensor::scalar(scalar)
+            }
+            Some(Class::NumpyNumber | Class::Tracer | Class::Ein | Class::Other) | None => {
+                return array::number(py, scalar);
+            }
+        },
+        Value::Tensor(tensor) => {
+            let tensor = Arc::try_unwrap(tensor).unwrap_or_else(|shared| (*shared).clone());
+            match tensor.is_own() {
+                true => tensor,
+                false => array::copied(&tensor)?,
+            }
+        }
+        Value::Unit => return Ok(py.None().into_bound(py)),
+        Value::Str(text) => return Ok(PyString::new(py, &text).into_any()),
+        Value::Tuple(items) => {
+            let items: PyResult<Vec<_>> =
+                items.iter().map(|it| give(py, class, it.clone(), &[], name_of)).collect();
+            return Ok(PyTuple::new(py, items?)?.into_any());
+        }
+        Value::Jagged(rows) => {
+            let list = PyList::empty(py);
+            for row in rows.iter() {
+                list.append(give(py, class, row.clone(), &[], name_of)?)?;
+            }
+            return Ok(list.into_any());
+        }
+        Value::Objects(ref objects) => {
+            let list = PyList::empty(py);
+            for item in &objects.items {
+                list.append(give(py, class, item.clone(), &[], name_of)?)?;
+            }
+            return Ok(list.into_any());
+        }
+        Value::Data(ref data) => {
+            let (name, fields) = name_of(&value).unwrap_or_default();
+            let dict = PyDict::new(py);
+            for (at, item) in data.fields.iter().enumerate() {
+                let key = fields.get(at).cloned().unwrap_or_else(|| at.to_string());
+                dict.set_item(key, give(py, class, item.clone(), &[], name_of)?)?;
+            }
+            return fail::hook(py, "record")?.call1((name, dict));
+        }
+        Value::Range(range) => {
+            return Ok(py.import("builtins")?.getattr("range")?.call1(*range)?);
+        }
+        Value::Closure(_) | Value::Pending(_) | Value::History(_) => {
+            let message =
+                "the result is a function of Einlang, which Python cannot hold".to_owned();
+            return Err(refuse(py, Code::E0501, message, "give back what it computes"));
+        }
+    };
+    let tensor = Arc::new(tensor);
+    match class {
+        Some(Class::Numpy) => numpy::give(py, tensor),
+        Some(class @ (Class::Torch | Class::Jax | Class::Xarray)) => {
+            let wrapped = wrap(py, tensor, dims.to_vec())?;
+            fail::hook(py, "give")?.call1((class.name(), wrapped))
+        }
+        Some(Class::NumpyNumber | Class::Tracer | Class::Ein | Class::Other) | None => {
+            wrap(py, tensor, dims.to_vec())
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Programs as Python has them.
+
+use crate::around::Around;
+use crate::class::Class;
+use crate::convert::Taking;
+use crate::fail;
+use crate::give;
+use ein_driver::call::{self, Declared, Failure, Memory, Program, Signature, Value};
+use ein_driver::{Code, Engine, RunOptions};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A program that was checked.
+#[pyclass(subclass, frozen, module = "einlang._einlang")]
+pub(crate) struct Module {
+    pub(crate) module: Arc<call::Module>,
+}
+
+/// How a program is run.
+#[derive(Default, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct How {
+    engine: String,
+    threads: Option<usize>,
+    deterministic: bool,
+    memory_limit: Option<u64>,
+}
+
+impl How {
+    fn options(&self) -> PyResult<RunOptions> {
+        let engines = [Engine::Auto, Engine::Eval, Engine::Jit, Engine::Native];
+        let Some(engine) = engines.into_iter().find(|it| it.as_str() == self.engine) else {
+            let text = format!(
+                "there is no engine `{}`: it is one of auto, eval, jit, native",
+                self.engine
+            );
+            return Err(PyValueError::new_err(text));
+        };
+        Ok(RunOptions {
+            engine,
+            threads: self.threads,
+            deterministic: self.deterministic,
+            memory_limit: self.memory_limit,
+            ..RunOptions::default()
+        })
+    }
+}
+
+fn program(text: String, name: String, path: Option<PathBuf>, how: &How) -> PyResult<Program> {
+    Ok(Program { name, path, text, options: how.options()?, python: true })
+}
+
+#[pymethods]
+impl Module {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        text: String,
+        name: String,
+        path: Option<PathBuf>,
+        how: How,
+    ) -> PyResult<Self> {
+        let program = program(text, name, path, &how)?;
+        let module = py.detach(|| call::Module::new(program));
+        let module = Arc::new(module.map_err(|failure| fail::raise(py, failure))?);
+        Ok(Self { module })
+    }
+
+    /// The functions, each as a dictionary.
+    fn _functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for function in self.module.functions() {
+            list.append(signature(py, function)?)?;
+        }
+        Ok(list)
+    }
+
+    /// What the checker warned of.
+    fn _warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        fail::told(py, self.module.warnings())
+    }
+
+    /// A name like this one that the program does not use.
+    fn _free_name(&self, like: &str) -> String {
+        self.module.free_name(like)
+    }
+}
+
+fn signature<'py>(py: Python<'py>, function: &Signature) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", &function.name)?;
+    dict.set_item("doc", &function.doc)?;
+    dict.set_item("line", function.line)?;
+    dict.set_item("public", function.public)?;
+    dict.set_item("result", &function.result)?;
+    dict.set_item("layout", function.layout.clone())?;
+    let params = PyList::empty(py);
+    for param in &function.params {
+        let entry = PyDict::new(py);
+        entry.set_item("name", &param.name)?;
+        entry.set_item("type", &param.text)?;
+        entry.set_item("layout", param.layout.clone())?;
+        entry.set_item("default", &param.default)?;
+        params.append(entry)?;
+    }
+    dict.set_item("params", params)?;
+    Ok(dict)
+}
+
+/// Everything that the checker has to say about a program.
+#[pyfunction]
+pub(crate) fn check<'py>(
+    py: Python<'py>,
+    text: String,
+    name: String,
+    path: Option<PathBuf>,
+) -> PyResult<Bound<'py, PyList>> {
+    let program = Program { name, path, text, options: RunOptions::default(), python: true };
+    let found = py.detach(|| program.check());
+    let found = found.map_err(|bug| fail::raise(py, Failure::Internal(bug)))?;
+    fail::told(py, &found)
+}
+
+/// Runs a program; its outputs by name.
+#[pyfunction]
+#[pyo3(signature = (text, name, path, how, inputs, observe = None, progress = None))]
+#[allow(clippy::too_many_arguments, reason = "the keywords of a function of Python")]
+pub(crate) fn run<'py>(
+    py: Python<'py>,
+    text: String,
+    name: String,
+    path: Option<PathBuf>,
+    how: How,
+    inputs: &Bound<'py, PyDict>,
+    observe: Option<Vec<String>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let program = program(text, name, path, &how)?;
+    let memory = Memory::unlimited();
+    let mut taking = Taking::new(&memory);
+    let mut given: Vec<(String, Value)> = Vec::new();
+    for (key, object) in inputs.iter() {
+        let key = key.str()?.to_string();
+        let before = taking.values.len();
+        let declared = program.declared(&key).unwrap_or(Declared::Open);
+        taking.one(&key, &declared, &object)?;
+        if taking.values.len() != before + 1 {
+            let message = format!("input `{key}` is neither a number nor an array");
+            let told = call::Told::alone(Code::E0904, message, Vec::new());
+            return Err(fail::error(py, "compile", &[told]));
+        }
+        given.extend(taking.values.pop().map(|value| (key, value)));
+    }
+    let class: Option<Class> = taking.class.flatten();
+    let around = Around::watched(progress);
+    let outcome = py.detach(|| program.run(&given, observe.as_deref(), &around));
+    if let Some(error) = around.raised() {
+        return Err(error);
+    }
+    let outputs = outcome.map_err(|failure| fail::raise(py, failure))?;
+    drop(given);
+    let dict = PyDict::new(py);
+    for output in outputs {
+        let names = |_: &Value| Some((String::new(), output.fields.clone()));
+        let value = output.value.clone();
+        dict.set_item(&output.name, give::give(py, class, value, &output.dims, &names)?)?;
+    }
+    Ok(dict)
+}
+
+/// The page about a code.
+#[pyfunction]
+pub(crate) fn explain(code: &str) -> PyResult<String> {
+    ein_driver::explain::page(code)
+        .map_err(|_| PyValueError::new_err(format!("there is no code `{code}`")))
+}

@@ -1,0 +1,130 @@
+//! A program that is written entry by entry, as notebooks and the REPL do.
+
+use crate::around::Around;
+use crate::{fail, give};
+use ein_driver::call::{Failure, Surroundings as _, Told, Value};
+use ein_driver::interactive::{self, Interactive};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Entries and the values of what they bind.
+#[pyclass(subclass, frozen, module = "einlang._einlang")]
+pub(crate) struct Session {
+    state: Mutex<Interactive>,
+}
+
+/// Whether a text ends inside a bracket or a comment, so that more must follow.
+#[pyfunction]
+pub(crate) fn is_unfinished(py: Python<'_>, text: &str) -> bool {
+    py.detach(|| interactive::is_unfinished(text))
+}
+
+/// The words that mean something in every program.
+#[pyfunction]
+pub(crate) fn words(py: Python<'_>) -> Vec<String> {
+    py.detach(interactive::words)
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    fn new() -> Self {
+        Self { state: Mutex::new(Interactive::new()) }
+    }
+
+    /// Runs an entry: what it gave and the text of it, its warnings; raises what stopped it.
+    fn _enter<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
+        let around = Around::default();
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let answer = py.detach(|| {
+            std::thread::scope(|scope| {
+                let flag = Arc::clone(&interrupted);
+                let around = &around;
+                let work = scope.spawn(move || {
+                    let mut print = |line: &str| around.print(line);
+                    let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                    state.enter(text, flag, &mut print)
+                });
+                // Signals arrive at the thread that came from Python.
+                while !work.is_finished() {
+                    std::thread::sleep(std::time::Duration::from_millis(2));
+                    if around.interrupted() {
+                        interrupted.store(true, Ordering::Relaxed);
+                    }
+                }
+                work.join()
+            })
+        });
+        if let Some(error) = around.raised() {
+            return Err(error);
+        }
+        let answer = match answer {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(bug)) => return Err(fail::raise(py, Failure::Internal(bug))),
+            Err(_) => return Err(pyo3::exceptions::PyRuntimeError::new_err("a thread was lost")),
+        };
+        let told = Told::all(&answer.session, &answer.diagnostics);
+        if answer.interrupted {
+            return Err(fail::raise(py, Failure::Interrupted));
+        }
+        if told.iter().any(|it| it.is_error) {
+            let stopped = told.iter().any(|it| it.code.starts_with("E08"));
+            return Err(fail::error(py, if stopped { "run" } else { "compile" }, &told));
+        }
+        let dict = PyDict::new(py);
+        dict.set_item("warnings", fail::told(py, &told)?)?;
+        dict.set_item("text", &answer.value)?;
+        if let Some(shown) = answer.shown {
+            let names = |_: &Value| Some((String::new(), shown.fields.clone()));
+            let value = give::give(py, None, shown.value.clone(), &shown.dims, &names)?;
+            dict.set_item("value", value)?;
+        }
+        Ok(dict)
+    }
+
+    /// The type of an expression; raises what is wrong with it.
+    fn _type_of(&self, py: Python<'_>, text: &str) -> PyResult<String> {
+        self.asked(py, |state| state.type_of(text))
+    }
+
+    /// How an entry would be computed; raises what is wrong with it.
+    fn _plan_of(&self, py: Python<'_>, text: &str) -> PyResult<String> {
+        self.asked(py, |state| state.plan_of(text))
+    }
+
+    /// The coordinates and extents of a binding.
+    fn _layout_of(&self, py: Python<'_>, name: &str) -> PyResult<Option<String>> {
+        let found =
+            py.detach(|| self.state.lock().unwrap_or_else(PoisonError::into_inner).layout_of(name));
+        found.map_err(|bug| fail::raise(py, Failure::Internal(bug)))
+    }
+
+    /// The names that entries have bound.
+    fn _bound(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.state.lock().unwrap_or_else(PoisonError::into_inner).bound())
+    }
+}
+
+/// A text, or what is wrong.
+type Asked = Result<Result<String, interactive::Answer>, ein_driver::InternalError>;
+
+impl Session {
+    fn asked(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&Interactive) -> Asked + Send,
+    ) -> PyResult<String> {
+        let asked =
+            py.detach(|| question(&self.state.lock().unwrap_or_else(PoisonError::into_inner)));
+        match asked {
+            Ok(Ok(text)) => Ok(text),
+            Ok(Err(answer)) => {
+                let told = Told::all(&answer.session, &answer.diagnostics);
+                Err(fail::error(py, "compile", &told))
+            }
+            Err(bug) => Err(fail::raise(py, Failure::Internal(bug))),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+"""Types × strides × read-only × sizes, without copies, and lifetimes."""
+
+import array
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import einlang as ein
+
+TYPES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64",
+]  # fmt: skip
+
+SHAPES = [(), (0,), (1,), (5,), (0, 3), (3, 0), (2, 3), (1, 4), (2, 3, 4)]
+
+
+def make(dtype, shape):
+    count = int(np.prod(shape))
+    return (np.arange(count) % 2 if dtype == "bool" else np.arange(count)).reshape(shape).astype(dtype)
+
+
+LAYOUTS = {
+    "plain": lambda x: x,
+    "transposed": lambda x: np.ascontiguousarray(x.T).T if x.ndim else x,
+    "reversed": lambda x: x[tuple(slice(None, None, -1) for _ in x.shape)] if x.ndim else x,
+    "strided": lambda x: np.repeat(x, 2, axis=-1)[..., ::2] if x.ndim else x,
+    "fortran": lambda x: np.asfortranarray(x) if x.ndim else x,
+    "readonly": lambda x: (x.setflags(write=False), x)[1],
+    "broadcast": lambda x: np.broadcast_to(x, x.shape),
+    "offset": lambda x: np.concatenate([x, x])[len(x) :] if x.ndim else x,
+}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_all_types_and_strides(m, dtype, layout):
+    for shape in SHAPES:
+        x = LAYOUTS[layout](make(dtype, shape))
+        before = x.copy()
+        y = m.same(x)
+        assert y.shape == shape and y.dtype == x.dtype
+        np.testing.assert_array_equal(y, before)
+        if dtype != "bool":
+            np.testing.assert_array_equal(m.twice(x), before + before)
+        if len(shape) == 2:
+            np.testing.assert_array_equal(m.turned(x), before.T)
+        np.testing.assert_array_equal(x, before)
+
+
+def test_results_own_their_memory(m):
+    x = np.arange(4, dtype=np.float32)
+    y = m.same(x)
+    assert not np.shares_memory(x, y)
+    y[0] = 7
+    assert x[0] == 0 and y.flags.writeable
+
+
+def test_strided_inputs_are_read_in_place():
+    """Addresses of what kernels read are those of the caller's arrays."""
+    base = np.arange(24, dtype=np.float64).reshape(4, 6)
+    for view in (base, base.T, base[::2, ::-3], base[1:, 2:4]):
+        t = ein._einlang.borrowed(view)
+        assert t["address"] == view.ctypes.data and not t["copied"]
+        size = view.itemsize
+        assert [s * size for s in t["strides"]] == list(view.strides)
+
+
+def test_other_sources(m):
+    assert m.twice(array.array("d", [1, 2])).tolist() == [2, 4]
+    assert m.twice(memoryview(array.array("i", [1, 2]))).tolist() == [2, 4]
+
+    class Interface:
+        def __init__(self, x):
+            self.x = x
+            self.__array_interface__ = x.__array_interface__
+
+    class Capsule:
+        def __init__(self, x, old):
+            self.x, self.old = x, old
+
+        def __dlpack__(self, **more):
+            if self.old and more:
+                raise TypeError("unexpected keyword")
+            return self.x.__dlpack__(**more)
+
+        def __dlpack_device__(self):
+            return self.x.__dlpack_device__()
+
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for source in (Interface(x.T), Capsule(x.T, False), Capsule(x.T, True)):
+        y = m.twice(source)
+        assert isinstance(y, ein.Tensor)
+        np.testing.assert_array_equal(y.numpy(), 2 * x.T)
+
+
+def test_misaligned_elements_are_copied(m):
+    odd = np.zeros(13, np.uint8)[1:].view(np.float32)
+    odd[:] = [1, 2, 3]
+    np.testing.assert_array_equal(m.twice(odd), [2, 4, 6])
+    record = np.zeros(3, dtype=[("a", "u1"), ("b", "<f4")])
+    record["b"] = [1, 2, 3]
+    np.testing.assert_array_equal(m.twice(record["b"]), [2, 4, 6])
+
+
+def test_bfloat16(m):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    x = np.array([1, 2.5], ml_dtypes.bfloat16)
+    y = m.twice(x)
+    assert np.asarray(y, dtype=np.float32).tolist() == [2, 5]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.array(["a", "b"]),
+        np.array([1 + 2j]),
+        np.array([object()]),
+        np.array(["2020-01-01"], dtype="datetime64[D]"),
+        np.arange(3, dtype=">f4"),
+        np.zeros(2, dtype=[("a", "f4"), ("b", "i4")]),
+        np.ma.masked_array([1.0, 2.0], mask=[True, False]),
+        np.array([0, 2, 1], np.uint8).view(np.bool_),
+        object(),
+        {1: 2},
+        [[1, 2], [3]],
+        [1, [2]],
+        [None],
+        None,
+        1 << 200,
+        lambda: 0,
+    ],
+    ids=repr,
+)
+def test_what_is_no_array_is_refused(m, bad):
+    with pytest.raises(ein.EinlangError) as caught:
+        m.twice(bad)
+    assert caught.value.code.startswith("E") and "`x`" in str(caught.value)
+
+
+def test_lifetimes(m):
+    x = np.arange(5, dtype=np.float64)
+    before = sys.getrefcount(x)
+    y = m.twice(x)
+    assert sys.getrefcount(x) == before
+    del x
+    gc.collect()
+    assert y.tolist() == [0, 2, 4, 6, 8]
+    t = m.twice([1.0, 2.0])
+    view, other, pack = np.asarray(t), memoryview(t), np.from_dlpack(t)
+    del t
+    gc.collect()
+    assert view.tolist() == list(other) == pack.tolist() == [2.0, 4.0]
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_memory_does_not_grow(m):
+    a = np.ones(16, np.float32)
+    big = np.ones((300, 300), np.float32)
+    wrong = np.ones(3, np.int32)
+
+    def rounds(count):
+        for at in range(count):
+            m.add3(a, a, a)
+            m.twice([1.0, 2.0])
+            if at % 10 == 0:
+                m.turned(big)
+                try:
+                    m.add3(wrong, a, a)
+                except ein.EinlangError:
+                    pass
+
+    rounds(2000)
+    gc.collect()
+    before = resident()
+    rounds(10000)
+    gc.collect()
+    assert resident() - before < 8 << 20

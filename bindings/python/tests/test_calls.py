@@ -1,0 +1,249 @@
+"""Every function of the package, on NumPy arrays."""
+
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import einlang as ein
+
+RANDOM = np.random.default_rng(0)
+
+
+def matrix(*shape, dtype=np.float32):
+    return RANDOM.standard_normal(shape).astype(dtype)
+
+
+def attention(q, k, v):
+    s = np.einsum("...qd,...kd->...qk", q, k)
+    e = np.exp(s - s.max(-1, keepdims=True))
+    return np.einsum("...qk,...kd->...qd", e / e.sum(-1, keepdims=True), v)
+
+
+def test_functions_are_callables(m):
+    assert m.attention.__name__ == "attention"
+    assert m.attention.__doc__ == "Softmax attention."
+    assert list(inspect.signature(m.dense).parameters) == ["x", "w", "scale", "bias"]
+    assert repr(inspect.signature(m.dense).parameters["scale"].default) == "2.0"
+    assert m.attention.layout["q"] == ("..lead", "query", "d")
+    assert "dense" in dir(m) and "dense" in m.functions
+    with pytest.raises(AttributeError, match="no function `nothing`"):
+        m.nothing
+
+
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+def test_results_are_right(m, lead):
+    q, k, v = (matrix(*lead, 5, 4) for _ in range(3))
+    y = m.attention(q, k, v)
+    assert type(y) is np.ndarray and y.dtype == np.float32
+    np.testing.assert_allclose(y, attention(q, k, v), rtol=1e-4, atol=1e-5)
+
+
+def test_keywords_and_defaults(m):
+    x, w = matrix(3, 4), matrix(4, 2)
+    np.testing.assert_allclose(m.dense(x, w), 2 * x @ w, rtol=1e-5)
+    np.testing.assert_allclose(m.dense(w=w, x=x, scale=1), x @ w, rtol=1e-5)
+    np.testing.assert_allclose(m.dense(x, w, bias=1.5), 2 * x @ w + 1.5, rtol=1e-5)
+    np.testing.assert_allclose(m.dense(x, w, 3.0, 1.5), 3 * x @ w + 1.5, rtol=1e-5)
+
+
+def test_several_results(m):
+    x, w = matrix(3, 4), matrix(4, 2)
+    y, total = m.both(x, w)
+    np.testing.assert_allclose(y, x @ w, rtol=1e-5)
+    assert isinstance(total, np.float32)
+    np.testing.assert_allclose(total, (x @ w).sum(), rtol=1e-3)
+
+
+def test_scalars_and_lists_are_literals(m):
+    assert m.square(3) == 9 and isinstance(m.square(3), int)
+    assert m.square(0.5) == 0.25 and isinstance(m.square(0.5), float)
+    y = m.add3([1, 2], [0.5, 0.5], [1.0, 1.0])
+    assert isinstance(y, ein.Tensor) and y.tolist() == [2.5, 3.5] and y.dims == ("i",)
+    x = matrix(3)
+    np.testing.assert_allclose(m.pick(x, 1), x[1])
+    assert m.twice([[1, 2], [3, 4]]).tolist() == [[2, 4], [6, 8]]
+
+
+def test_texts_and_structs(m):
+    assert m.hello("you") == "hello you"
+    p = {"w": matrix(3, 2, dtype=np.float64), "b": np.ones(2)}
+    x = matrix(3, dtype=np.float64)
+    np.testing.assert_allclose(m.affine(p, x), x @ p["w"] + 1)
+
+
+def test_recurrences(m):
+    x = matrix(4, dtype=np.float64)
+    y = x
+    for _ in range(9):
+        y = 0.5 * y + 1
+    np.testing.assert_allclose(m.steps(x, 10), y)
+    np.testing.assert_allclose(m.steps(x, 1), x)
+
+
+def test_ein():
+    a, b = matrix(3, 4), matrix(4, 2)
+    c = ein.ein("C[i, j] = sum[k](A[i, k] * B[k, j])", A=a, B=b)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+    e = ein.ein("e[i] = std::math::exp(x[i])", x=a[0])
+    np.testing.assert_allclose(e, np.exp(a[0]), rtol=1e-5)
+    total = ein.ein("y[i] = 2.0 * x[i]; total = sum[i](y[i])", x=a[0])
+    np.testing.assert_allclose(total, 2 * a[0].sum(), rtol=1e-5)
+    with pytest.raises(ein.CompileError) as caught:
+        ein.ein("sum[i](x[i])", x=a[0])
+    assert caught.value.code == "E0101"
+    with pytest.raises(ein.EinlangError):
+        ein.ein("C[i, j] = sum[k](A[i, k] * B[k, j])", A=a, B=a)
+
+
+def test_run(capsys, tmp_path):
+    text = "let x: [f32; ?] = input();\nlet y = sum[i](x[i]);\nlet z[i] = x[i] * 2.0;\nprint(y);\n"
+    x = np.arange(3, dtype=np.float32)
+    out = ein.run(text, {"x": x})
+    assert out["y"] == 3.0 and out["z"].tolist() == [0, 2, 4]
+    assert capsys.readouterr().out == "3.0\n"
+    assert list(ein.run(text, {"x": x}, observe=["z"])) == ["z"]
+    path = tmp_path / "p.ein"
+    path.write_text(text)
+    assert ein.run(path, {"x": [1.0, 2.0]})["y"] == 3.0
+    assert ein.run(str(path), {"x": x}, engine="eval")["y"] == 3.0
+    with pytest.raises(ein.EinlangError) as caught:
+        ein.run(text)
+    assert caught.value.code == "E0901"
+    with pytest.raises(ein.EinlangError) as caught:
+        ein.run(text, {"x": x.astype(np.float64)})
+    assert caught.value.code == "E0904" and "astype(np.float32)" in str(caught.value)
+
+
+def test_check_runs_nothing():
+    assert ein.check("let x = 1;") == []
+    (found,) = ein.check("let a = 1;\nlet x = b;")
+    assert found.code == "E0201" and found.severity == "error"
+    assert found.spans[0][:3] == ("<einlang>", 2, 9)
+    assert found.fixes and "error[E0201]" in str(found)
+
+
+def test_load_with_modules(tmp_path):
+    (tmp_path / "part.ein").write_text("pub fn half(x: f64) -> f64 { x / 2.0 }\n")
+    (tmp_path / "main.ein").write_text("use part::half;\nfn quarter(x: f64) -> f64 { half(half(x)) }\n")
+    m = ein.load(tmp_path / "main.ein")
+    assert m.quarter(10) == 2.5
+    with pytest.raises(ein.CompileError) as caught:
+        ein.load(tmp_path / "none.ein")
+    assert caught.value.code == "E0210"
+
+
+def test_globals_of_a_program():
+    m = ein.compile("let table = [1.0, 2.0, 3.0];\nlet b: f32 = 10.0;\nfn at(i: i32) -> f32 { table[i] + b }")
+    assert m.at(2) == 13.0
+    # A result that is a value of the program is a copy.
+    m = ein.compile("let table = [1.0, 2.0];\nfn all(x: [f32; n]) { (table, x) }")
+    first = m.all(np.zeros(2, np.float32))[0]
+    first[0] = 99
+    assert m.all(np.zeros(2, np.float32))[0].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("engine", ["auto", "eval", "jit", "native"])
+def test_engines(engine):
+    m = ein.compile("fn f(x: [f64; i]) -> f64 { sum[i](x[i] * x[i]) }", engine=engine, threads=1)
+    x = matrix(100, dtype=np.float64)
+    np.testing.assert_allclose(m.f(x), (x * x).sum())
+    with pytest.raises(ValueError):
+        ein.compile("", engine="none")
+
+
+def test_options_hold():
+    m = ein.compile("fn f(n: i32) -> f64 { let x[i in 0..n] = 1.0 as f64; let y[i] = x[i] + x[n - 1 - i]; sum[i](y[i] * y[n - 1 - i]) }", memory_limit=1000, engine="eval")
+    assert m.f(10) == 40.0
+    with pytest.raises(ein.RunError) as caught:
+        m.f(100000)
+    assert caught.value.code == "E0805"
+
+
+def test_pickles(m):
+    x, w = matrix(3, 4), matrix(4, 2)
+    for it in (m.dense, m):
+        again = pickle.loads(pickle.dumps(it))
+        f = again if it is m.dense else again.dense
+        np.testing.assert_array_equal(f(x, w), m.dense(x, w))
+    with pytest.raises(ein.EinlangError) as caught:
+        m.dense(x, x)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert again.code == caught.value.code and str(again) == str(caught.value)
+
+
+def test_plan(m):
+    x = matrix(3)
+    plan = m.add3.plan(x, x, x)
+    assert "kernel" in plan and "f32[3]" in plan
+    assert "copied" not in m.add3.plan(matrix(6)[::2], x, x)
+    odd = np.frombuffer(b"\0" * 13, dtype=np.uint8)[1:].view(np.float32)
+    assert "`a` is copied" in m.add3.plan(odd, x, x)
+    assert "float" in m.add3.plan(x, x, x, c=True)
+
+
+def test_prints_go_to_stdout(capsys):
+    m = ein.compile('fn f(x: f64) -> f64 { print("x is {x}"); x }')
+    assert m.f(2.0) == 2.0
+    assert capsys.readouterr().out == "x is 2.0\n"
+
+
+def test_session():
+    s = ein.Session()
+    assert s.execute("let a = [1.0, 2.0];") is None
+    assert s.execute("a").tolist() == [1.0, 2.0]
+    with pytest.raises(ein.CompileError):
+        s.execute("let a = nothing;")
+    assert s.execute("sum[i](a[i])") == 3.0
+    assert "std::math::sqrt" in s.complete("std::math::sqr")
+    assert "f32" in s.inspect("a") and s.inspect("nothing") is None
+    assert not s.is_complete("fn f() {") and s.is_complete("let x = 1;")
+
+
+def test_command_line():
+    env = {**os.environ, "NO_COLOR": "1"}
+    run = lambda *args, **more: subprocess.run(
+        [sys.executable, "-m", "einlang", *args], capture_output=True, text=True, env=env, **more
+    )
+    done = run("run", "-", input="print(1 + 1);")
+    assert (done.returncode, done.stdout) == (0, "2\n")
+    done = run("check", "-", input="let x = y;")
+    assert done.returncode == 1 and "E0201" in done.stderr
+
+
+def test_tensor():
+    x = matrix(2, 3)
+    t = ein.Tensor(x, dims=["row", None])
+    assert t.dims == ("row", None) and t.shape == (2, 3) and t.dtype == "f32" and t.ndim == 2
+    np.testing.assert_array_equal(t.numpy(), x)
+    np.testing.assert_array_equal(np.asarray(t), x)
+    np.testing.assert_array_equal(np.from_dlpack(t), x)
+    np.testing.assert_array_equal(np.asarray(memoryview(t)), x)
+    assert t.numpy().ctypes.data == t.__array_interface__["data"][0]
+    assert "row: 2" in repr(t) and "<table>" in t._repr_html_() and "row" in t._repr_html_()
+    assert len(t) == 2 and t.size == 6
+    assert "<svg" in ein.Tensor(x[0])._repr_html_()
+    with pytest.raises(ValueError):
+        ein.Tensor(x, dims=["row"])
+
+
+def test_help_reads_well(m):
+    import pydoc
+
+    text = pydoc.render_doc(ein, renderer=pydoc.plaintext)
+    for name in ("compile", "value_and_grad", "Session", "axes have names"):
+        assert name in text
+    assert ein.explain("E0311").strip()
+
+
+def test_the_readme_runs():
+    import pathlib
+    import re
+
+    readme = pathlib.Path(__file__).parents[1] / "README.md"
+    for block in re.findall(r"```python\n(.*?)```", readme.read_text(), re.S):
+        exec(compile(block, str(readme), "exec"), {})

@@ -1,0 +1,73 @@
+"""Derivatives against differences."""
+
+import numpy as np
+import pytest
+
+import einlang as ein
+
+RANDOM = np.random.default_rng(1)
+
+
+@pytest.fixture
+def data():
+    return (
+        RANDOM.standard_normal(3),
+        0.25,
+        RANDOM.standard_normal((5, 3)),
+        RANDOM.standard_normal(5),
+    )
+
+
+def slope(f, args, at, direction, h=1e-6):
+    lo, hi = list(args), list(args)
+    lo[at], hi[at] = args[at] - h * direction, args[at] + h * direction
+    return (f(*hi) - f(*lo)) / (2 * h)
+
+
+def test_grad(m, data):
+    g = ein.grad(m.loss)(*data)
+    assert g.shape == (3,)
+    for at in range(3):
+        unit = np.eye(3)[at]
+        np.testing.assert_allclose(g[at], slope(m.loss, data, 0, unit), rtol=1e-6)
+
+
+def test_value_and_grad(m, data):
+    value, (dw, db, dx) = ein.value_and_grad(m.loss, wrt=("w", "b", "x"))(*data)
+    np.testing.assert_allclose(value, m.loss(*data))
+    np.testing.assert_allclose(db, slope(m.loss, data, 1, 1.0), rtol=1e-6)
+    direction = RANDOM.standard_normal((5, 3))
+    np.testing.assert_allclose((dx * direction).sum(), slope(m.loss, data, 2, direction), rtol=1e-5)
+    by_number = ein.value_and_grad(m.loss, wrt=0)(*data)
+    np.testing.assert_allclose(by_number[1], dw)
+
+
+def test_jacobian_vjp_jvp():
+    m = ein.compile("fn f(x: [f64; i], a: [f64; j, i]) -> [f64; j] { let y[j] = sum[i](a[j, i] * x[i] * x[i]); y }")
+    x, a = RANDOM.standard_normal(3), RANDOM.standard_normal((2, 3))
+    jac = ein.jacobian(m.f)(x, a)
+    np.testing.assert_allclose(jac, 2 * a * x)
+    value, pull = ein.vjp(m.f, x, a)
+    seed = RANDOM.standard_normal(2)
+    dx, da = pull(seed)
+    np.testing.assert_allclose(dx, seed @ (2 * a * x))
+    np.testing.assert_allclose(da, np.outer(seed, x * x))
+    value, tangent = ein.jvp(m.f, (x, a), (x, a))
+    np.testing.assert_allclose(tangent, 2 * (a * x) @ x + a @ (x * x))
+    (only,) = ein.vjp(m.f, x, a, wrt="x")[1](seed)
+    np.testing.assert_allclose(only, dx)
+
+
+def test_mistakes(m, data):
+    with pytest.raises(ein.EinlangError) as caught:
+        ein.grad(m.loss, wrt="nothing")
+    assert caught.value.code == "E0509"
+    with pytest.raises(ein.EinlangError):
+        ein.grad(lambda x: x)
+    with pytest.raises(ein.EinlangError) as caught:
+        ein.grad(m.dense)(np.ones((2, 3), np.float32), np.ones((3, 2), np.float32))
+    assert "jacobian" in str(caught.value)
+    with pytest.raises(ein.EinlangError):
+        ein.grad(m.pick, wrt="at")(np.ones(3, np.float32), 1)
+    with pytest.raises(ein.EinlangError):
+        ein.jvp(m.loss, data, ())

@@ -1,0 +1,92 @@
+"""Functions for JAX: gradients, `jit`, and `vmap` by lifting."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import einlang as ein
+
+jax = pytest.importorskip("jax", reason="jax is not installed")
+jax.config.update("jax_enable_x64", True)
+jnp = jax.numpy
+
+sys.path.insert(0, __file__.rsplit("/", 1)[0])
+import library  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def lib():
+    return ein.compile(library.PROGRAM)
+
+
+def test_arrays_come_back_in_kind(m):
+    x = jnp.ones((2, 3), jnp.float32)
+    y = m.dense(x, x.T)
+    assert isinstance(y, jax.Array) and y.shape == (2, 2)
+    assert isinstance(m.both(x, x.T)[1], jax.Array)
+    assert m.same(jnp.zeros((0, 3))).shape == (0, 3)
+    for dtype in ("bool", "int8", "uint16", "int64", "float16", "bfloat16", "float64"):
+        z = jnp.zeros((2, 3), dtype)
+        assert m.same(z).dtype == z.dtype
+
+
+@pytest.mark.parametrize("name", library.VECTORS)
+def test_gradients_of_vectors(lib, name):
+    from jax.test_util import check_grads
+
+    check_grads(getattr(lib, name).jax(), (jnp.array([0.5, 1.25, 2.0]),), order=1, modes=["rev"])
+
+
+@pytest.mark.parametrize("name", library.MATRICES)
+def test_gradients_of_matrices(lib, name):
+    from jax.test_util import check_grads
+
+    a, b = jnp.arange(6.0).reshape(2, 3) / 5, jnp.arange(12.0).reshape(3, 4) / 7
+    check_grads(getattr(lib, name).jax(), (a, b), order=1, modes=["rev"])
+
+
+def test_gradients_by_numbers(lib):
+    from jax.test_util import check_grads
+
+    check_grads(lib.smooth.jax(), (jnp.array([0.5, 1.5]), 0.75), order=1, modes=["rev"])
+
+
+def test_inside_jit(lib):
+    f = lib.product.jax()
+    a, b = jnp.ones((2, 3)), jnp.ones((3, 4))
+
+    @jax.jit
+    def loss(a, b):
+        return (f(a, b) ** 2).sum()
+
+    np.testing.assert_allclose(loss(a, b), ((a @ b) ** 2).sum())
+    got = jax.jit(jax.grad(loss, argnums=(0, 1)))(a, b)
+    want = jax.grad(lambda a, b: ((a @ b) ** 2).sum(), argnums=(0, 1))(a, b)
+    for one, other in zip(got, want):
+        np.testing.assert_allclose(one, other)
+
+
+def test_vmap_calls_the_lifted_function(lib, monkeypatch):
+    calls = []
+    f = lib.tanhs.jax()
+    x = jnp.arange(15.0).reshape(5, 3) / 10
+    want = jnp.tanh(x)
+    np.testing.assert_allclose(jax.vmap(f)(x), want, rtol=1e-12)
+    np.testing.assert_allclose(jax.vmap(f, in_axes=1, out_axes=1)(x), want, rtol=1e-12)
+    np.testing.assert_allclose(jax.jit(jax.vmap(f))(x), want, rtol=1e-12)
+    np.testing.assert_allclose(jax.vmap(jax.vmap(f))(x[None]), want[None], rtol=1e-12)
+    product = lib.product.jax()
+    a, b = jnp.ones((4, 2, 3)), jnp.ones((3, 5))
+    np.testing.assert_allclose(jax.vmap(product, (0, None))(a, b), a @ b)
+    np.testing.assert_allclose(jax.vmap(product, (None, 0))(a[0], jnp.stack([b, 2 * b])), jnp.stack([a[0] @ b, 2 * a[0] @ b]))
+    grads = jax.vmap(jax.grad(lambda x: f(x).sum()))(x)
+    np.testing.assert_allclose(grads, 1 - want**2, rtol=1e-10)
+    total = lib.total.jax()
+    np.testing.assert_allclose(jax.vmap(total, (0, None))(a, b), ((a @ b) ** 2).sum((1, 2)))
+    del calls
+
+
+def test_traced_arrays_are_refused_with_a_way_out(m):
+    with pytest.raises(ein.EinlangError, match=r"f.jax\(\)"):
+        jax.jit(lambda x: m.dense(x, x))(jnp.ones((2, 2), jnp.float32))

@@ -1,0 +1,86 @@
+"""Functions of Python, called from Einlang."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import einlang as ein
+
+
+@pytest.fixture(autouse=True)
+def helpers(monkeypatch):
+    module = types.ModuleType("ein_helpers")
+
+    def boom(x):
+        raise ZeroDivisionError("on purpose")
+
+    module.boom = boom
+    module.half = lambda x: x / 2
+    module.text = lambda x: f"<{x}>"
+    module.number = lambda x: 3
+    monkeypatch.setitem(sys.modules, "ein_helpers", module)
+
+
+def test_calls():
+    m = ein.compile("fn norm(x: [f64; n]) -> f64 { python::numpy::linalg::norm(x) }")
+    assert m.norm(np.array([3.0, 4.0])) == 5.0
+    m = ein.compile(
+        """
+        fn f(x: [f64; n]) -> f64 {
+            let y: [f64; ?] = python::numpy::sort(x);
+            let z[i] = y[i] * 2.0;
+            z[0]
+        }
+        """
+    )
+    assert m.f(np.array([3.0, 1.0, 2.0])) == 2.0
+    out = ein.run('let s: str = python::ein_helpers::text(3);\nlet n: f32 = python::ein_helpers::number(1.5);')
+    assert out["s"] == "<3>" and out["n"] == 3.0
+
+
+def test_types_are_checked_on_return():
+    m = ein.compile("fn f(x: [f32; n]) -> f64 { let y: f64 = python::numpy::linalg::norm(x); y }")
+    with pytest.raises(ein.RunError) as caught:
+        m.f(np.ones(3, np.float32))
+    assert caught.value.code == "E0904" and "f32" in str(caught.value)
+    m = ein.compile("fn f(x: [f64; n]) -> f64 { let y: f64 = python::numpy::sort(x); y }")
+    with pytest.raises(ein.RunError) as caught:
+        m.f(np.ones(3))
+    assert caught.value.code == "E0905"
+    with pytest.raises(ein.CompileError) as caught:
+        ein.compile("let y = python::numpy::sort([1.0]);")
+    assert caught.value.code == "E0516"
+
+
+def test_exceptions_pass_through():
+    m = ein.compile("fn f(x: f64) -> f64 { python::ein_helpers::boom(x) }")
+    with pytest.raises(ZeroDivisionError, match="on purpose"):
+        m.f(1.0)
+    m = ein.compile("fn f(x: f64) -> f64 { python::no_such_module::f(x) }")
+    with pytest.raises(ModuleNotFoundError):
+        m.f(1.0)
+
+
+def test_there_is_no_derivative_unless_one_is_given():
+    text = "fn f(x: f64) -> f64 { python::ein_helpers::half(x) }\n"
+    m = ein.compile(text + "fn g(x: f64) -> f64 { f(x) * 1.0 }")
+    with pytest.raises(ein.CompileError) as caught:
+        ein.grad(m.g)(2.0)
+    assert caught.value.code == "E0703"
+    m = ein.compile(text + "@fn f(x: f64) { 0.5 * @x }\nfn g(x: f64) -> f64 { f(x) * 3.0 }")
+    assert m.g(2.0) == 3.0
+    assert ein.grad(m.g)(2.0) == 1.5
+
+
+def test_only_inside_python():
+    import subprocess
+
+    done = subprocess.run(
+        [sys.executable, "-m", "einlang", "check", "-"],
+        input="let y: f64 = python::math::sqrt(2.0);",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and "E0213" in done.stderr

@@ -1,0 +1,124 @@
+"""Threads, signals, and failures that must leave the interpreter usable."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import einlang as ein
+
+
+def test_threads_share_functions(m):
+    rng = np.random.default_rng(3)
+    work = [rng.random((n, n)).astype(np.float32) for n in (3, 17, 64, 120)]
+    wrong = []
+
+    def go(at):
+        for step in range(30):
+            x = work[(at + step) % len(work)]
+            if not np.allclose(m.dense(x, x, 1.0), x @ x, rtol=1e-3):
+                wrong.append((at, step))
+            if step % 7 == at:
+                m.hello(str(at))
+
+    threads = [threading.Thread(target=go, args=(at,)) for at in range(4)]
+    [it.start() for it in threads]
+    [it.join() for it in threads]
+    assert not wrong
+
+
+def test_others_run_while_kernels_run():
+    m = ein.compile(
+        "fn f(n: i64) -> i64 { sum[i in 0..200, j in 0..1000000]((i * 7 + j * 3) % 11) as i64 + n }",
+        threads=1,
+    )
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    started = time.perf_counter()
+    m.f(1)
+    took = time.perf_counter() - started
+    done.set()
+    thread.join()
+    if took > 0.2:
+        assert len(ticks) > 5
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+@pytest.mark.parametrize("engine", ["auto", "eval"])
+def test_interrupts(engine):
+    program = f"""
+        import signal, threading, time, os
+        import numpy as np
+        import einlang as ein
+        m = ein.compile('''
+            fn long(n: i64) -> i64 {{
+                sum[i in 0..100000, j in 0..1000000000]((i * 7 + j * 3 + n as i32) % 11) as i64
+            }}
+            fn f(x: [f64; i]) -> f64 {{ sum[i](x[i]) }}
+        ''', engine={engine!r})
+        threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        started = time.time()
+        try:
+            m.long(1)
+            print("not interrupted")
+        except KeyboardInterrupt:
+            print("interrupted", time.time() - started < 20)
+        print(m.f(np.ones(3)))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == "interrupted True\n3.0\n", done.stdout + done.stderr
+
+
+def test_a_handler_that_raises_stops_the_run():
+    class Alarm(Exception):
+        pass
+
+    def ring(*_):
+        raise Alarm
+
+    m = ein.compile("fn long(n: i64) -> i64 { sum[i in 0..100000, j in 0..1000000000]((i + j + n as i32) % 11) as i64 }")
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(Alarm):
+            m.long(1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_output_that_fails(monkeypatch):
+    class Broken:
+        def write(self, text):
+            raise OSError("no room")
+
+        def flush(self):
+            pass
+
+    m = ein.compile('fn f(x: f64) -> f64 { print("x"); x }')
+    monkeypatch.setattr(sys, "stdout", Broken())
+    with pytest.raises(OSError, match="no room"):
+        m.f(1.0)
+
+
+def test_deep_recursion_is_an_error():
+    m = ein.compile("fn f(n: i64) -> i64 { if n == 0 { 0 } else { 1 + f(n - 1) } }")
+    assert m.f(100) == 100
+    with pytest.raises(ein.RunError) as caught:
+        m.f(10_000_000)
+    assert caught.value.code == "E0808"
