@@ -7,6 +7,9 @@ use pyo3::types::PyType;
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, PoisonError};
 
+/// Classes by the addresses of types, which are kept.
+type Known = FxHashMap<usize, (Py<PyType>, Class)>;
+
 /// The library that an array is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
@@ -34,7 +37,7 @@ impl Class {
 
     /// The class of the object.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Class> {
-        static KNOWN: PyOnceLock<Mutex<FxHashMap<usize, (Py<PyType>, Class)>>> = PyOnceLock::new();
+        static KNOWN: PyOnceLock<Mutex<Known>> = PyOnceLock::new();
         let py = object.py();
         let ty = object.get_type();
         let known = KNOWN.get_or_init(py, Mutex::default);

@@ -318,7 +318,7 @@ pub(crate) fn elements(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<F
 /// A NumPy array of `bfloat16`, which is a type of another package.
 fn bfloat(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Option<Found>> {
     let Ok(dtype) = object.getattr("dtype") else { return Ok(None) };
-    if dtype.str()?.to_string() != "bfloat16" || !object.hasattr("view")? {
+    if dtype.str()?.to_cow()? != "bfloat16" || !object.hasattr("view")? {
         return Ok(None);
     }
     let bits = object.call_method1("view", ("uint16",))?;

@@ -15,6 +15,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A request compiled for the kinds of arguments that were last seen.
 type Compiled = (Vec<Kind>, Arc<Special>);
 
+/// A parameter: its name, its name in the text, and the function and parameter it is passed to.
+type Param = (String, String, Option<(usize, usize)>);
+
+/// The type of the numbers of a result, and its coordinates.
+type Shown = (Option<String>, Vec<Option<String>>);
+
 /// Something that can be called: a function of a program, or a request about one.
 #[pyclass(subclass, frozen, module = "einlang._einlang")]
 pub(crate) struct Function {
@@ -36,7 +42,7 @@ impl Function {
     fn new(
         module: &Bound<'_, Module>,
         name: String,
-        params: Vec<(String, String, Option<(usize, usize)>)>,
+        params: Vec<Param>,
         body: String,
         outputs: Vec<String>,
         before: &str,
@@ -103,10 +109,7 @@ impl Function {
 
     /// The types of the results for these arguments: for each leaf its type and coordinates.
     #[pyo3(signature = (*args))]
-    fn _results(
-        &self,
-        args: &Bound<'_, PyTuple>,
-    ) -> PyResult<Vec<(Option<String>, Vec<Option<String>>)>> {
+    fn _results(&self, args: &Bound<'_, PyTuple>) -> PyResult<Vec<Shown>> {
         let py = args.py();
         let args: Vec<_> = args.iter().collect();
         let mut taking = self.taking();

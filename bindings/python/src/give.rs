@@ -11,13 +11,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::sync::Arc;
 
+/// The name of a struct, and of its fields.
+type NameOf<'a> = dyn Fn(&Value) -> Option<(String, Vec<String>)> + 'a;
+
 /// A result as the caller's kind of array.
 pub(crate) fn give<'py>(
     py: Python<'py>,
     class: Option<Class>,
     value: Value,
     dims: &[Option<String>],
-    name_of: &dyn Fn(&Value) -> Option<(String, Vec<String>)>,
+    name_of: &NameOf<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let tensor = match value {
         Value::Scalar(scalar) => match class {
@@ -66,7 +69,7 @@ pub(crate) fn give<'py>(
             return fail::hook(py, "record")?.call1((name, dict));
         }
         Value::Range(range) => {
-            return Ok(py.import("builtins")?.getattr("range")?.call1(*range)?);
+            return py.import("builtins")?.getattr("range")?.call1(*range);
         }
         Value::Closure(_) | Value::Pending(_) | Value::History(_) => {
             let message =

@@ -37,7 +37,8 @@ fn slow_compiler(folder: &Path) -> PathBuf {
     path
 }
 
-const HEAVY: &str = "let x[i in 0..1000] = (i * 3) as f64;\nlet s = sum[i](x[i] * x[i]);";
+const HEAVY: &str =
+    "let x[i in 0..1000] = (i * 3) as f64;\nlet s = sum[i](x[i] * x[i]);\nprint(s);";
 
 #[test]
 fn the_memory_limit_holds_for_everything() {

@@ -91,7 +91,7 @@ impl<'p> Machine<'p> {
         let Some(accelerator) = self.accelerator.take() else { return Ok(0) };
         let done = accelerator.statements(stmts, self);
         self.accelerator = Some(accelerator);
-        done.map_err(Stop::Error)
+        done.map_err(|failure| self.given_up(failure))
     }
 
     /// The value of an expression if the accelerator has it. Inside a loop of the evaluator it is
@@ -131,6 +131,18 @@ impl<'p> Machine<'p> {
         let Some(accelerator) = self.accelerator.take() else { return Ok(None) };
         let value = accelerator.expression(e, self);
         self.accelerator = Some(accelerator);
-        value.map_err(Stop::Error)
+        value.map_err(|failure| self.given_up(failure))
+    }
+
+    /// What a failure of the accelerator comes to: a compiler that was ended because the user or the
+    /// time is at its end has not failed.
+    fn given_up(&self, failure: Box<Diagnostic>) -> Stop {
+        if self.options.interrupted.load(Ordering::Relaxed) {
+            return Stop::Interrupted;
+        }
+        match self.within_time() {
+            Ok(()) => Stop::Error(failure),
+            Err(stop) => stop,
+        }
     }
 }

@@ -9,7 +9,9 @@
 //! * `walk`: the nodes in order; `fold`: what is constant is computed here; `ops`: what each
 //!   operator means as text; `cx`, `program`: the text.
 //!
-//! This crate does not know the checker or any engine: it writes text.
+//! Does not know: the checker, any engine. It writes text.
+
+#![forbid(unsafe_code)]
 
 mod cx;
 mod data;

@@ -28,6 +28,12 @@ pub struct Program {
     pub python: bool,
 }
 
+/// What was compiled, by what was asked for and the kinds of the arguments.
+type Compiled = FxHashMap<(Request, Vec<Kind>), Arc<Special>>;
+
+/// Threads by their number.
+type Pools = Vec<(usize, Weak<Pool>)>;
+
 /// A text that was accepted.
 pub struct Module {
     program: Program,
@@ -37,7 +43,7 @@ pub struct Module {
     warnings: Vec<Told>,
     memory: Memory,
     pool: Arc<Pool>,
-    compiled: Mutex<FxHashMap<(Request, Vec<Kind>), Arc<Special>>>,
+    compiled: Mutex<Compiled>,
     /// Whether what the top level prints has been shown.
     printed: AtomicBool,
 }
@@ -219,7 +225,7 @@ fn declared(text: &str) -> (Vec<Signature>, FxHashSet<String>) {
 
 /// Threads for kernels: one pool for each number of them, as long as somebody uses it.
 fn pool(threads: Option<usize>) -> Arc<Pool> {
-    static POOLS: OnceLock<Mutex<Vec<(usize, Weak<Pool>)>>> = OnceLock::new();
+    static POOLS: OnceLock<Mutex<Pools>> = OnceLock::new();
     let available = std::thread::available_parallelism().map_or(1, |count| count.get());
     let count = threads.unwrap_or(available).max(1);
     let pools = POOLS.get_or_init(Mutex::default);

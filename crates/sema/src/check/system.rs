@@ -95,7 +95,12 @@ impl Cx<'_> {
                 .iter()
                 .filter(|d| super::define::about_types(d))
                 .count();
-            // Only errors about types say that these are not the ones.
+            // Errors about types say that these are not the ones, and values that were widened.
+            let fits = found.drafts.iter().zip(&found.vars).all(|(drafts, var)| {
+                let scalar = self.out.vars[*var].ty.scalar();
+                drafts.iter().flatten().all(|it| it.clause.value.ty.scalar() == scalar)
+            });
+            let wrong = wrong + usize::from(!fits);
             if wrong == 0 {
                 return self.finish_members(definitions, found);
             }
