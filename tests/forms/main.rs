@@ -52,11 +52,14 @@ fn planned(source: &str, observe: &str) -> Planned {
     planned
 }
 
+/// A number that a plan is compared by.
+type Measure = fn(&Planned) -> f64;
+
 /// How far forms are apart, and what there is to say about it.
 fn spread(forms: &[(String, Planned)]) -> (f64, String) {
     let mut worst: f64 = 1.0;
     let mut said = String::new();
-    let measures: [(&str, fn(&Planned) -> f64); 4] = [
+    let measures: [(&str, Measure); 4] = [
         ("operations", |it| it.counts.operations),
         ("bytes", |it| it.counts.bytes),
         ("memory", |it| it.counts.memory),

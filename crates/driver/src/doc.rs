@@ -82,13 +82,13 @@ impl Session {
     pub fn program_modules(
         &mut self,
         path: &Path,
-    ) -> Result<Result<Vec<Module>, Diagnostic>, InternalError> {
+    ) -> Result<Result<Vec<Module>, Box<Diagnostic>>, InternalError> {
         guarded(|| match self.load(&Input::File(path.to_owned())) {
-            Err(unreadable) => Err(*unreadable),
+            Err(unreadable) => Err(unreadable),
             Ok(root) => {
                 let (ast, report) = self.parse(root);
                 if let Some(error) = report.diagnostics.into_iter().find(Diagnostic::is_error) {
-                    return Err(error);
+                    return Err(Box::new(error));
                 }
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 let mut found = Vec::new();

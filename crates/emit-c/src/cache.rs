@@ -38,9 +38,7 @@ const PASSING: &str = "einlang-cache-";
 
 /// A number that another user cannot foresee: the seed comes from the system.
 fn unguessable(attempt: u64) -> u64 {
-    let mut hasher = RandomState::new().build_hasher();
-    attempt.hash(&mut hasher);
-    hasher.finish()
+    RandomState::new().hash_one(attempt)
 }
 
 /// Makes a folder that only its owner can use; with `reuse`, it may be there already.

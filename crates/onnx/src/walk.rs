@@ -182,7 +182,7 @@ fn node(cx: &mut Cx<'_>, proto: &NodeProto) -> Done {
         attributes: &proto.attribute,
         opset,
     };
-    if domain == "" && fold::node(cx, &node) {
+    if domain.is_empty() && fold::node(cx, &node) {
         return Ok(());
     }
     ops::write(cx, domain, &node)

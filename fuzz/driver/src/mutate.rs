@@ -179,7 +179,7 @@ pub fn bytes(rng: &mut Rng, source: &[u8], other: &[u8]) -> Vec<u8> {
     for _ in 0..1 + rng.below(6) {
         let at = rng.below(bytes.len());
         match rng.below(8) {
-            0 | 1 if !bytes.is_empty() => bytes[at] = rng.next() as u8,
+            0 | 1 if !bytes.is_empty() => bytes[at] = rng.draw() as u8,
             2 if !bytes.is_empty() => bytes[at] ^= 1 << rng.below(8),
             3 => bytes.truncate(at),
             4 => bytes.insert(at, *rng.pick(b"0123456789(),:'\"{}[]\0\xff\n").unwrap_or(&0)),

@@ -46,7 +46,7 @@ fn collect(session: &mut Session, path: &Path, modules: &mut Vec<Module>) -> Res
         match found {
             Ok(found) => modules.extend(found),
             Err(diagnostic) => {
-                super::show(session, &[diagnostic]);
+                super::show(session, &[*diagnostic]);
                 return Err(Exit::Rejected);
             }
         }

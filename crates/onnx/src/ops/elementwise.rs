@@ -268,7 +268,7 @@ fn unary(cx: &mut Cx<'_>, node: &Node<'_>) -> Option<Done> {
         }
         "Selu" => {
             let (alpha, gamma) =
-                (a("alpha", 1.67326319217681884765625), a("gamma", 1.05070102214813232421875));
+                (a("alpha", 1.673_263_192_176_818_8), a("gamma", 1.050_701_022_148_132_3));
             Box::new(move |x| {
                 format!("{gamma} * if {x} <= 0.0 {{ {alpha} * (exp({x}) - 1.0) }} else {{ {x} }}")
             })

@@ -152,7 +152,7 @@ fn einsum(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         .map(|(term, value)| value.rank() as i64 - (term.len() as i64 - 3))
         .max()
         .unwrap_or(0);
-    if dots < 0 || dots > 8 {
+    if !(0..=8).contains(&dots) {
         return refuse_at("equation", "does not fit the ranks of the inputs");
     }
     let spread = |term: &str, number: usize| -> Vec<String> {

@@ -40,7 +40,7 @@ fn loss(cx: &mut Cx<'_>, node: &Node<'_>, x: &Value) -> Done {
     let mut at = axes.clone();
     at.insert(1, class.clone());
     let score = cx.read(x, &at);
-    let weight = node.optional(2).map(|it| cx.read(&it, &[class.clone()]));
+    let weight = node.optional(2).map(|it| cx.read(&it, std::slice::from_ref(&class)));
     let protect = |text: String| match ignore {
         Some(ignored) => format!("if {class} == {ignored} {{ 0.0 }} else {{ {text} }}"),
         None => text,

@@ -176,7 +176,7 @@ fn group(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let by_group = node.opset < 21 && scale.shape[0] != x.shape[1];
     let which =
         if by_group { format!("channel / {}", per.factor_text()) } else { "channel".to_owned() };
-    let (scale, bias) = (cx.read(&scale, &[which.clone()]), cx.read(&bias, &[which]));
+    let (scale, bias) = (cx.read(&scale, std::slice::from_ref(&which)), cx.read(&bias, &[which]));
     let element = cast(cx.read(&x, &own));
     let group = format!("batch, channel / {}", per.factor_text());
     let normal = format!("({element} - {mean}[{group}]) * {spread}[{group}]");

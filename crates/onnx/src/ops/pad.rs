@@ -60,8 +60,7 @@ fn pad(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         let last = extent.plus_int(-1);
         at[*along] = match mode.as_str() {
             "constant" => {
-                if !before.known().is_some_and(|n| n <= 0) || !after.known().is_some_and(|n| n <= 0)
-                {
+                if before.known().is_none_or(|n| n > 0) || after.known().is_none_or(|n| n > 0) {
                     guards.push(format!("{place} in 0..{extent}"));
                 }
                 place

@@ -295,16 +295,16 @@ fn direction(
                 let inner = format!(
                     "given[b, j + 2 * ?h] + reset[b, j] * (sum[k](state[0, b, k] * r[j + 2 * ?h, k]){late})"
                 );
-                let _ = write!(
+                let _ = writeln!(
                     text,
-                    "let fresh[b, j in 0..?h] = {};\n",
+                    "let fresh[b, j in 0..?h] = {};",
                     act.apply(1, &clipped(inner), elem)
                 );
             } else {
                 let inner = "given[b, j + 2 * ?h] + sum[k](reset[b, k] * state[0, b, k] * r[j + 2 * ?h, k])";
-                let _ = write!(
+                let _ = writeln!(
                     text,
-                    "let fresh[b, j in 0..?h] = {};\n",
+                    "let fresh[b, j in 0..?h] = {};",
                     act.apply(1, &clipped(inner.into()), elem)
                 );
             }

@@ -95,13 +95,13 @@ fn nested(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let steps = others(&axes, &vec!["u"; lead]);
     let (index_name, update_name) = (cx.name_of(&index), cx.name_of(&updates));
     let mut tests = Vec::new();
-    for i in 0..depth {
+    for (i, axis) in axes.iter().enumerate().take(depth) {
         let at: Vec<String> = steps.iter().cloned().chain([i.to_string()]).collect();
         let text = format!("{index_name}[{}]", at.join(", "));
         tests.push(format!(
             "({}) == {} as {}",
             from_end(&index, &text, &x.shape[i]),
-            axes[i],
+            axis,
             index.elem.lang()
         ));
     }

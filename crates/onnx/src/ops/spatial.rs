@@ -61,7 +61,7 @@ fn grid_sample(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let plane = grid.shape[..n + 1].to_vec();
     let covered = vec![true; n + 1];
     let (mut places, mut guards, mut factors) = (Vec::new(), Vec::new(), Vec::new());
-    for i in 0..n {
+    for (i, step) in steps.iter().enumerate().take(n) {
         let extent = &x.shape[2 + i];
         let long = match extent.known() {
             Some(size) => format!("{size}.0"),
@@ -89,13 +89,13 @@ fn grid_sample(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         let spot = cx.read(&value, &axes);
         let index = match taps {
             1 => format!("{spot} as i32"),
-            2 => format!("floor({spot}) as i32 + {}", steps[i]),
-            _ => format!("floor({spot}) as i32 + {} - 1", steps[i]),
+            2 => format!("floor({spot}) as i32 + {}", step),
+            _ => format!("floor({spot}) as i32 + {} - 1", step),
         };
         match taps {
             1 => {}
-            2 => factors.push(format!("(if {} == 0 {{ 1.0 - ({spot} - floor({spot})) }} else {{ {spot} - floor({spot}) }})", steps[i])),
-            _ => factors.push(format!("cubic_weight({spot} - floor({spot}), {})", steps[i])),
+            2 => factors.push(format!("(if {} == 0 {{ 1.0 - ({spot} - floor({spot})) }} else {{ {spot} - floor({spot}) }})", step)),
+            _ => factors.push(format!("cubic_weight({spot} - floor({spot}), {})", step)),
         }
         let last = extent.plus_int(-1);
         places.push(match padding.as_str() {

@@ -175,7 +175,7 @@ impl Cx<'_> {
                 copied.push((position, self.struct_field(other.clone(), field.name, span)));
             }
         }
-        self.construct_from(def, index, (values, copied), want, span)
+        self.construct_from(def, index, values, copied, want, span)
     }
 
     /// A value from the values of its fields; those that lack one were reported.
@@ -187,7 +187,7 @@ impl Cx<'_> {
         want: Option<&Type>,
         span: Span,
     ) -> Expr {
-        self.construct_from(def, index, (values, Vec::new()), want, span)
+        self.construct_from(def, index, values, Vec::new(), want, span)
     }
 
     /// The same with some fields that are checked already.
@@ -195,7 +195,8 @@ impl Cx<'_> {
         &mut self,
         def: DefId,
         index: usize,
-        (values, given): (&[(usize, ExprId)], Vec<(usize, Expr)>),
+        values: &[(usize, ExprId)],
+        given: Vec<(usize, Expr)>,
         want: Option<&Type>,
         span: Span,
     ) -> Expr {

@@ -136,7 +136,9 @@ impl Cx<'_> {
                 self.check_arm(otherwise, stated, what) && first
             }
             ExprKind::Match { arms, .. } => {
-                arms.iter().fold(true, |fine, arm| self.check_arm(&arm.value, stated, what) && fine)
+                // Every arm is looked at, also behind one that is wrong.
+                let wrong = arms.iter().filter(|arm| !self.check_arm(&arm.value, stated, what));
+                wrong.count() == 0
             }
             _ => self.check_leaf(value, stated, what, true),
         }

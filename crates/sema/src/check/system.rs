@@ -89,8 +89,8 @@ impl Cx<'_> {
             .collect();
         let before = self.before_trial();
         let mut nearest: Option<(usize, usize)> = None;
-        for trial in 0..TRIALS.len() {
-            let found = self.in_some_order(definitions, &recursive, TRIALS[trial], &before);
+        for (trial, types) in TRIALS.into_iter().enumerate() {
+            let found = self.in_some_order(definitions, &recursive, types, &before);
             let wrong = self.diagnostics[before.mark.diagnostics..]
                 .iter()
                 .filter(|d| super::define::about_types(d))

@@ -179,11 +179,11 @@ fn running(points: &Points, node: Node, reduction: &Reduction, slots: &[Slot]) -
             false => points.nodes[lo].range?.1 + least <= first + i128::from(offset) + 1,
             true => points.nodes[hi].range?.0 - least >= last + i128::from(offset),
         };
-        let others = reduction.binders.iter().enumerate().filter(|(at, _)| *at != binder);
+        let mut others = reduction.binders.iter().enumerate().filter(|(at, _)| *at != binder);
         let filled = |(_, (_, lo, hi)): (usize, &(Ix, Node, Node))| {
             points.as_int(*lo).zip(points.as_int(*hi)).is_some_and(|(lo, hi)| lo < hi)
         };
-        let steps = steps && (least == 0 || others.map(filled).all(|it| it));
+        let steps = steps && (least == 0 || others.all(filled));
         let apart =
             !rest.iter().any(|(_, lo, hi)| [*lo, *hi].iter().any(|end| points.depends(*end, own)));
         let inside = [reduction.body].into_iter().chain(reduction.guard);

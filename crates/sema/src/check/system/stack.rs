@@ -90,7 +90,7 @@ impl Cx<'_> {
         self.note_end(var, end);
         let layout = self.layout_of(&members, var, scalar, &order);
         for (at, member) in members.iter().enumerate() {
-            let hidden = match (&*ends.axes(), order.axes.first()) {
+            let hidden = match (ends.axes(), order.axes.first()) {
                 (axes, Some(first)) => {
                     let at = if first.axis >= layout.axis { first.axis + 1 } else { first.axis };
                     let now = self.out.vars[var].ty.axes().get(at).map(|axis| axis.size.clone());
