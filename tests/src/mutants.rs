@@ -72,6 +72,18 @@ pub fn folder() -> PathBuf {
 /// The folders of the other programs, in the repository.
 const OTHERS: [&str; 3] = ["examples", "library", "tests/library"];
 
+/// Modules of the library whose mutants are not judged yet. Their functions take arrays of any rank
+/// with anonymous axes and say little of their results, so much of what is wrong in them shows only
+/// where they are called, which nobody does here.
+const NOT_JUDGED: [&str; 6] = [
+    "library/fft.ein",
+    "library/linalg.ein",
+    "library/ml/",
+    "library/ode.ein",
+    "library/signal.ein",
+    "library/sort.ein",
+];
+
 /// The programs that were written for this, by name.
 pub fn written() -> Result<Vec<(String, String)>, String> {
     let folder = folder();
@@ -85,6 +97,7 @@ pub fn others() -> Result<Vec<(String, String)>, String> {
     for folder in OTHERS {
         found.extend(programs(&root, &root.join(folder))?);
     }
+    found.retain(|(name, _)| !NOT_JUDGED.iter().any(|it| name.starts_with(it)));
     Ok(found)
 }
 

@@ -12,7 +12,10 @@ fn block<'a>(page: &'a str, header: &str) -> &'a str {
 
 #[test]
 fn examples_fail_and_pass_as_they_say() {
-    for code in Code::ALL.iter().copied().filter(|code| code.stage() == Stage::Syntax) {
+    // Whether a slot on the left is a constant is known when names are resolved; the suite runs
+    // that page with the others.
+    let parsed = |code: &Code| code.stage() == Stage::Syntax && *code != Code::E0113;
+    for code in Code::ALL.iter().copied().filter(parsed) {
         let page = code.page();
         assert!(page.starts_with(&format!("# {code}: {}", code.title())), "{code}");
         let fails = parse(FileId::from_usize(0), block(page, "```einlang fails"));

@@ -39,7 +39,7 @@ fn coordinates_of_a_signature_hide_globals() {
          fn h(x: [f32; query in seq, key in seq]) -> i32 { extent(seq) + sum[j in seq](1) }",
         &[
             "fn f[c](x: [f32; @row, @c]) -> f32 { (max[row'2](x[row'2, @c]) + if (@c > 0) { x[@row, n] } else { 0.0 }) }",
-            "fn g(row'3: i32, x'2: [f32; @row]) -> f32 { x'2[row'3] }",
+            "fn g(row'3: i32, x'2: [f32; row'3]) -> f32 { x'2[row'3] }",
             "fn h(x'3: [f32; @query in seq, @key in seq]) -> i32 { (extent(@seq) + sum[j in @seq](1)) }",
         ],
     );

@@ -89,7 +89,9 @@ impl Points {
     ) -> Option<Node> {
         match op {
             BinaryOp::Min | BinaryOp::Max => {
-                let below = self.compare(BinaryOp::Le, a, b)?;
+                // Where they are equal either will do.
+                let above = self.compare(BinaryOp::Ge, a, b) == Some(true);
+                let below = if above { false } else { self.compare(BinaryOp::Le, a, b)? };
                 let (kept, other) = if below == (op == BinaryOp::Min) { (a, b) } else { (b, a) };
                 (!self.nodes[other].traps).then_some(kept)
             }

@@ -44,20 +44,19 @@ impl Emit {
         let sum = self.whole_sum(at);
         let (at, level) = self.sum(&sum);
         let int = |value: i64| Operand::Const(Scalar::I64(value));
-        if !traps {
-            let low = self.let_at(level, ScalarType::I64, Op::Binary(BinaryOp::Max, at, int(0)));
-            let reg = self.reg(ScalarType::I64);
-            let op = Op::Binary(BinaryOp::Min, low, int((extent - 1).max(0)));
-            self.push_at(level, Stmt::Let(reg, op));
-            return (reg, level);
+        if traps {
+            let bool = ScalarType::Bool;
+            let below = self.let_at(level, bool, Op::Binary(BinaryOp::Lt, at, int(0)));
+            let above = self.let_at(level, bool, Op::Binary(BinaryOp::Ge, at, int(extent)));
+            let outside = self.let_at(level, bool, Op::Binary(BinaryOp::Or, below, above));
+            self.trap(outside, level, when);
         }
-        let bool = ScalarType::Bool;
-        let below = self.let_at(level, bool, Op::Binary(BinaryOp::Lt, at, int(0)));
-        let above = self.let_at(level, bool, Op::Binary(BinaryOp::Ge, at, int(extent)));
-        let outside = self.let_at(level, bool, Op::Binary(BinaryOp::Or, below, above));
-        self.trap(outside, level, when);
+        // The nearest position inside, and not just any: what is known of the range of the sum then
+        // holds for the position too, and other positions are proved by it.
+        let low = self.let_at(level, ScalarType::I64, Op::Binary(BinaryOp::Max, at, int(0)));
         let reg = self.reg(ScalarType::I64);
-        self.push_at(level, Stmt::Let(reg, Op::Select(outside, int(0), at)));
+        let op = Op::Binary(BinaryOp::Min, low, int((extent - 1).max(0)));
+        self.push_at(level, Stmt::Let(reg, op));
         (reg, level)
     }
 
