@@ -2,7 +2,7 @@
 //! from start to result.
 //!
 //! The expectations are rough, and need not be better: they decide between ways that differ by factors.
-//! They were measured on the examples and benchmarks of the project; the time of a compiler grows with
+//! They are estimates that no test holds yet; the time of a compiler grows with
 //! the statements of a kernel, that of a run with its operations.
 
 use ein_ir::loops::{Kernel, Stmt};
