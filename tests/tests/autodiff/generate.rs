@@ -5,6 +5,7 @@
 //! side along a random direction. The gradient of the first must agree with a tangent along that
 //! direction, and with the difference of the other two.
 
+mod crossed;
 mod nested;
 mod repeats;
 
@@ -326,7 +327,8 @@ impl Gen {
         let depth = 1 + self.rng.below(2);
         let one = [(i.clone(), n)];
         let two = [(i.clone(), n), (j.clone(), m)];
-        match self.rng.below(20) {
+        match self.rng.below(23) {
+            20..=22 => self.crossed(name),
             16 | 17 => self.repeated(name),
             18 => self.extremum(name),
             19 => self.carried(name),

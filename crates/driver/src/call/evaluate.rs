@@ -28,9 +28,10 @@ pub trait Surroundings: Sync {
     }
 }
 
-/// The world outside, for the evaluator.
+/// The world outside, for the evaluator: the caller, and what it gives values for.
 pub(super) struct Outside<'a> {
     pub(super) around: &'a dyn Surroundings,
+    pub(super) inputs: &'a [(String, Value)],
     pub(super) silent: bool,
 }
 
@@ -42,9 +43,10 @@ impl Host for Outside<'_> {
     }
 
     fn input(&mut self, name: Symbol, _: &Type) -> Result<Value, InputError> {
-        Err(InputError {
+        let given = self.inputs.iter().rev().find(|(given, _)| given == name.as_str());
+        given.map(|(_, value)| value.clone()).ok_or_else(|| InputError {
             code: Code::E0901,
-            message: format!("input `{name}` is missing: a function that is called has none"),
+            message: format!("input `{name}` is missing: give it by its name"),
         })
     }
 

@@ -1,14 +1,14 @@
 //! Running a whole program with values of the caller as its inputs.
 
-use super::evaluate::Surroundings;
+use super::evaluate::{Outside, Surroundings};
 use super::{Failure, Program, Told};
 use crate::engine::Kernels;
 use crate::execute::{ad_memory, memory};
 use crate::guard::watched;
 use crate::run::{InputValue, RunOptions};
 use crate::{Diagnostic, named};
-use ein_base::{Code, Symbol, Work};
-use ein_interp::{Host, InputError, Outcome, Value};
+use ein_base::Symbol;
+use ein_interp::{Outcome, Value};
 use ein_ir::tensor::Type;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Program {
             let flag = Arc::clone(&interrupted);
             let mut settings = session.settings(&compiled, &options, memory.clone(), flag);
             settings.deadline = options.time_limit.and_then(|it| Instant::now().checked_add(it));
-            let mut host = Given { inputs, around };
+            let mut host = Outside { around, inputs, silent: false };
             let histories = ad_memory(options.ad_memory, &memory);
             let mut kernels = Kernels::new(&compiled.program, &options, histories);
             crate::execute::execute(&compiled.program, &settings, &mut host, kernels.as_mut())
@@ -109,37 +109,4 @@ pub(crate) fn fields(program: &ein_ir::tensor::Program, value: &Value) -> Vec<St
 /// The coordinates of the axes of a type.
 pub(crate) fn dims(ty: &Type) -> Vec<Option<String>> {
     ty.axes().iter().map(|axis| axis.coord.map(|it| it.name.to_string())).collect()
-}
-
-/// The world outside, with inputs that are there already.
-struct Given<'a> {
-    inputs: &'a [(String, Value)],
-    around: &'a dyn Surroundings,
-}
-
-impl Host for Given<'_> {
-    fn print(&mut self, line: &str) {
-        self.around.print(line);
-    }
-
-    fn input(&mut self, name: Symbol, _: &Type) -> Result<Value, InputError> {
-        let given = self.inputs.iter().rev().find(|(given, _)| given == name.as_str());
-        given.map(|(_, value)| value.clone()).ok_or_else(|| InputError {
-            code: Code::E0901,
-            message: format!("input `{name}` is missing: give it by its name"),
-        })
-    }
-
-    fn progress(&mut self, work: Work) {
-        self.around.progress(work);
-    }
-
-    fn python(
-        &mut self,
-        path: &str,
-        args: &[Value],
-        ty: Option<ein_scalar::ScalarType>,
-    ) -> Result<Value, String> {
-        self.around.python(path, args, ty)
-    }
 }

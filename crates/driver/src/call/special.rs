@@ -307,7 +307,7 @@ impl Special {
         settings.deadline = self.options.time_limit.and_then(|it| Instant::now().checked_add(it));
         let work = || {
             settings.stack_bytes = Some(stack_bytes());
-            let mut host = Outside { around, silent };
+            let mut host = Outside { around, inputs: &[], silent };
             let kernels = kernels.map(|kernels| kernels as &mut dyn Accelerator);
             ein_interp::resume(program, &settings, &mut host, kernels, known)
         };

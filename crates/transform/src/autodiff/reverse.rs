@@ -31,6 +31,7 @@ mod comprehension;
 mod gather;
 mod inline;
 mod lift;
+mod order;
 mod pad;
 mod points;
 mod product;

@@ -82,8 +82,10 @@ impl<'p> Flatten<'p> {
         let all = |extents: &mut dyn Iterator<Item = i64>| extents.fold(1, i64::saturating_mul);
         let whole = all(&mut around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64));
         let cells = all(&mut shape.iter().map(|extent| extent.first));
-        let small = whole.saturating_mul(cells) <= 1 << 24;
-        if (reduces || traps) && rank > 0 && small && !self.reads_pending(&clauses) {
+        // Positions are those of the loops, so none of them may be before the first cell.
+        let starts = around.iter().all(|ix| self.points.ixs[*ix].range.0 >= 0);
+        let fits = starts && whole.saturating_mul(cells) <= 1 << 24;
+        if (reduces || traps) && rank > 0 && fits && !self.reads_pending(&clauses) {
             return Ok(self.lift(name, ty, shape, clauses, &around, span));
         }
         if traps {

@@ -34,7 +34,8 @@ impl Reverse<'_, '_> {
             let mut total = None;
             for term in &terms {
                 let steps = self.relative(term);
-                let value = self.sum_over(steps, term.value.clone());
+                let facts = self.path_facts();
+                let value = self.sum_over(steps, term.value.clone(), &facts);
                 total = Some(self.plus(total, value));
             }
             let Some(total) = total else { return Ok(None) };

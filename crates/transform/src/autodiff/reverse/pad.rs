@@ -65,7 +65,7 @@ impl Reverse<'_, '_> {
         (left, narrow): (&[Step], &[Step]),
         value: &Expr,
         open: &[size::Expr],
-        places: &[Place],
+        (places, facts): (&[Place], &size::Facts),
     ) -> Option<Expr> {
         let here = self.path.is_empty() && self.running.is_empty() && !self.pass.as_text;
         if !here || open.is_empty() || left.is_empty() {
@@ -103,7 +103,7 @@ impl Reverse<'_, '_> {
         let (finite, array) = self.full_sum(&full, value, span)?;
         let then = element(array, &coords, span);
         let Some(finite) = finite else { return Some(then) };
-        let otherwise = self.sum_over(narrow.to_vec(), value.clone());
+        let otherwise = self.sum_over(narrow.to_vec(), value.clone(), facts);
         let kind = ExprKind::If { cond: finite, then, otherwise };
         Some(Expr::new(kind, value.ty.clone(), span))
     }

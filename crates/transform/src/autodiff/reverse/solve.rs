@@ -29,8 +29,25 @@ struct System {
     solved: FxHashMap<VarId, size::Expr>,
     /// `a + distance <= b`
     bounds: Vec<(size::Expr, i64, size::Expr)>,
+    /// What else must hold, where loops that are gone stood: their domains are no sizes.
+    inside: FxHashMap<VarId, [Expr; 2]>,
     tests: Vec<Expr>,
 }
+
+/// How hard an equation may be to solve for a loop, the simplest first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    /// An index by itself.
+    Index,
+    /// With a unit coefficient.
+    Unit,
+    /// With any coefficient: whole multiples are tested.
+    Multiple,
+    /// With a unit coefficient, and a domain that only the run knows: it is tested.
+    Tested,
+}
+
+const EFFORTS: [Effort; 4] = [Effort::Index, Effort::Unit, Effort::Multiple, Effort::Tested];
 
 impl Reverse<'_, '_> {
     /// What a term adds to the cell at the places: a sum over the points that read it. `None` if the
@@ -46,6 +63,7 @@ impl Reverse<'_, '_> {
             loops: Vec::new(),
             solved: FxHashMap::default(),
             bounds: Vec::new(),
+            inside: FxHashMap::default(),
             tests: Vec::new(),
         };
         for (at, step) in steps.iter().enumerate() {
@@ -73,12 +91,11 @@ impl Reverse<'_, '_> {
         let sizes: Vec<Option<size::Expr>> =
             cells.iter().map(|cell| self.pass.size_of(cell)).collect();
         let mut open: Vec<usize> = (0..cells.len()).collect();
-        // The simplest equations first: an index by itself, then a unit coefficient, then any.
-        for effort in 0..3 {
+        for effort in EFFORTS {
             loop {
                 let found = open.iter().position(|axis| {
                     let Some(cell) = sizes[*axis].clone() else { return false };
-                    self.solve_one(&mut system, &cell, &goals[*axis], effort)
+                    self.solve_one(&mut system, &steps, (&cell, &goals[*axis]), effort)
                 });
                 let Some(found) = found else { break };
                 open.remove(found);
@@ -148,10 +165,17 @@ impl Reverse<'_, '_> {
         let mut left: Vec<Step> = Vec::new();
         for step in steps {
             match &step {
-                Step::Loop(binder) if gone.contains(&binder.var) => {}
+                Step::Loop(binder) if gone.contains(&binder.var) => {
+                    for mut test in system.inside.remove(&binder.var).into_iter().flatten() {
+                        self.pass.replace_indices(&mut test, &solved);
+                        left.push(Step::Guard(test));
+                    }
+                }
                 Step::Loop(_) | Step::Let(..) | Step::Guard(_) => left.push(step),
             }
         }
+        let mut left = self.in_order(left);
+        let outer = facts.clone();
         for step in &left {
             if let Step::Loop(binder) = step {
                 self.loop_facts(binder, &mut facts);
@@ -176,15 +200,23 @@ impl Reverse<'_, '_> {
             let (a, b) = (self.pass.size_expr(&a, span), self.pass.size_expr(&b, span));
             guards.push(Expr::new(ExprKind::Binary(op, a, b), Type::BOOL, span));
         }
-        guards.append(&mut system.tests);
         if !tested
             && guards.is_empty()
-            && let Some(padded) = self.padded((&whole, &left), &value, &open, places)
+            && let Some(padded) = self.padded((&whole, &left), &value, &open, (places, &outer))
         {
             return Some(padded);
         }
-        let left = self.with_guards(left, guards);
-        Some(self.sum_over(left, value))
+        let mut left = self.with_guards(left, guards);
+        // A position that is data is looked at where there is a point that reads it.
+        let mut used = FxHashSet::default();
+        system.tests.iter().for_each(|test| self.variables(test, &mut used));
+        let last = left.iter().rposition(|step| match step {
+            Step::Let(var, _) => used.contains(var),
+            Step::Loop(_) | Step::Guard(_) => true,
+        });
+        let at = last.map_or(0, |last| last + 1);
+        left.splice(at..at, system.tests.into_iter().map(Step::Guard));
+        Some(self.sum_over(left, value, &outer))
     }
 
     fn atoms(&mut self, system: &System) -> Vec<Atom> {
@@ -195,9 +227,9 @@ impl Reverse<'_, '_> {
     fn solve_one(
         &mut self,
         system: &mut System,
-        cell: &size::Expr,
-        goal: &size::Expr,
-        effort: u32,
+        steps: &[Step],
+        (cell, goal): (&size::Expr, &size::Expr),
+        effort: Effort,
     ) -> bool {
         let cell = self.pass.replaced_size(cell, &system.solved);
         // Of two loops the longer one goes: what is left of a convolution is its kernel.
@@ -208,21 +240,20 @@ impl Reverse<'_, '_> {
             let atom = self.pass.atom_of(binder.var);
             let Some((coefficient, rest)) = cell.affine_in(atom) else { continue };
             let fits = match effort {
-                0 => coefficient == 1 && rest.as_constant() == Some(0),
-                1 => coefficient.abs() == 1,
-                _ => coefficient != 0,
+                Effort::Index => coefficient == 1 && rest.as_constant() == Some(0),
+                Effort::Unit | Effort::Tested => coefficient.abs() == 1,
+                Effort::Multiple => coefficient != 0,
             };
             if !fits {
                 continue;
             }
-            let (Some(lo), Some(hi)) =
-                (self.pass.size_of(&binder.lo), self.pass.size_of(&binder.hi))
-            else {
+            let domain = self.pass.size_of(&binder.lo).zip(self.pass.size_of(&binder.hi));
+            if domain.is_none() && effort != Effort::Tested {
                 continue;
-            };
+            }
             let distance = goal.sub(&rest);
             let value = match coefficient {
-                1 => distance,
+                1 => distance.clone(),
                 -1 => distance.neg(),
                 _ => {
                     // Whole multiples only; the other loops must not be in the way of a division.
@@ -230,15 +261,22 @@ impl Reverse<'_, '_> {
                     if distance.atoms().iter().any(|other| loops.contains(other)) {
                         continue;
                     }
-                    let by = size::Expr::constant(coefficient);
-                    let value = distance.div_floor(&by);
-                    let back = value.mul(&by);
-                    system.bounds.push((back.clone(), 0, distance.clone()));
-                    system.bounds.push((distance, 0, back));
-                    value
+                    distance.div_floor(&size::Expr::constant(coefficient))
                 }
             };
-            system.loops.remove(number);
+            let taken = system.loops.remove(number);
+            system.solved.insert(binder.var, value.clone());
+            let known = self.domains_known(steps, &system.loops, &system.solved);
+            system.solved.remove(&binder.var);
+            if !known {
+                system.loops.insert(number, taken);
+                continue;
+            }
+            if coefficient.abs() != 1 {
+                let back = value.mul(&size::Expr::constant(coefficient));
+                system.bounds.push((back.clone(), 0, distance.clone()));
+                system.bounds.push((distance, 0, back));
+            }
             let mut replacement = FxHashMap::default();
             replacement.insert(binder.var, value.clone());
             for old in system.solved.values_mut() {
@@ -252,10 +290,23 @@ impl Reverse<'_, '_> {
                 self.pass.replace_indices(&mut other.lo, &replacement);
                 self.pass.replace_indices(&mut other.hi, &replacement);
             }
-            let lo = self.pass.replaced_size(&lo, &system.solved);
-            let hi = self.pass.replaced_size(&hi, &system.solved);
-            system.bounds.push((lo, 0, value.clone()));
-            system.bounds.push((value.clone(), 1, hi));
+            match domain {
+                Some((lo, hi)) => {
+                    let lo = self.pass.replaced_size(&lo, &system.solved);
+                    let hi = self.pass.replaced_size(&hi, &system.solved);
+                    system.bounds.push((lo, 0, value.clone()));
+                    system.bounds.push((value.clone(), 1, hi));
+                }
+                None => {
+                    let at = self.pass.size_expr(&value, binder.lo.span);
+                    let test = |op, a, b| {
+                        Expr::new(ExprKind::Binary(op, a, b), Type::BOOL, binder.lo.span)
+                    };
+                    let least = test(BinaryOp::Le, binder.lo.clone(), at.clone());
+                    let most = test(BinaryOp::Lt, at, binder.hi.clone());
+                    system.inside.insert(binder.var, [least, most]);
+                }
+            }
             system.solved.insert(binder.var, value);
             return true;
         }

@@ -1,11 +1,15 @@
 //! Sums over the steps on the way to a point, in the plainest form: conditions that no index of the
 //! sum decides stand outside it, bindings that nothing needs are left out.
+//!
+//! Failures: what stands outside is asked for even where the sum has no points, or where another
+//! condition does not hold. So only conditions that never fail are moved.
 
 use super::pull::constant;
 use super::{Reverse, Step};
 use crate::autodiff::let_stmt;
-use ein_ir::tensor::{Binder, Expr, ExprKind, Item, Reduce, ReduceOp, VarId};
-use ein_scalar::{BinaryOp, Scalar};
+use ein_ir::size::{self, Facts, prove_le};
+use ein_ir::tensor::{Binder, Expr, ExprKind, Item, Reduce, ReduceOp, Type, VarId};
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use rustc_hash::FxHashSet;
 
 impl Reverse<'_, '_> {
@@ -77,25 +81,25 @@ impl Reverse<'_, '_> {
         (steps, value)
     }
 
-    /// The sum of a value over the points of the steps.
-    pub(super) fn sum_over(&mut self, steps: Vec<Step>, value: Expr) -> Expr {
+    /// The sum of a value over the points of the steps; `facts` are about the place it stands at.
+    pub(super) fn sum_over(&mut self, steps: Vec<Step>, value: Expr, facts: &Facts) -> Expr {
         let steps = self.needed(steps, &value, &[]);
         let (steps, value) = self.without_single_uses(steps, value);
-        self.sum_of(&steps, value)
+        self.sum_of(&steps, value, facts)
     }
 
-    fn sum_of(&mut self, steps: &[Step], value: Expr) -> Expr {
+    fn sum_of(&mut self, steps: &[Step], value: Expr, facts: &Facts) -> Expr {
         let (ty, span) = (value.ty.clone(), value.span);
         let Some((first, rest)) = steps.split_first() else { return value };
         match first {
             Step::Guard(cond) => {
-                let then = self.sum_of(rest, value);
+                let then = self.sum_of(rest, value, facts);
                 let otherwise = super::lift::zero_of(&ty, span);
                 let kind = ExprKind::If { cond: cond.clone(), then, otherwise };
                 return Expr::new(kind, ty, span);
             }
             Step::Let(var, bound) => {
-                let value = self.sum_of(rest, value);
+                let value = self.sum_of(rest, value, facts);
                 let stmts = vec![let_stmt(*var, bound.clone())];
                 return Expr::new(ExprKind::Block { stmts, value }, ty, span);
             }
@@ -113,9 +117,12 @@ impl Reverse<'_, '_> {
                     let mut used = FxHashSet::default();
                     self.variables(&binder.lo, &mut used);
                     self.variables(&binder.hi, &mut used);
+                    // A domain that is no size may fail, so conditions before it stay before it.
+                    let safe = self.pass.size_of(&binder.lo).is_some()
+                        && self.pass.size_of(&binder.hi).is_some();
                     let bound = items.iter().any(|item| match item {
                         Item::Let(var, _) => used.contains(var),
-                        Item::Guard(_) => false,
+                        Item::Guard(_) => !safe,
                     });
                     if bound {
                         after = at;
@@ -131,7 +138,7 @@ impl Reverse<'_, '_> {
                 Step::Guard(cond) => {
                     let mut used = FxHashSet::default();
                     self.variables(cond, &mut used);
-                    if used.is_disjoint(&inside) {
+                    if used.is_disjoint(&inside) && self.never_fails(cond, facts) {
                         outside.push(cond.clone());
                     } else {
                         items.push(Item::Guard(cond.clone()));
@@ -141,7 +148,7 @@ impl Reverse<'_, '_> {
         }
         // Constant factors stand before the sum, so that a matrix product is seen as one.
         let (factor, value) = self.constant_factor(value);
-        let value = self.sum_of(&steps[after..], value);
+        let value = self.sum_of(&steps[after..], value, facts);
         let reduce = Reduce { op: ReduceOp::Sum, binders, items, value, requires: Vec::new() };
         let mut result = Expr::new(ExprKind::Reduce(reduce), ty.clone(), span);
         if let Some(factor) = factor {
@@ -153,6 +160,42 @@ impl Reverse<'_, '_> {
             result = Expr::new(kind, ty.clone(), span);
         }
         result
+    }
+
+    /// Whether an expression has a value whatever stands around it, so that it may be asked for
+    /// where there is no point at all.
+    fn never_fails(&mut self, e: &Expr, facts: &Facts) -> bool {
+        if self.pass.size_of(e).is_some() {
+            return true;
+        }
+        match &*e.kind {
+            ExprKind::Const(_) | ExprKind::Var(_) => true,
+            ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                self.never_fails(a, facts) && self.never_fails(b, facts)
+            }
+            ExprKind::Binary(_, a, b) => {
+                let compared = e.ty == Type::BOOL;
+                let float = e.ty.scalar().is_some_and(ScalarType::is_float);
+                (compared || float) && self.never_fails(a, facts) && self.never_fails(b, facts)
+            }
+            ExprKind::Cast(a) => {
+                e.ty.scalar().is_some_and(ScalarType::is_float) && self.never_fails(a, facts)
+            }
+            ExprKind::Unary(_, a) => {
+                let fails = e.ty.scalar().is_none_or(|ty| ty != ScalarType::Bool && !ty.is_float());
+                !fails && self.never_fails(a, facts)
+            }
+            ExprKind::Index { base, indices } => {
+                matches!(&*base.kind, ExprKind::Var(_))
+                    && indices.iter().zip(base.ty.axes()).all(|(index, axis)| {
+                        self.pass.size_of(&index.value).is_some_and(|at| {
+                            prove_le(facts, &size::Expr::zero(), &at).is_proved()
+                                && prove_le(facts, &at.offset(1), &axis.size).is_proved()
+                        })
+                    })
+            }
+            _ => false,
+        }
     }
 
     /// The constant factors of a product, and the rest.

@@ -143,8 +143,13 @@ impl Reverse<'_, '_> {
     ) -> Done {
         let span = e.span;
         let clause = &tensor.clauses[at];
-        let moving = self.depends_renamed(&clause.value, names)
-            || clause.otherwise.iter().any(|e| self.depends_renamed(e, names));
+        // What moves may be bound on the way only.
+        let bound = clause.items.iter().filter_map(|item| match item {
+            Item::Let(_, value) => Some(value),
+            Item::Guard(_) => None,
+        });
+        let mut parts = bound.chain([&clause.value]).chain(&clause.otherwise);
+        let moving = parts.any(|e| self.depends_renamed(e, names));
         if !moving {
             return Ok(());
         }
