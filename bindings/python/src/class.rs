@@ -14,6 +14,8 @@ type Known = FxHashMap<usize, (Py<PyType>, Class)>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Numpy,
+    /// Of NumPy, with elements that are not there.
+    Masked,
     NumpyNumber,
     Torch,
     Jax,
@@ -27,7 +29,7 @@ impl Class {
     /// What the other part calls it.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Class::Numpy | Class::NumpyNumber => "numpy",
+            Class::Numpy | Class::Masked | Class::NumpyNumber => "numpy",
             Class::Torch => "torch",
             Class::Jax | Class::Tracer => "jax",
             Class::Xarray => "xarray",
@@ -61,6 +63,7 @@ impl Class {
             let module = base.module()?.to_string();
             let name = base.name()?.to_string();
             let found = match (module.split('.').next().unwrap_or_default(), name.as_str()) {
+                ("numpy", "MaskedArray") => Class::Masked,
                 ("numpy", "ndarray") => Class::Numpy,
                 ("numpy", "generic") => Class::NumpyNumber,
                 ("torch", "Tensor") => Class::Torch,

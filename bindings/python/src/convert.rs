@@ -149,7 +149,7 @@ impl<'a> Taking<'a> {
                 Ok((Found::Tensor(tensor.tensor.as_ref().clone(), false), dims))
             }
             Class::Tracer => Ok((Found::Type("a traced array".into()), None)),
-            Class::Numpy | Class::NumpyNumber | Class::Jax | Class::Other => {
+            Class::Numpy | Class::Masked | Class::NumpyNumber | Class::Jax | Class::Other => {
                 elements(object, self.memory).map(|taken| (taken, None))
             }
         };
@@ -275,7 +275,7 @@ pub(crate) enum Found {
 
 /// The elements of an array, by whichever protocol it has.
 pub(crate) fn elements(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Found> {
-    if object.hasattr("mask")? && type_name(object) == "MaskedArray" {
+    if Class::of(object)? == Class::Masked {
         return Ok(Found::Type("a masked array; fill it first, `x.filled(0)`".into()));
     }
     let mut strange = None;
@@ -381,6 +381,7 @@ fn agree(
         Class::Torch => format!("convert it: `{name}.to(torch.{long})`"),
         Class::Jax => format!("convert it: `{name}.astype(jnp.{long})`"),
         Class::Numpy
+        | Class::Masked
         | Class::NumpyNumber
         | Class::Xarray
         | Class::Tracer

@@ -24,7 +24,7 @@ pub(crate) fn give<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let tensor = match value {
         Value::Scalar(scalar) => match class {
-            Some(Class::Numpy | Class::Torch | Class::Jax | Class::Xarray) => {
+            Some(Class::Numpy | Class::Masked | Class::Torch | Class::Jax | Class::Xarray) => {
                 Tensor::scalar(scalar)
             }
             Some(Class::NumpyNumber | Class::Tracer | Class::Ein | Class::Other) | None => {
@@ -79,7 +79,7 @@ pub(crate) fn give<'py>(
     };
     let tensor = Arc::new(tensor);
     match class {
-        Some(Class::Numpy) => numpy::give(py, tensor),
+        Some(Class::Numpy | Class::Masked) => numpy::give(py, tensor),
         Some(class @ (Class::Torch | Class::Jax | Class::Xarray)) => {
             let wrapped = wrap(py, tensor, dims.to_vec())?;
             fail::hook(py, "give")?.call1((class.name(), wrapped))

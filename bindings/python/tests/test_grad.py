@@ -1,5 +1,7 @@
 """Derivatives against differences."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,38 @@ def test_mistakes(m, data):
         ein.grad(m.pick, wrt="at")(np.ones(3, np.float32), 1)
     with pytest.raises(ein.EinlangError):
         ein.jvp(m.loss, data, ())
+
+
+SECOND = """
+fn loss(x: [f64; i], w: [f64; i]) -> f64 { sum[i](x[i] ** 3 * w[i]) }
+fn cube(x: f64) -> f64 { x ** 3 }
+"""
+
+
+def test_derivatives_of_derivatives():
+    m = ein.compile(SECOND)
+    x, w = np.array([1.0, 2.0, 3.0]), np.array([0.5, 1.5, 2.5])
+    np.testing.assert_allclose(ein.jacobian(ein.grad(m.loss))(x, w), np.diag(6 * x * w))
+    np.testing.assert_allclose(ein.jacobian(ein.grad(m.loss), wrt="w")(x, w), np.diag(3 * x * x))
+    assert ein.grad(ein.grad(m.cube))(2.0) == 12.0
+    assert ein.grad(ein.grad(ein.grad(m.cube)))(x=2.0) == 6.0
+    assert ein.value_and_grad(ein.grad(m.cube))(2.0) == (12.0, 12.0)
+    value, pull = ein.vjp(ein.grad(m.loss), x, w)
+    np.testing.assert_allclose(value, 3 * x * x * w)
+    by_x, by_w = pull(np.ones(3))
+    np.testing.assert_allclose(by_x, 6 * x * w)
+    np.testing.assert_allclose(by_w, 3 * x * x)
+    _, tangent = ein.jvp(ein.grad(m.loss), (x, w), (np.ones(3),), wrt="x")
+    np.testing.assert_allclose(tangent, 6 * x * w)
+    again = pickle.loads(pickle.dumps(ein.jacobian(ein.grad(m.loss))))
+    np.testing.assert_allclose(again(x, w), np.diag(6 * x * w))
+
+
+def test_what_gives_several_values_has_no_derivative():
+    m = ein.compile(SECOND)
+    for several in (ein.value_and_grad(m.loss), ein.grad(m.loss, wrt=("x", "w"))):
+        with pytest.raises(ein.EinlangError) as caught:
+            ein.grad(several)
+        assert caught.value.code == "E0703"
+    with pytest.raises(ein.EinlangError, match="jacobian"):
+        ein.grad(ein.grad(m.loss))(np.ones(3), np.ones(3))

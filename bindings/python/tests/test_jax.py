@@ -20,6 +20,11 @@ def lib():
     return ein.compile(library.PROGRAM)
 
 
+@pytest.fixture(scope="module")
+def standard():
+    return ein.compile(library.STANDARD)
+
+
 def test_arrays_come_back_in_kind(m):
     x = jnp.ones((2, 3), jnp.float32)
     y = m.dense(x, x.T)
@@ -90,3 +95,46 @@ def test_vmap_calls_the_lifted_function(lib, monkeypatch):
 def test_traced_arrays_are_refused_with_a_way_out(m):
     with pytest.raises(ein.EinlangError, match=r"f.jax\(\)"):
         jax.jit(lambda x: m.dense(x, x))(jnp.ones((2, 2), jnp.float32))
+
+
+@pytest.mark.parametrize("name", ["tanhs", *library.VECTORS[:4]])
+def test_second_derivatives(lib, name):
+    from jax.test_util import check_grads
+
+    check_grads(getattr(lib, name).jax(), (jnp.array([0.5, 1.25, 2.0]),), order=2, modes=["rev"])
+
+
+def test_several_arrays_have_derivatives():
+    packed = ein.compile(library.PACKED)
+    f = packed.two.jax()
+    x, w = jnp.array([1.0, 2.0, 3.0]), jnp.array([0.5, 1.5, 2.5])
+
+    def loss(f):
+        def inner(x, w):
+            y, s = f(x, w)
+            return (y**2).sum() + s**3
+
+        return inner
+
+    ours, theirs = loss(f), loss(lambda x, w: (x * x * w, (x * w).sum()))
+    for wrap in (lambda f: f, jax.jit):
+        for one, other in zip(wrap(jax.grad(ours, (0, 1)))(x, w), jax.grad(theirs, (0, 1))(x, w)):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+        got, want = wrap(jax.jacrev(jax.grad(ours)))(x, w), jax.jacrev(jax.grad(theirs))(x, w)
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+    fit = packed.fit.jax()
+    assert fit(x).error == (x**3).sum()
+    np.testing.assert_allclose(jax.grad(lambda x: fit(x).error)(x), 3 * x * x)
+    best = packed.best.jax()
+    assert best(x)[1] == 2
+    np.testing.assert_allclose(jax.grad(lambda x: best(x)[0].sum())(x), 2 * x)
+    with pytest.raises(ein.EinlangError, match="no array"):
+        packed.named.jax()(x)
+
+
+@pytest.mark.parametrize("name", library.ALL_STANDARD)
+def test_gradients_of_the_library(standard, name):
+    from jax.test_util import check_grads
+
+    args = tuple(jnp.array(arg) for arg in library.standard_arguments(name))
+    check_grads(getattr(standard, name).jax(), args, order=1, modes=["rev"])

@@ -18,6 +18,11 @@ def lib():
     return ein.compile(library.PROGRAM)
 
 
+@pytest.fixture(scope="module")
+def standard():
+    return ein.compile(library.STANDARD)
+
+
 def test_tensors_come_back_in_kind(m):
     x = torch.ones(2, 3)
     y = m.dense(x, x.T)
@@ -78,3 +83,38 @@ def test_func(lib):
     np.testing.assert_allclose(got.numpy(), (2 * (a @ b) @ b.T).numpy())
     many = torch.func.vmap(lib.tanhs.torch())(a)
     np.testing.assert_allclose(many.numpy(), np.tanh(a.numpy()))
+
+
+@pytest.mark.parametrize("name", ["tanhs", *library.VECTORS[:4]])
+def test_second_derivatives(lib, name):
+    x = torch.tensor([0.5, 1.25, 2.0], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradgradcheck(getattr(lib, name).torch(), (x,))
+
+
+def test_several_arrays_have_derivatives():
+    packed = ein.compile(library.PACKED)
+    x = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    w = torch.tensor([0.5, 1.5, 2.5], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(packed.two.torch(), (x, w))
+    assert torch.autograd.gradgradcheck(packed.two.torch(), (x, w))
+    fit = packed.fit.torch()
+    (found,) = torch.autograd.grad(fit(x).error, x)
+    np.testing.assert_allclose(found.numpy(), 3 * x.detach().numpy() ** 2)
+    y, at = packed.best.torch()(x)
+    assert at.item() == 2 and not at.requires_grad
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 * x.detach().numpy())
+    hessian = torch.func.hessian(lambda x: packed.fit.torch()(x).error)
+    np.testing.assert_allclose(hessian(x.detach()).numpy(), np.diag(6 * x.detach().numpy()))
+    with pytest.raises(ein.EinlangError, match="no array"):
+        packed.named.torch()(x)
+    assert packed.two.torch()([1.0], [2.0])[1] == 2.0
+
+
+@pytest.mark.parametrize("name", library.ALL_STANDARD)
+def test_gradcheck_of_the_library(standard, name):
+    args = tuple(
+        torch.tensor(arg, dtype=torch.float64, requires_grad=True)
+        for arg in library.standard_arguments(name)
+    )
+    assert torch.autograd.gradcheck(getattr(standard, name).torch(), args)

@@ -2,14 +2,230 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Callable, Sequence
 
 from . import _einlang, _errors
 from ._module import Function, _plain
 
 
-def _wanted(function: Function, wrt) -> tuple[str, ...]:
+class Request:
+    """Statements over the parameters of a function, and the names of what they compute.
+
+    It begins as a call of the function; derivatives add statements, and parameters for seeds.
+    """
+
+    def __init__(self, function, params, lines, outputs):
+        self.function = function
+        self.params = params
+        self.lines = lines
+        self.outputs = outputs
+        self.paths: list[str] | None = None
+        self._made = None
+        self._more: dict[tuple, Request] = {}
+
+    @staticmethod
+    def of(function: Function) -> Request:
+        """A call of the function."""
+        made = function._others.get("call")
+        if made is None:
+            made = Request(function, list(function._params), [], [])
+            value = made._fresh("value")
+            made.lines.append(f"let {value} = {function._call};")
+            made.outputs.append(value)
+            function._others["call"] = made
+        return made
+
+    @property
+    def made(self) -> _einlang.Function:
+        """What computes all outputs, as a tuple."""
+        if self._made is None:
+            self._made = _einlang.Function(
+                self.function.module,
+                self.function.__name__,
+                self.params,
+                "\n".join(self.lines),
+                self.outputs,
+                several=True,
+            )
+        return self._made
+
+    def parts(self, result):
+        """The arrays of what a call gave, whatever they are packed in, and how to pack them."""
+        flat, paths = [], []
+
+        def walk(value, path):
+            if isinstance(value, dict):
+                packed = {key: walk(item, f"{path}.{key}") for key, item in value.items()}
+                return lambda flat: _repacked(value, {k: p(flat) for k, p in packed.items()})
+            if isinstance(value, tuple):
+                items = [walk(item, f"{path}.{at}") for at, item in enumerate(value)]
+                return lambda flat: tuple(item(flat) for item in items)
+            at = len(flat)
+            flat.append(value)
+            paths.append(path)
+            return lambda flat: flat[at]
+
+        tops = [walk(value, name) for name, value in zip(self.outputs, result)]
+        self.paths = paths
+        whole = tops[0] if len(tops) == 1 else lambda flat: tuple(top(flat) for top in tops)
+        return flat, whole
+
+    def quotients(self, wrt: tuple[str, ...]) -> Request:
+        """Its first output, and the derivatives of it by some parameters."""
+
+        def build(more):
+            (value,) = self.outputs
+            more.outputs = [value]
+            for name, inner in self._inner(wrt):
+                out = more._fresh(f"d_{name}")
+                more.lines.append(f"let {out} = @{value} / @{inner};")
+                more.outputs.append(out)
+
+        return self._with(("quotients", wrt), build)
+
+    def pulled(self, wrt: tuple[str, ...], parts: tuple[str, ...] | None = None) -> Request:
+        """The products of cotangents of some parts of its outputs with their derivatives."""
+        parts = tuple(self.outputs) if parts is None else parts
+
+        def build(more):
+            seeds = [(path, more._param("cotangent")) for path in parts]
+            named = []
+            for path, seed in seeds:
+                if path not in self.outputs:
+                    part = more._fresh("part")
+                    more.lines.append(f"let {part} = {path};")
+                    path = part
+                named.append((path, seed))
+            more.outputs = []
+            for name, inner in self._inner(wrt):
+                out = more._fresh(f"d_{name}")
+                terms = [f"vjp({part}, {inner}, {seed})" for part, seed in named]
+                more.lines.append(f"let {out} = {' + '.join(terms)};")
+                more.outputs.append(out)
+
+        return self._with(("pulled", wrt, parts), build)
+
+    def pushed(self, wrt: tuple[str, ...]) -> Request:
+        """Its first output, and its derivative along tangents of some parameters."""
+
+        def build(more):
+            (value,) = self.outputs
+            terms = []
+            for name, inner in self._inner(wrt):
+                seed = more._param(f"tangent_{name}")
+                terms.append(f"jvp({value}, {inner}, {seed})")
+            out = more._fresh("tangent")
+            more.lines.append(f"let {out} = {' + '.join(terms)};")
+            more.outputs = [value, out]
+
+        return self._with(("pushed", wrt), build)
+
+    def only(self, at: int) -> Request:
+        """The same with one of its outputs."""
+
+        def build(more):
+            more.outputs = [self.outputs[at]]
+
+        return self._with(("only", at), build)
+
+    def _with(self, key, build):
+        more = self._more.get(key)
+        if more is None:
+            more = Request(self.function, list(self.params), list(self.lines), list(self.outputs))
+            build(more)
+            self._more[key] = more
+        return more
+
+    def _inner(self, wrt):
+        inner = {name: inside for name, inside, _ in self.params}
+        return [(name, inner[name]) for name in wrt]
+
+    def _param(self, like):
+        name = self._fresh(like)
+        self.params.append((name, name, None))
+        return name
+
+    def _fresh(self, like):
+        """A name that nothing here has."""
+        taken = {inside for _, inside, _ in self.params} | {name for name, _, _ in self.params}
+        taken |= {line.split()[1] for line in self.lines}
+        name = self.function.module._free_name(like)
+        while name in taken:
+            name += "_"
+        return name
+
+
+def _repacked(like, fields):
+    record = type(like)(fields)
+    record.__dict__.update(like.__dict__)
+    return record
+
+
+class Derived:
+    """The derivative of a function, which is a function itself."""
+
+    def __init__(self, source, wrt, doc, needs_number, finish=None):
+        _check(source)
+        self._source = source
+        self._single = wrt is None or isinstance(wrt, (str, int))
+        self._names = _wanted(source, wrt)
+        self._needs_number = needs_number
+        self._finish = finish
+        self._numbers: set[tuple] = set()
+        self._params = source._params
+        self.__name__ = source.__name__
+        self.__doc__ = doc
+        self.__module__ = "einlang"
+        self.__wrapped__ = source
+
+    @property
+    def __signature__(self):
+        return self._source.__signature__
+
+    def __call__(self, *args, **kwargs):
+        request, args = self._start(args, kwargs)
+        value, *grads = request.made(*args)
+        found = grads[0] if self._single else tuple(grads)
+        return found if self._finish is None else self._finish(value, found)
+
+    def _start(self, args, kwargs):
+        """The request for these arguments, and the arguments in order."""
+        request, args = _asked(self._source, args, kwargs)
+        request = request.quotients(self._names)
+        if self._needs_number:
+            self._expect_number(request, args)
+        return request, args
+
+    def _expect_number(self, request, args):
+        kinds = tuple((type(a), getattr(a, "ndim", None), getattr(a, "dtype", None)) for a in args)
+        key = (id(request), kinds)
+        if key in self._numbers:
+            return
+        types = request.made._results(*args)
+        if len(types) != 1 + len(self._names) or types[0][1]:
+            message = f"`{self.__name__}` gives an array, not one number"
+            hint = "reduce it to one number, or use `ein.jacobian`"
+            raise _errors.CompileError([_plain("E0702", message, [hint])])
+        self._numbers.add(key)
+
+    def __repr__(self):
+        return f"<derivative of {self._source!r} by {', '.join(self._names)}>"
+
+    def __reduce__(self):
+        names = self._names[0] if self._single else self._names
+        return Derived, (self._source, names, self.__doc__, self._needs_number, self._finish)
+
+
+def _asked(source, args, kwargs):
+    """What is asked of a function, or of a derivative as the function it is, and the arguments."""
+    if isinstance(source, Derived):
+        request, args = source._start(args, kwargs)
+        return request.only(1), args
+    bound, args = source._bind(args, kwargs)
+    return Request.of(bound), args
+
+
+def _wanted(function, wrt) -> tuple[str, ...]:
     names = [name for name, _, _ in function._params]
     if wrt is None:
         wrt = (0,)
@@ -33,6 +249,12 @@ def _wanted(function: Function, wrt) -> tuple[str, ...]:
 
 
 def _check(function):
+    if isinstance(function, Derived):
+        if function._finish is None and function._single:
+            return
+        message = f"{function!r} gives several values"
+        hint = "differentiate what `ein.grad` or `ein.jacobian` gives by one parameter"
+        raise _errors.ArgumentError([_plain("E0703", message, [hint])])
     if not isinstance(function, Function):
         message = f"{function!r} is no function of an Einlang program"
         raise _errors.ArgumentError(
@@ -40,132 +262,66 @@ def _check(function):
         )
 
 
-def _fresh(function, like, taken):
-    name = function.module._free_name(like)
-    while name in taken:
-        name += "_"
-    return name
+def _all(request):
+    """The parameters that a request was made with."""
+    return tuple(name for name, _, _ in request.params)
 
 
-def request(function: Function, wrt: tuple[str, ...], kind: str) -> _einlang.Function:
-    """The value of a function and its derivatives, as one request."""
-    key = (kind, wrt)
-    made = function._others.get(key)
-    if made is not None:
-        return made
-    inner = {name: inside for name, inside, _ in function._params}
-    taken = set(inner.values())
-    value = _fresh(function, "value", taken)
-    taken.add(value)
-    params = list(function._params)
-    lines = [f"let {value} = {function._call};"]
-    outputs = [value]
-
-    def extra(like):
-        name = _fresh(function, like, taken)
-        taken.add(name)
-        params.append((name, name, None))
-        return name
-
-    if kind == "vjp":
-        seed = extra("cotangent")
-    terms = []
-    for name in wrt:
-        out = _fresh(function, f"d_{name}", taken)
-        taken.add(out)
-        if kind == "quotient":
-            lines.append(f"let {out} = @{value} / @{inner[name]};")
-        elif kind == "vjp":
-            lines.append(f"let {out} = vjp({value}, {inner[name]}, {seed});")
-        else:
-            seed = extra(f"tangent_{name}")
-            terms.append(f"jvp({value}, {inner[name]}, {seed})")
-            continue
-        outputs.append(out)
-    if kind == "jvp":
-        out = _fresh(function, "tangent", taken)
-        lines.append(f"let {out} = {' + '.join(terms)};")
-        outputs.append(out)
-    made = _einlang.Function(
-        function.module, function.__name__, params, "\n".join(lines), outputs, several=True
-    )
-    function._others[key] = made
-    return made
+def _named(function):
+    return getattr(function, "__name__", function)
 
 
-def _derivative(function, wrt, finish, doc, needs_scalar):
-    _check(function)
-    single = wrt is None or isinstance(wrt, (str, int))
-    names = _wanted(function, wrt)
-
-    @functools.wraps(function, assigned=("__name__", "__module__"), updated=())
-    def derived(*args, **kwargs):
-        bound, args = function._bind(args, kwargs)
-        made = request(bound, names, "quotient")
-        if needs_scalar:
-            types = made._results(*args)
-            if len(types) != 1 + len(names) or types[0][1]:
-                message = f"`{function.__name__}` gives an array, not one number"
-                hint = "reduce it to one number, or use `ein.jacobian`"
-                raise _errors.CompileError([_plain("E0702", message, [hint])])
-        value, *grads = made(*args)
-        return finish(value, grads[0] if single else tuple(grads))
-
-    derived.__doc__ = doc
-    derived.__wrapped__ = function
-    return derived
+def _both(value, grads):
+    return value, grads
 
 
-def grad(function: Function, wrt: str | int | Sequence[str | int] | None = None) -> Callable:
+def grad(function: Callable, wrt: str | int | Sequence[str | int] | None = None) -> Callable:
     """The function that gives the derivative of one number by the parameters `wrt`.
 
     `wrt` is a name or number, or a sequence of these, for which a tuple comes back; the first
-    parameter if it is not given.
+    parameter if it is not given. What comes back can be differentiated again:
+    `ein.jacobian(ein.grad(f))` gives second derivatives.
     """
-    doc = f"The derivative of `{getattr(function, '__name__', function)}`."
-    return _derivative(function, wrt, lambda value, grads: grads, doc, True)
+    return Derived(function, wrt, f"The derivative of `{_named(function)}`.", True)
 
 
 def value_and_grad(
-    function: Function, wrt: str | int | Sequence[str | int] | None = None
+    function: Callable, wrt: str | int | Sequence[str | int] | None = None
 ) -> Callable:
     """As `grad`, with the value before the derivatives."""
-    doc = f"The value of `{getattr(function, '__name__', function)}`, and its derivative."
-    return _derivative(function, wrt, lambda value, grads: (value, grads), doc, True)
+    doc = f"The value of `{_named(function)}`, and its derivative."
+    return Derived(function, wrt, doc, True, _both)
 
 
-def jacobian(function: Function, wrt: str | int | Sequence[str | int] | None = None) -> Callable:
+def jacobian(function: Callable, wrt: str | int | Sequence[str | int] | None = None) -> Callable:
     """The function that gives all derivatives of the result by the parameters `wrt`: the axes of
     the result, then those of the parameter."""
-    doc = f"All derivatives of `{getattr(function, '__name__', function)}`."
-    return _derivative(function, wrt, lambda value, grads: grads, doc, False)
+    return Derived(function, wrt, f"All derivatives of `{_named(function)}`.", False)
 
 
-def vjp(function: Function, *args: Any, wrt=None, **kwargs: Any) -> tuple[Any, Callable]:
+def vjp(function: Callable, *args: Any, wrt=None, **kwargs: Any) -> tuple[Any, Callable]:
     """The value, and a function that takes a cotangent of its shape to one of each parameter."""
     _check(function)
-    bound, args = function._bind(args, kwargs)
-    names = tuple(name for name, _, _ in bound._params) if wrt is None else _wanted(bound, wrt)
-    value = bound(*args)
+    request, args = _asked(function, args, kwargs)
+    names = _all(request) if wrt is None else _wanted(function, wrt)
+    (value,) = request.made(*args)
 
     def pullback(cotangent):
-        made = request(bound, names, "vjp")
-        return tuple(made(*args, cotangent)[1:])
+        return tuple(request.pulled(names).made(*args, cotangent))
 
     return value, pullback
 
 
 def jvp(
-    function: Function, primals: Sequence[Any], tangents: Sequence[Any], wrt=None
+    function: Callable, primals: Sequence[Any], tangents: Sequence[Any], wrt=None
 ) -> tuple[Any, Any]:
     """The value, and its derivative along tangents of the parameters `wrt` (all of them)."""
     _check(function)
-    bound, args = function._bind(tuple(primals), {})
-    names = tuple(name for name, _, _ in bound._params) if wrt is None else _wanted(bound, wrt)
+    request, args = _asked(function, tuple(primals), {})
+    names = _all(request) if wrt is None else _wanted(function, wrt)
     if len(tangents) != len(names):
         message = f"{len(tangents)} tangents came for {len(names)} parameters"
         raise _errors.ArgumentError(
             [_plain("E0508", message, [f"give one for each of {', '.join(names)}"])]
         )
-    value, tangent = request(bound, names, "jvp")(*args, *tangents)
-    return value, tangent
+    return request.pushed(names).made(*args, *tangents)

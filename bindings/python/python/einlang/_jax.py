@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _errors
-from ._grad import request
+from ._grad import Request
 from ._module import Function, _plain
 
 
@@ -14,91 +14,95 @@ def wrap(function: Function):
     import jax
     import jax.numpy as jnp
 
-    def given(args, kwargs):
-        bound, args = function._bind(args, kwargs)
-        return bound, [jnp.asarray(arg) for arg in args]
+    def parts(request, *args):
+        """The arrays of a call with arrays of NumPy."""
+        flat, packs[request] = request.parts(request.made(*args))
+        flat = tuple(np.asarray(part) for part in flat)
+        if any(part.dtype.kind in "OUS" for part in flat):
+            message = f"`{function.__name__}` gives something that is no array"
+            raise _errors.CompileError([_plain("E0703", message, ["call it without `jax()`"])])
+        return flat
 
-    def numpy(args):
-        # Callbacks may get arrays of JAX; NumPy sees them without a copy.
-        return [np.asarray(arg) for arg in args]
+    def shapes(request, args):
+        """The shapes of what a call gives: found by calling it once, on numbers that fit."""
+        for fill in (np.zeros, np.ones):
+            try:
+                found = parts(request, *(fill(arg.shape, arg.dtype) for arg in args))
+            except _errors.RunError as error:
+                failed = error
+            else:
+                return tuple(jax.ShapeDtypeStruct(part.shape, part.dtype) for part in found)
+        raise failed
 
-    def like(results):
-        single = not isinstance(results, tuple)
-        results = (results,) if single else results
-        return tuple(np.asarray(one) for one in results)
-
-    def shapes(call, args):
-        """The shapes of what a call gives: found by calling it once on zeros."""
-        zeros = [np.zeros(arg.shape, arg.dtype) for arg in args]
-        return tuple(jax.ShapeDtypeStruct(one.shape, one.dtype) for one in like(call(*zeros)))
-
-    def outside(call, *args):
+    def outside(request, *args):
         """A call as an operation of JAX. What is batched is called once, lifted."""
-        key = tuple((arg.shape, str(arg.dtype)) for arg in args)
-        known = call_shapes.get((id(call), key))
-        if known is None:
-            known = call_shapes[(id(call), key)] = shapes(call, args)
-            kept.append(call)
+        if not any(isinstance(arg, jax.core.Tracer) for arg in args):
+            # Callbacks may get arrays of JAX, too; NumPy sees them without a copy.
+            return tuple(jnp.asarray(part) for part in parts(request, *map(np.asarray, args)))
+        key = (request, tuple((arg.shape, str(arg.dtype)) for arg in args))
+        if key not in known:
+            known[key] = shapes(request, args)
 
         def host(*args):
-            return like(call(*numpy(args)))
+            return parts(request, *map(np.asarray, args))
 
-        return jax.pure_callback(host, known, *args, vmap_method="expand_dims")
+        return jax.pure_callback(host, known[key], *args, vmap_method="expand_dims")
 
-    call_shapes: dict = {}
-    kept: list = []
+    known: dict = {}
+    packs: dict = {}
+    made: dict = {}
 
-    def made(bound):
-        """The function with its derivative."""
-        names = [name for name, _, _ in bound._params]
+    def smooth(request):
+        """The call with its derivative, which is such a call itself."""
+        if request in made:
+            return made[request]
+        names = [name for name, _, _ in request.params]
 
         @jax.custom_vjp
         def forward(*args):
-            results = lifted(bound, *args)
-            return results if len(results) > 1 else results[0]
+            return lifted(request, *args)
 
         def save(*args):
             return forward(*args), args
 
-        def back(args, cotangent):
-            if isinstance(cotangent, tuple):
-                message = f"`{function.__name__}` gives several arrays"
-                hint = "give back one array, or call it once for each"
-                raise _errors.CompileError([_plain("E0703", message, [hint])])
-            floats = tuple(
-                name
-                for name, arg in zip(names, args)
-                if jnp.issubdtype(arg.dtype, jnp.floating)
+        def back(args, cotangents):
+            wanted = tuple(
+                name for name, arg in zip(names, args) if jnp.issubdtype(arg.dtype, jnp.floating)
             )
-            pull = request(bound, floats, "vjp")
-            found = iter(lifted(pull, *args, cotangent)[1:])
-            grads = []
-            for name, arg in zip(names, args):
-                if name in floats:
-                    grads.append(next(found))
-                else:
-                    grads.append(np.zeros(arg.shape, jax.dtypes.float0))
-            return tuple(grads)
+            seeds = [
+                (path, seed)
+                for path, seed in zip(request.paths, cotangents)
+                if seed.dtype != jax.dtypes.float0
+            ]
+            found = {}
+            if wanted and seeds:
+                pull = smooth(request.pulled(wanted, tuple(path for path, _ in seeds)))
+                found = dict(zip(wanted, pull(*args, *(seed for _, seed in seeds))))
+            zero = lambda arg: np.zeros(  # noqa: E731
+                arg.shape, arg.dtype if jnp.issubdtype(arg.dtype, jnp.floating) else jax.dtypes.float0
+            )
+            return tuple(found[name] if name in found else zero(arg) for name, arg in zip(names, args))
 
         forward.defvjp(save, back)
+        made[request] = forward
         return forward
 
-    def lifted(call, *args):
+    def lifted(request, *args):
         """A call under `vmap`: one call of the lifted function instead of a loop."""
 
         @jax.custom_batching.custom_vmap
         def one(*args):
-            return outside(call, *args)
+            return outside(request, *args)
 
         @one.def_vmap
         def many(size, batched, *args):
-            if size == 0 or not can_lift(call, batched, args):
+            if size == 0 or not can_lift(request, batched, args):
                 results = jax.lax.map(
                     lambda own: one(*merge(own, batched, args)),
                     tuple(arg for arg, is_batched in zip(args, batched) if is_batched),
                 )
             else:
-                results = lifted(call, *args)
+                results = lifted(request, *args)
             return results, tuple(True for _ in results)
 
         return one(*args)
@@ -107,15 +111,14 @@ def wrap(function: Function):
         own = iter(own)
         return [next(own) if is_batched else arg for arg, is_batched in zip(args, batched)]
 
-    def can_lift(call, batched, args):
+    def can_lift(request, batched, args):
         """Whether the lifted call has the frame in front of every result."""
         try:
             cell = [
-                np.zeros(arg.shape[1:] if is_batched else arg.shape, arg.dtype)
+                jax.ShapeDtypeStruct(arg.shape[1:] if is_batched else arg.shape, arg.dtype)
                 for arg, is_batched in zip(args, batched)
             ]
-            cells = like(call(*cell))
-            whole = like(call(*[np.zeros(arg.shape, arg.dtype) for arg in args]))
+            cells, whole = shapes(request, cell), shapes(request, args)
         except _errors.EinlangError:
             return False
         size = next(arg.shape[0] for arg, is_batched in zip(args, batched) if is_batched)
@@ -123,14 +126,11 @@ def wrap(function: Function):
             big.shape == (size, *small.shape) for small, big in zip(cells, whole)
         )
 
-    cache: dict = {}
-
     def call(*args, **kwargs):
-        bound, args = given(args, kwargs)
-        inner = cache.get(bound)
-        if inner is None:
-            inner = cache[bound] = made(bound)
-        return inner(*args)
+        bound, args = function._bind(args, kwargs)
+        request = Request.of(bound)
+        flat = smooth(request)(*(jnp.asarray(arg) for arg in args))
+        return packs[request](flat)
 
     call.__name__ = function.__name__
     call.__doc__ = function.__doc__
