@@ -37,6 +37,22 @@ def cost(call, *args, rounds=7, times=20000):
     return statistics.median(found), min(found)
 
 
+def resident():
+    """The memory of this process in kB."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def growth(call, *args, times=1_000_000):
+    """How much memory a million calls leave behind."""
+    for _ in range(10_000):
+        call(*args)
+    before = resident()
+    for _ in range(times):
+        call(*args)
+    return resident() - before
+
+
 def main():
     m = ein.compile(PROGRAM)
     a = np.ones(16, np.float32)
@@ -62,6 +78,10 @@ def main():
     for name, call in (("einlang matmul 512", m.matmul), ("numpy matmul 512", np.matmul)):
         median, least = cost(call, x, x, rounds=5, times=20)
         print(f"{name:40} {median:9.2f}  {least:9.2f}")
+    try:
+        print(f"memory after a million calls: {growth(m.add3, a, a, a):+d} kB")
+    except OSError:
+        print("memory is not counted here: skipped")
 
 
 if __name__ == "__main__":

@@ -118,3 +118,14 @@ def test_gradcheck_of_the_library(standard, name):
         for arg in library.standard_arguments(name)
     )
     assert torch.autograd.gradcheck(getattr(standard, name).torch(), args)
+
+
+def test_gradients_of_each_sample(lib):
+    f = lib.total.torch()
+    a = torch.arange(12.0, dtype=torch.float64).reshape(2, 2, 3) / 7
+    b = torch.arange(12.0, dtype=torch.float64).reshape(3, 4) / 5
+    got = torch.func.vmap(torch.func.grad(f, argnums=1), in_dims=(0, None))(a, b)
+    want = torch.stack([2 * one.T @ (one @ b) for one in a])
+    np.testing.assert_allclose(got.numpy(), want.numpy())
+    tangents = torch.func.jvp(lib.tanhs.torch(), (a[0, 0],), (torch.ones(3, dtype=torch.float64),))[1]
+    np.testing.assert_allclose(tangents.numpy(), 1 - np.tanh(a[0, 0].numpy()) ** 2)

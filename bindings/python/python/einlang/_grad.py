@@ -88,14 +88,8 @@ class Request:
         parts = tuple(self.outputs) if parts is None else parts
 
         def build(more):
-            seeds = [(path, more._param("cotangent")) for path in parts]
-            named = []
-            for path, seed in seeds:
-                if path not in self.outputs:
-                    part = more._fresh("part")
-                    more.lines.append(f"let {part} = {path};")
-                    path = part
-                named.append((path, seed))
+            seeds = [more._param("cotangent") for _ in parts]
+            named = list(zip(more._parts(parts), seeds))
             more.outputs = []
             for name, inner in self._inner(wrt):
                 out = more._fresh(f"d_{name}")
@@ -105,20 +99,29 @@ class Request:
 
         return self._with(("pulled", wrt, parts), build)
 
-    def pushed(self, wrt: tuple[str, ...]) -> Request:
-        """Its first output, and its derivative along tangents of some parameters."""
+    def pushed(self, wrt: tuple[str, ...], parts: tuple[str, ...] | None = None) -> Request:
+        """The derivatives of some parts of its outputs along tangents of some parameters."""
+        parts = tuple(self.outputs) if parts is None else parts
 
         def build(more):
-            (value,) = self.outputs
-            terms = []
-            for name, inner in self._inner(wrt):
-                seed = more._param(f"tangent_{name}")
-                terms.append(f"jvp({value}, {inner}, {seed})")
-            out = more._fresh("tangent")
-            more.lines.append(f"let {out} = {' + '.join(terms)};")
-            more.outputs = [value, out]
+            seeds = [(inner, more._param(f"tangent_{name}")) for name, inner in self._inner(wrt)]
+            named = more._parts(parts)
+            more.outputs = []
+            for part in named:
+                out = more._fresh("tangent")
+                terms = [f"jvp({part}, {inner}, {seed})" for inner, seed in seeds]
+                more.lines.append(f"let {out} = {' + '.join(terms)};")
+                more.outputs.append(out)
 
-        return self._with(("pushed", wrt), build)
+        return self._with(("pushed", wrt, parts), build)
+
+    def also(self, outputs: Sequence[str]) -> Request:
+        """The same with other outputs of its statements before its own."""
+
+        def build(more):
+            more.outputs = [*outputs, *self.outputs]
+
+        return self._with(("also", tuple(outputs)), build)
 
     def only(self, at: int) -> Request:
         """The same with one of its outputs."""
@@ -139,6 +142,17 @@ class Request:
     def _inner(self, wrt):
         inner = {name: inside for name, inside, _ in self.params}
         return [(name, inner[name]) for name in wrt]
+
+    def _parts(self, paths):
+        """Names for parts of outputs."""
+        named = []
+        for path in paths:
+            if path not in self.outputs:
+                part = self._fresh("part")
+                self.lines.append(f"let {part} = {path};")
+                path = part
+            named.append(path)
+        return named
 
     def _param(self, like):
         name = self._fresh(like)
@@ -324,4 +338,4 @@ def jvp(
         raise _errors.ArgumentError(
             [_plain("E0508", message, [f"give one for each of {', '.join(names)}"])]
         )
-    return request.pushed(names).made(*args, *tangents)
+    return request.pushed(names).also(request.outputs).made(*args, *tangents)

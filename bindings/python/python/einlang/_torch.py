@@ -30,18 +30,16 @@ def wrap(function: Function):
             request, *args = inputs
             ctx.request = request
             ctx.is_tensor = [isinstance(arg, torch.Tensor) for arg in args]
-            ctx.save_for_backward(*(arg for arg in args if isinstance(arg, torch.Tensor)))
+            tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+            ctx.save_for_backward(*tensors)
+            ctx.save_for_forward(*tensors)
             ctx.others = [None if isinstance(arg, torch.Tensor) else arg for arg in args]
             ctx.smooth = [part.is_floating_point() for part in output]
             ctx.mark_non_differentiable(*(part for part in output if not part.is_floating_point()))
 
         @staticmethod
         def backward(ctx, *cotangents):
-            tensors = iter(ctx.saved_tensors)
-            args = [
-                next(tensors) if is_tensor else other
-                for is_tensor, other in zip(ctx.is_tensor, ctx.others)
-            ]
+            args = given(ctx)
             names = [name for name, _, _ in ctx.request.params]
             wanted = tuple(
                 name
@@ -58,15 +56,66 @@ def wrap(function: Function):
             return (None, *(found.get(name) for name in names))
 
         @staticmethod
+        def jvp(ctx, _, *tangents):
+            args = given(ctx)
+            names = [name for name, _, _ in ctx.request.params]
+            moving = [
+                (name, tangent) for name, tangent in zip(names, tangents) if tangent is not None
+            ]
+            smooth = [at for at, is_smooth in enumerate(ctx.smooth) if is_smooth]
+            found = {}
+            if moving and smooth:
+                paths = tuple(ctx.request.paths[at] for at in smooth)
+                push = ctx.request.pushed(tuple(name for name, _ in moving), paths)
+                along = Node.apply(push, *args, *(tangent for _, tangent in moving))
+                found = dict(zip(smooth, along))
+            return tuple(found.get(at) for at in range(len(ctx.smooth)))
+
+        @staticmethod
         def vmap(info, in_dims, request, *args):
             # The batched axis in front: the call is lifted over it.
-            args = [
-                arg if dim is None else arg.movedim(dim, 0) for arg, dim in zip(args, in_dims[1:])
-            ]
-            result = Node.apply(request, *args)
+            batched = [dim is not None for dim in in_dims[1:]]
+            args = [arg if dim is None else arg.movedim(dim, 0) for arg, dim in zip(args, in_dims[1:])]
+            if can_lift(request, batched, args, info.batch_size):
+                result = Node.apply(request, *args)
+            else:
+                rows = [
+                    Node.apply(request, *cell(args, batched, at)) for at in range(info.batch_size)
+                ]
+                result = tuple(torch.stack(parts) for parts in zip(*rows))
             return result, tuple(0 for _ in result)
 
     packs: dict = {}
+    lifts: dict = {}
+
+    def cell(args, batched, at):
+        """The arguments of one of the calls that are batched."""
+        return [arg[at] if is_batched else arg for arg, is_batched in zip(args, batched)]
+
+    def can_lift(request, batched, args, size):
+        """Whether the lifted call has the frame in front of every result: what is summed over the
+        batch, as a derivative by a parameter of all calls, has not."""
+        shapes = tuple(getattr(arg, "shape", None) for arg in args)
+        key = (request, tuple(batched), shapes)
+        if key not in lifts:
+            try:
+                one = Node.apply(request, *cell(args, batched, 0)) if size else ()
+                all_of_them = Node.apply(request, *args)
+            except _errors.EinlangError:
+                lifts[key] = False
+            else:
+                lifts[key] = not size or all(
+                    whole.shape == (size, *part.shape) for part, whole in zip(one, all_of_them)
+                )
+        return lifts[key]
+
+    def given(ctx):
+        """The arguments of a call."""
+        tensors = iter(ctx.saved_tensors)
+        return [
+            next(tensors) if is_tensor else other
+            for is_tensor, other in zip(ctx.is_tensor, ctx.others)
+        ]
 
     def call(*args, **kwargs):
         bound, args = function._bind(args, kwargs)
