@@ -109,10 +109,14 @@ fn items(hir: &hir::Program) -> FxHashMap<&'static str, Vec<&Def>> {
 fn quoted_items(diagnostic: &Diagnostic, items: &FxHashMap<&str, Vec<&Def>>) -> Vec<Name> {
     let file = diagnostic.primary.span.file();
     let mut found: Vec<Name> = Vec::new();
-    for def in quotes(diagnostic).filter_map(|text| items.get(head(text))).flatten() {
-        let is_type = matches!(def.kind, DefKind::Struct(_) | DefKind::Enum(_));
-        if (is_type || def.name.span.file() == file) && !found.contains(&def.name) {
-            found.push(def.name);
+    for named in quotes(diagnostic).filter_map(|text| items.get(head(text))) {
+        for def in named {
+            let is_type = matches!(def.kind, DefKind::Struct(_) | DefKind::Enum(_));
+            // A name that several functions have does not say which of them is meant.
+            let is_meant = is_type || named.len() == 1 && def.name.span.file() == file;
+            if is_meant && !found.contains(&def.name) {
+                found.push(def.name);
+            }
         }
     }
     found
