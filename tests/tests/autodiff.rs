@@ -17,7 +17,7 @@ mod bands;
 #[path = "autodiff/generate.rs"]
 mod derivatives;
 
-use derivatives::Rng;
+use derivatives::{Rng, STEP};
 
 /// The outputs of a program, as flat lists of numbers.
 fn outputs(text: &str) -> Result<BTreeMap<String, Vec<f64>>, String> {
@@ -152,8 +152,12 @@ fn generated_programs_have_the_right_derivatives() {
     let wrong = Mutex::new(Vec::new());
     seeds::run(count, |seed| {
         let second = seed.is_multiple_of(8);
-        let program = derivatives::program(seed, second);
+        let program = derivatives::program(seed, second, STEP);
         let mut judged = judge(&program, second);
+        if judged.is_err() {
+            // Where it is steep, differences are right only over a short way.
+            judged = judge(&derivatives::program(seed, second, STEP / 10.0), second);
+        }
         if judged.is_ok() && seed % 4 == 1 {
             judged = compiled_agree(&program.text);
         }
@@ -167,7 +171,7 @@ fn generated_programs_have_the_right_derivatives() {
     for (seed, why) in wrong.iter().take(most) {
         println!(
             "--- program {seed}\n{}\n--- {why}\n",
-            derivatives::program(*seed, seed.is_multiple_of(8)).text
+            derivatives::program(*seed, seed.is_multiple_of(8), STEP).text
         );
     }
     let seeds: Vec<u64> = wrong.iter().map(|(seed, _)| *seed).collect();

@@ -40,7 +40,7 @@ impl Rng {
 }
 
 /// How far to either side.
-const STEP: f64 = 2e-6;
+pub const STEP: f64 = 2e-6;
 
 /// An array, or a number, that the program has defined; `~` in a text is where a name of a copy
 /// gets its suffix.
@@ -72,7 +72,7 @@ pub struct Program {
 }
 
 /// The program with this number; with `second`, of the gradient by the first parameter as well.
-pub fn program(seed: u64, second: bool) -> Program {
+pub fn program(seed: u64, second: bool, step: f64) -> Program {
     let mut it = Gen {
         rng: Rng::new(seed ^ 0xD1FF),
         values: Vec::new(),
@@ -101,7 +101,7 @@ pub fn program(seed: u64, second: bool) -> Program {
         for (side, sign) in sides.iter_mut().zip([0.0, 1.0, -1.0]) {
             let suffix = ["", "_p", "_m"][sign_index(sign)];
             let moved: Vec<f64> =
-                value.iter().zip(&direction).map(|(x, d)| x + sign * STEP * d).collect();
+                value.iter().zip(&direction).map(|(x, d)| x + sign * step * d).collect();
             let _ = writeln!(side, "let {name}{suffix}: {ty} = {};", literal(&moved, &shape));
         }
         it.values.push(Value { name: name.clone(), shape });
@@ -134,7 +134,7 @@ pub fn program(seed: u64, second: bool) -> Program {
             let _ = writeln!(text, "let mixed_{other} = jvp(g_{name}, {other}, d{other});");
         }
     }
-    Program { text, params, step: STEP }
+    Program { text, params, step }
 }
 
 fn sign_index(sign: f64) -> usize {
@@ -327,8 +327,10 @@ impl Gen {
         let depth = 1 + self.rng.below(2);
         let one = [(i.clone(), n)];
         let two = [(i.clone(), n), (j.clone(), m)];
-        match self.rng.below(23) {
+        match self.rng.below(27) {
             20..=22 => self.crossed(name),
+            23 | 24 => self.crossed_steps(name),
+            25 | 26 => self.crossed_rows(name),
             16 | 17 => self.repeated(name),
             18 => self.extremum(name),
             19 => self.carried(name),

@@ -273,32 +273,28 @@ impl Emit {
         let ty = self.kernel.regs[target];
         let op = acc.op();
         // A product of two numbers is added in one go.
-        if let Kind::Binary(BinaryOp::Mul, a, b) = self.points.nodes[acc.reduction.body].kind
-            && op == BinaryOp::Add
-            && ty.is_float()
-            && ty == acc.body_ty
-            && guard.is_none()
-            && !self.is_known(acc.reduction.body)
-        {
-            let (a, b) = (self.value(a), self.value(b));
-            let sum = self.let_here(ty, Op::MulAdd(a, b, Operand::Reg(target)));
-            self.push(Stmt::Set(target, sum));
-            return;
-        }
-        let mut value = self.value(acc.reduction.body);
-        if ty != acc.body_ty {
-            value = self.let_here(ty, Op::Cast(value));
-        }
-        if let Some(guard) = guard {
-            let neutral = neutral(op, ty);
-            value = self.let_here(ty, Op::Select(guard, value, Operand::Const(neutral)));
-        }
-        if !self.fits(&acc.reduction) {
-            let overflows = Op::Overflows(op, Operand::Reg(target), value);
-            let overflows = self.let_here(ScalarType::Bool, overflows);
-            self.push(Stmt::Trap(overflows));
-        }
-        let result = self.let_here(ty, Op::Binary(op, Operand::Reg(target), value));
+        let factors = match self.points.nodes[acc.reduction.body].kind {
+            Kind::Binary(BinaryOp::Mul, a, b)
+                if op == BinaryOp::Add
+                    && ty.is_float()
+                    && ty == acc.body_ty
+                    && guard.is_none()
+                    && !self.is_known(acc.reduction.body) =>
+            {
+                Some((a, b))
+            }
+            _ => None,
+        };
+        let result = match factors {
+            Some((a, b)) => {
+                let (a, b) = (self.value(a), self.value(b));
+                self.let_here(ty, Op::MulAdd(a, b, Operand::Reg(target)))
+            }
+            None => {
+                let value = self.term(acc, guard);
+                self.let_here(ty, Op::Binary(op, Operand::Reg(target), value))
+            }
+        };
         self.push(Stmt::Set(target, result));
         if let Some(count) = acc.extra {
             let ty = self.kernel.regs[count];
@@ -310,6 +306,25 @@ impl Emit {
             let more = self.let_here(ty, more);
             self.push(Stmt::Set(count, more));
         }
+    }
+
+    /// What is put to an accumulator, after a check that it has room.
+    fn term(&mut self, acc: &Acc, guard: Option<Operand>) -> Operand {
+        let (ty, op) = (self.kernel.regs[acc.var], acc.op());
+        let mut value = self.value(acc.reduction.body);
+        if ty != acc.body_ty {
+            value = self.let_here(ty, Op::Cast(value));
+        }
+        if let Some(guard) = guard {
+            let neutral = neutral(op, ty);
+            value = self.let_here(ty, Op::Select(guard, value, Operand::Const(neutral)));
+        }
+        if !self.fits(&acc.reduction) {
+            let overflows = Op::Overflows(op, Operand::Reg(acc.var), value);
+            let overflows = self.let_here(ScalarType::Bool, overflows);
+            self.push(Stmt::Trap(overflows));
+        }
+        value
     }
 
     fn is_known(&self, node: Node) -> bool {
