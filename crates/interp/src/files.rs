@@ -1,4 +1,4 @@
-//! File access for `std::io`: what may be touched, and touching it.
+//! Files, pictures and the clock: what may be touched, and touching it.
 //!
 //! A path is taken from the program's directory, links and `..` are resolved, and what comes out
 //! must lie in a directory that was allowed. Files are written under another name and renamed.
@@ -6,10 +6,12 @@
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::{Instant, SystemTime};
 
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Expr, IoOp, Type};
-use ein_runtime::{FileErrorKind, Tensor, format};
+use ein_runtime::{FileError, FileErrorKind, Tensor, format};
 use ein_scalar::{Scalar, ScalarType};
 
 use crate::machine::Machine;
@@ -78,6 +80,33 @@ impl<'p> Machine<'p> {
                 let path = self.allowed(text(0)?, Access::Write, span)?;
                 self.save_npy(&path, args.get(1), span)
             }
+            IoOp::LoadPng => {
+                let path = self.allowed(text(0)?, Access::Read, span)?;
+                match format::read_png(&path, &self.options.memory) {
+                    Ok(picture) => Ok(Value::tensor(picture)),
+                    Err(error) => Err(self.unreadable(&error, span)),
+                }
+            }
+            IoOp::SavePng => {
+                let path = self.allowed(text(0)?, Access::Write, span)?;
+                let Some(Value::Tensor(picture)) = args.get(1) else {
+                    return Err(self.malformed(span, "a picture is an array of numbers"));
+                };
+                match format::write_png(&path, picture) {
+                    Ok(()) => Ok(true.into()),
+                    Err(error) => {
+                        Err(self.fail(Code::E0907, span, format!("cannot write {error}")))
+                    }
+                }
+            }
+            IoOp::Now => {
+                let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+                Ok(Value::Scalar(Scalar::F64(since.map_or(0.0, |it| it.as_secs_f64()))))
+            }
+            IoOp::Monotonic => {
+                static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+                Ok(Value::Scalar(Scalar::F64(START.elapsed().as_secs_f64())))
+            }
             IoOp::CreateDir => {
                 let path = self.allowed(text(0)?, Access::Write, span)?;
                 self.written(&path, fs::create_dir_all(&path), span)
@@ -142,17 +171,21 @@ impl<'p> Machine<'p> {
 
     /// An array of a file; `name` chooses among several.
     fn load_array(&self, path: &Path, name: Option<&str>, span: Span) -> Result<Value, Stop> {
-        let error = match format::read(path, name, &self.options.memory) {
-            Ok(tensor) => return Ok(Value::tensor(tensor)),
-            Err(error) => error,
-        };
+        match format::read(path, name, &self.options.memory) {
+            Ok(tensor) => Ok(Value::tensor(tensor)),
+            Err(error) => Err(self.unreadable(&error, span)),
+        }
+    }
+
+    #[cold]
+    fn unreadable(&self, error: &FileError, span: Span) -> Stop {
         let code = match error.kind {
             FileErrorKind::Missing | FileErrorKind::Unreadable => Code::E0902,
             FileErrorKind::Malformed | FileErrorKind::NoSuchArray => Code::E0903,
             FileErrorKind::UnsupportedType => Code::E0904,
             FileErrorKind::TooLarge => Code::E0805,
         };
-        Err(self.fail(code, span, format!("cannot read {error}")))
+        self.fail(code, span, format!("cannot read {error}"))
     }
 
     fn save_npy(&self, path: &Path, value: Option<&Value>, span: Span) -> Result<Value, Stop> {

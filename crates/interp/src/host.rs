@@ -87,6 +87,7 @@ impl<'p> Machine<'p> {
                 Ok(Value::Closure(std::sync::Arc::new(Closure { func: a.func, captures })))
             }
             (HostOp::Io(op), values) => self.file_op(*op, values, e),
+            (HostOp::Plain(op), values) => self.plain_op(*op, values, e),
             (HostOp::Python(path), values) => self.python(*path, values, e),
             (op, values) => {
                 let kinds: Vec<&str> = values.iter().map(Value::kind).collect();

@@ -39,6 +39,7 @@ mod machine;
 mod meter;
 mod numeric;
 mod pattern;
+mod plain;
 mod python;
 mod recurrence;
 mod reduce;

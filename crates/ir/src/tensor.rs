@@ -29,7 +29,7 @@ pub use define::{
     Binder, Clause, ClauseSlot, Item, Recurrence, RecurrenceAxis, Reduce, ReduceOp, Scatter,
     Tensor, Until,
 };
-pub use host::{FormatSpec, HostOp, IoOp};
+pub use host::{FormatSpec, HostOp, IoOp, PlainOp};
 pub use types::{ArrayType, Axis, Coord, Signature, Type};
 
 id!(

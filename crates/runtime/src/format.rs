@@ -12,6 +12,7 @@ mod float8;
 mod inflate;
 mod npy;
 mod npz;
+mod png;
 mod safetensors;
 mod zip;
 
@@ -26,6 +27,7 @@ use crate::{Memory, MemoryError, Tensor, TensorError};
 
 pub use csv::read_csv;
 pub use npy::described as npy_type;
+pub use png::{read_png, write_png};
 
 /// What is wrong with a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

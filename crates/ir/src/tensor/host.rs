@@ -48,13 +48,15 @@ pub enum HostOp {
     ZerosLike,
     /// One function value with what two of them captured.
     MergeClosures,
-    /// File functions of `std::io`.
+    /// Files, pictures and the clock.
     Io(IoOp),
+    /// What the library computes with the help of the run-time library.
+    Plain(PlainOp),
     /// A function of Python by its path, `numpy.linalg.norm`. The node's type is checked on return.
     Python(Symbol),
 }
 
-/// File functions.
+/// What a program does with the outside: files, pictures, the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names of the library")]
 pub enum IoOp {
@@ -77,11 +79,15 @@ pub enum IoOp {
     ReadFile,
     WriteFile,
     AppendFile,
+    LoadPng,
+    SavePng,
+    Now,
+    Monotonic,
 }
 
 impl IoOp {
-    /// Every file function with its name in the library and in the text form.
-    pub const NAMES: [(&str, IoOp); 19] = [
+    /// Every one of them with its name in the library and in the text form.
+    pub const NAMES: [(&str, IoOp); 23] = [
         ("load_npy", IoOp::LoadNpy),
         ("load_safetensors", IoOp::LoadSafetensors),
         ("save_npy", IoOp::SaveNpy),
@@ -101,5 +107,44 @@ impl IoOp {
         ("read_file", IoOp::ReadFile),
         ("write_file", IoOp::WriteFile),
         ("append_file", IoOp::AppendFile),
+        ("load_png", IoOp::LoadPng),
+        ("save_png", IoOp::SavePng),
+        ("now", IoOp::Now),
+        ("monotonic", IoOp::Monotonic),
+    ];
+}
+
+/// Functions of their arguments alone, which the language does not say: texts by their characters,
+/// numbers as text, marks on a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names of the library")]
+pub enum PlainOp {
+    TextCodes,
+    TextOf,
+    TextFind,
+    TextSplit,
+    TextJoin,
+    TextUpper,
+    TextLower,
+    TextNumber,
+    TextInteger,
+    TextFormat,
+    Paint,
+}
+
+impl PlainOp {
+    /// Every one of them with its name in the library and in the text form.
+    pub const NAMES: [(&str, PlainOp); 11] = [
+        ("text_codes", PlainOp::TextCodes),
+        ("text_of", PlainOp::TextOf),
+        ("text_find", PlainOp::TextFind),
+        ("text_split", PlainOp::TextSplit),
+        ("text_join", PlainOp::TextJoin),
+        ("text_upper", PlainOp::TextUpper),
+        ("text_lower", PlainOp::TextLower),
+        ("text_number", PlainOp::TextNumber),
+        ("text_integer", PlainOp::TextInteger),
+        ("text_format", PlainOp::TextFormat),
+        ("paint", PlainOp::Paint),
     ];
 }

@@ -120,6 +120,7 @@ fn host(op: &HostOp) -> Option<Type> {
         | HostOp::ZerosLike
         | HostOp::MergeClosures
         | HostOp::Io(_)
+        | HostOp::Plain(_)
         | HostOp::Python(_) => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Names as the text of tensor IR writes them: of ids, of strings, and of the run-time library.
 
-use super::{HostOp, IoOp};
+use super::{HostOp, IoOp, PlainOp};
 use ein_base::{Idx, Symbol};
 use std::fmt::Write;
 
@@ -36,6 +36,11 @@ pub(super) fn host_name(op: &HostOp) -> String {
             let name =
                 IoOp::NAMES.iter().find(|(_, other)| other == io).map_or("?", |(name, _)| name);
             format!("io.{name}")
+        }
+        HostOp::Plain(op) => {
+            let name =
+                PlainOp::NAMES.iter().find(|(_, other)| other == op).map_or("?", |(name, _)| name);
+            format!("plain.{name}")
         }
         HostOp::Print
         | HostOp::Assert

@@ -244,6 +244,11 @@ impl Cx<'_> {
             },
             None => self.expr(b, None),
         };
+        self.powers(x, y, span)
+    }
+
+    /// `x ** y` of numbers and arrays of them.
+    pub(super) fn powers(&mut self, x: Expr, y: Expr, span: Span) -> Expr {
         // An integer literal under a float exponent becomes a float.
         if x.ty.has_error() || y.ty.has_error() {
             return Expr::error(span);

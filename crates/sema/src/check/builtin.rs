@@ -7,7 +7,7 @@ use super::{Cx, error};
 use crate::hir::{Arg, Builtin, CoordArg, ExprId};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{Expr, ExprKind, HostOp, IoOp, ReduceOp, Type};
+use ein_ir::tensor::{Expr, ExprKind, HostOp, IoOp, PlainOp, ReduceOp, Type};
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 
 impl Cx<'_> {
@@ -52,7 +52,10 @@ impl Cx<'_> {
                     _ => return self.wrong_count(op.as_str(), 2, args.len(), span),
                 };
                 let (x, y) = self.two_numbers(a, b, want);
-                self.scalar_binary(op, x, y, span)
+                match self.is_record(&x.ty) || self.is_record(&y.ty) {
+                    true => self.of_records(op, x, y, span),
+                    false => self.scalar_binary(op, x, y, span),
+                }
             }
             Builtin::Reduction(op @ (ReduceOp::Max | ReduceOp::Min)) if args.len() == 2 => {
                 let (x, y) = self.two_numbers(args[0].value, args[1].value, want);
@@ -185,6 +188,7 @@ impl Cx<'_> {
             },
             Builtin::Einsum => self.einsum(args, span),
             Builtin::Io(io) => self.io(io, args, span),
+            Builtin::Plain(op) => self.plain(op, args, span),
             Builtin::Rerank
             | Builtin::Blocks
             | Builtin::Input
@@ -271,7 +275,7 @@ impl Cx<'_> {
         }
     }
 
-    fn scalar_binary(&mut self, op: BinaryOp, x: Expr, y: Expr, span: Span) -> Expr {
+    pub(super) fn scalar_binary(&mut self, op: BinaryOp, x: Expr, y: Expr, span: Span) -> Expr {
         if x.ty.has_error() || y.ty.has_error() {
             return Expr::error(span);
         }
@@ -392,10 +396,7 @@ impl Cx<'_> {
             IoOp::IsFile => (1, Type::BOOL),
             IoOp::IsDir => (1, Type::BOOL),
             IoOp::FileSize => (1, Type::Scalar(ScalarType::I64)),
-            IoOp::ListDir => {
-                let size = self.unknown_size(true);
-                (1, Type::array(Type::Str, vec![super::anonymous(size)]))
-            }
+            IoOp::ListDir => (1, self.fresh_array(Type::Str, 1)),
             IoOp::AbsolutePath => (1, Type::Str),
             IoOp::CreateDir => (1, Type::BOOL),
             IoOp::RemoveDir => (1, Type::BOOL),
@@ -405,6 +406,9 @@ impl Cx<'_> {
             IoOp::ReadFile => (1, Type::Str),
             IoOp::WriteFile => (2, Type::BOOL),
             IoOp::AppendFile => (2, Type::BOOL),
+            IoOp::LoadPng => (1, self.fresh_array(Type::F32, 3)),
+            IoOp::SavePng => (2, Type::BOOL),
+            IoOp::Now | IoOp::Monotonic => (0, Type::Scalar(ScalarType::F64)),
         };
         if args.len() != count {
             return self.wrong_count("this file function", count, args.len(), span);
@@ -416,5 +420,30 @@ impl Cx<'_> {
             return self.fail(d);
         }
         Expr::new(ExprKind::Host(HostOp::Io(op), args), ty, span)
+    }
+
+    /// A function that the library computes with the help of the run-time library.
+    fn plain(&mut self, op: PlainOp, args: Vec<Expr>, span: Span) -> Expr {
+        let (count, ty) = match op {
+            PlainOp::TextCodes => (1, self.fresh_array(Type::I32, 1)),
+            PlainOp::TextOf | PlainOp::TextUpper | PlainOp::TextLower => (1, Type::Str),
+            PlainOp::TextFind => (3, Type::I32),
+            PlainOp::TextSplit => (2, self.fresh_array(Type::Str, 1)),
+            PlainOp::TextJoin => (2, Type::Str),
+            PlainOp::TextNumber => (1, Type::Scalar(ScalarType::F64)),
+            PlainOp::TextInteger => (1, Type::Scalar(ScalarType::I64)),
+            PlainOp::TextFormat => (3, Type::Str),
+            PlainOp::Paint => (2, args.first().map_or(Type::Error, |it| it.ty.clone())),
+        };
+        if args.len() != count {
+            return self.wrong_count("this function", count, args.len(), span);
+        }
+        Expr::new(ExprKind::Host(HostOp::Plain(op), args), ty, span)
+    }
+
+    /// An array whose extents are known when the program runs.
+    fn fresh_array(&mut self, elem: Type, rank: usize) -> Type {
+        let axes = (0..rank).map(|_| super::anonymous(self.unknown_size(true))).collect();
+        Type::array(elem, axes)
     }
 }

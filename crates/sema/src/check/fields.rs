@@ -9,6 +9,7 @@ use super::{Cx, error, is_numeric};
 use crate::hir::{DefId, ExprId};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Data, DataId, Expr, ExprKind, Type};
+use ein_scalar::BinaryOp;
 use ein_syntax::ast::BinaryOp as B;
 
 /// A part of a struct or tuple, with its name.
@@ -129,11 +130,26 @@ impl Cx<'_> {
         if x.ty.has_error() || y.ty.has_error() {
             return Expr::error(span);
         }
+        if !matches!(op, B::Add | B::Sub | B::Mul) {
+            return self.no_operator(op, &x, &y, span);
+        }
         let x = self.atomise(x);
         let y = self.atomise(y);
         let literal = |cx: &Self, id: ExprId| cx.literal_class(id).map(|_| id);
         let literals = (literal(self, a), literal(self, b));
         self.combined(op, x, y, literals, span)
+    }
+
+    /// Quotients and powers of parts, which only the library writes: `std::intrinsics::div(m, root)`.
+    pub(super) fn of_records(&mut self, op: BinaryOp, x: Expr, y: Expr, span: Span) -> Expr {
+        let op = match op {
+            BinaryOp::Div => B::Div,
+            BinaryOp::Pow => B::Pow,
+            _ => return self.scalar_binary(op, x, y, span),
+        };
+        let x = self.atomise(x);
+        let y = self.atomise(y);
+        self.combined(op, x, y, (None, None), span)
     }
 
     fn combined(
@@ -154,7 +170,7 @@ impl Cx<'_> {
             (true, false) => scalar(&y),
             (false, _) => scalar(&x),
         };
-        if !alike || !matches!(op, B::Add | B::Sub | B::Mul) {
+        if !alike {
             return self.no_operator(op, &x, &y, span);
         }
         let left = if record_x { self.parts_of(&x) } else { Vec::new() };
@@ -238,7 +254,10 @@ impl Cx<'_> {
         };
         let p = typed(self, p, literals.0, t);
         let q = typed(self, q, literals.1, s);
-        Some(self.arithmetic(op, p, q, span))
+        Some(match op {
+            B::Pow => self.powers(p, q, span),
+            _ => self.arithmetic(op, p, q, span),
+        })
     }
 
     // ---------------------------------------------------------------- derivatives

@@ -1,6 +1,6 @@
 //! What is there without being defined.
 
-use super::{IoOp, ReduceOp};
+use super::{IoOp, PlainOp, ReduceOp};
 use ein_base::Symbol;
 use ein_scalar::{BinaryOp as ScalarBinary, UnaryOp as ScalarUnary};
 
@@ -47,6 +47,8 @@ pub enum Builtin {
     Binary(ScalarBinary),
     /// `std::intrinsics::load_npy` and the like.
     Io(IoOp),
+    /// `std::intrinsics::text_codes` and the like.
+    Plain(PlainOp),
     /// A function of Python by its path: `numpy.linalg.norm`.
     Python(Symbol),
 }

@@ -1,6 +1,6 @@
 //! What is there without being defined: built-in functions, scalar types, intrinsics.
 
-use crate::hir::{Builtin, IoOp, ReduceOp};
+use crate::hir::{Builtin, IoOp, PlainOp, ReduceOp};
 use ein_base::Symbol;
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
@@ -57,6 +57,9 @@ pub(crate) fn builtin_name(builtin: Builtin) -> &'static str {
             .iter()
             .find(|(_, known)| *known == io)
             .map_or("this file function", |it| it.0),
+        Builtin::Plain(op) => {
+            PlainOp::NAMES.iter().find(|(_, known)| *known == op).map_or("this function", |it| it.0)
+        }
         _ => {
             FUNCTIONS.iter().find(|(_, known)| *known == builtin).map_or("this built-in", |it| it.0)
         }
@@ -117,6 +120,9 @@ impl Builtins {
             .chain(UnaryOp::ALL.iter().map(|op| (Symbol::intern(op.as_str()), Builtin::Unary(*op))))
             .chain([(Symbol::intern("einsum"), Builtin::Einsum)])
             .chain(IoOp::NAMES.iter().map(|(name, io)| (Symbol::intern(name), Builtin::Io(*io))))
+            .chain(
+                PlainOp::NAMES.iter().map(|(name, op)| (Symbol::intern(name), Builtin::Plain(*op))),
+            )
             .collect();
         Self {
             function_names: functions.iter().map(|(name, _)| *name).collect(),

@@ -34,11 +34,10 @@ impl Pass<'_> {
                 let tangents: Vec<Option<Expr>> =
                     args.iter().map(|arg| self.tangent(arg, t)).collect();
                 let moving_closure = closure.as_ref().and_then(|closure| self.tangent(closure, t));
-                let still = tangents
-                    .iter()
-                    .zip(args)
-                    .all(|(tangent, arg)| tangent.is_none() || arg.ty.is_fn())
-                    && globals.is_empty()
+                // A function has a tangent always, and moves with what it captured.
+                let still = tangents.iter().zip(args).all(|(tangent, arg)| {
+                    tangent.is_none() || arg.ty.is_fn() && !self.captures_move(Some(arg), t)
+                }) && globals.is_empty()
                     && !self.captures_move(closure.as_ref(), t);
                 if still || !moves(&e.ty) {
                     return None;
@@ -133,6 +132,7 @@ impl Pass<'_> {
                 let captures = captures.clone();
                 captures.iter().any(|capture| self.tangent(capture, t).is_some())
             }
+            ExprKind::Specialise { value, .. } => self.captures_move(Some(value), t),
             ExprKind::Var(var) => match &self.program.vars[*var].ty {
                 Type::Template(_, captures) => t.get(*var).is_some() && captures.iter().any(moves),
                 _ => t.get(*var).is_some(),

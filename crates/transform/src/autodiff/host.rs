@@ -34,6 +34,10 @@ impl Pass<'_> {
                 let moving = args.iter().any(|arg| self.tangent(arg, t).is_some());
                 moving.then(|| self.refuse(span, "reading and writing files has no derivative"))
             }
+            HostOp::Plain(_) => {
+                let moving = args.iter().any(|arg| self.tangent(arg, t).is_some());
+                moving.then(|| self.refuse(span, "texts and pictures have no derivative"))
+            }
             HostOp::Python(path) => {
                 let moving = args.iter().any(|arg| self.tangent(arg, t).is_some());
                 let what = format!("`{path}` of Python has no derivative: give one with `@fn`");

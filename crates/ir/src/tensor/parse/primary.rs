@@ -2,10 +2,10 @@
 
 use super::expr::Node;
 use super::{Parser, Result};
-use crate::tensor::IoOp;
 use crate::tensor::lex::Token;
 use crate::tensor::names::HOST;
 use crate::tensor::{Arm, CompClause, Derivative, Expr, ExprKind, HostOp};
+use crate::tensor::{IoOp, PlainOp};
 use ein_base::Symbol;
 use ein_scalar::{Align, BinaryOp, Spec, UnaryOp};
 
@@ -292,6 +292,14 @@ impl Parser {
                 match IoOp::NAMES.iter().find(|(own, _)| *own == name.as_str()) {
                     Some((_, op)) => Ok(HostOp::Io(*op)),
                     None => self.error(format!("there is no file function `{name}`")),
+                }
+            }
+            "plain" => {
+                self.sign(".")?;
+                let name = self.name()?;
+                match PlainOp::NAMES.iter().find(|(own, _)| *own == name.as_str()) {
+                    Some((_, op)) => Ok(HostOp::Plain(*op)),
+                    None => self.error(format!("there is no function `{name}` of the library")),
                 }
             }
             "input" => {

@@ -349,6 +349,7 @@ impl Text<'_, '_> {
             HostOp::Format(_) => "format",
             HostOp::Input(_) => "input",
             HostOp::Io(_) => "io",
+            HostOp::Plain(_) => "plain",
             HostOp::Python(_) => "python",
         };
         self.call(name, args);
