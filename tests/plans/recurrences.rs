@@ -104,3 +104,30 @@ fn clauses_that_overlap_are_taken_apart() {
     assert!(overlapping.contains("scratch L_3: i32[602]"), "{overlapping}");
     assert_eq!(overlapping, plan(&subsequence("1"), &["n"]));
 }
+
+#[test]
+fn steps_that_end_by_themselves_are_a_loop_with_an_exit_over_a_window() {
+    let root = "use std::math::abs;
+        fn root(a: f64) -> f64 {
+            let x[0] = a;
+            let x[n in 1..1000] = 0.5 * (x[n - 1] + a / x[n - 1]) until abs(x[n] - x[n - 1]) < 1e-9;
+            last[n](x)
+        }
+        let w: [f64; 50] = input();";
+    // Two steps are kept of each row, and each ends by itself.
+    let rows = plan(&format!("{root} let r[i] = root(w[i]);"), &["r"]);
+    assert_eq!(rows.matches("until(").count(), 1, "{rows}");
+    assert_eq!(
+        lines(&rows, "scratch "),
+        ["scratch x_2: f64[100]", "scratch last_3: i32[50]"],
+        "{rows}"
+    );
+    // What goes back runs over the steps that were made: all of them are kept.
+    let back = format!("{root} let s = sum[i](root(w[i])); let g = @s / @w;");
+    let back = plan(&back, &["g"]);
+    assert!(back.contains("until(") && back.contains("backward for"), "{back}");
+    // As many steps forward as were made.
+    let slope = format!("{root} let a = w[3]; let r = root(a); let d = @r / @a;");
+    let slope = plan(&slope, &["d"]);
+    assert!(slope.contains("until("), "{slope}");
+}

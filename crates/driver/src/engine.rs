@@ -348,6 +348,14 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         for (var, computed) in &lowered.outputs {
             let value = match computed {
                 Computed::Array(buf) => Value::tensor(held[index(*buf)].tensor()?.clone()),
+                Computed::Part(buf, ends) => {
+                    let mut part = held[index(*buf)].tensor()?.clone();
+                    for (axis, end) in ends {
+                        let end = held[index(*end)].tensor()?.get(&[]).ok()?.as_i64()?;
+                        part = part.slice(*axis, 0, usize::try_from(end).ok()?).ok()?;
+                    }
+                    Value::tensor(part)
+                }
                 Computed::Scalar(buf) => Value::Scalar(held[index(*buf)].tensor()?.get(&[]).ok()?),
                 Computed::Constant(value) => Value::Scalar(*value),
                 Computed::Same(other) => env.get(*other),

@@ -228,6 +228,11 @@ impl Function<'_> {
                     self.rows = outer;
                 }
             },
+            ForKind::Until(ends) => {
+                let outer = std::mem::replace(&mut self.rows, Rows::around(var));
+                self.nested(&upward, &inner.body, &format!("if ({ends}) break; }}"));
+                self.rows = outer;
+            }
             ForKind::Backward => {
                 let head = format!("for (int64_t {var} = {hi} - 1; {var} >= {lo}; {var}--) {{");
                 let outer = std::mem::take(&mut self.rows);

@@ -318,6 +318,10 @@ impl<'a, 'p> Survey<'a, 'p> {
                 }
                 on |= it.items(&clause.items) | it.expr(&clause.value);
                 on |= clause.otherwise.as_ref().map_or(0, |e| it.expr(e));
+                if let Some(until) = &clause.until {
+                    on |= it.expr(&until.cond);
+                    on |= until.otherwise.as_ref().map_or(0, |e| it.expr(e));
+                }
             }
             on
         });

@@ -188,6 +188,9 @@ pub enum ForKind {
     /// One value after another, upward, in a function of its own that is compiled by itself: with
     /// equal bodies it gives equal bits, whatever stands around it. Assigns no variable of outside.
     Apart,
+    /// One value after another, upward; after an iteration at whose end this variable, a `bool`, holds
+    /// there is none.
+    Until(Reg),
     /// As many copies of the body as there are iterations: a short loop of constant bounds that the
     /// engine should unroll. Otherwise as `Serial`.
     Unrolled,

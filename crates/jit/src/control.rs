@@ -51,6 +51,10 @@ impl<'k> Function<'_, '_, 'k> {
                 let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
                 self.serial(inner, lo, hi)
             }
+            ForKind::Until(_) => {
+                let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
+                self.serial(inner, lo, hi)
+            }
             ForKind::Backward => self.backward(inner),
             ForKind::Parallel { grain } => {
                 self.by_itself(inner, offset_of!(Interface, parallel), *grain)
@@ -73,7 +77,8 @@ impl<'k> Function<'_, '_, 'k> {
         }
     }
 
-    /// Runs the body upward, tested at its end.
+    /// Runs the body upward, tested at its end: whether that was the last one, and whether it ends the
+    /// loop.
     pub(crate) fn serial(
         &mut self,
         inner: &'k For,
@@ -90,6 +95,13 @@ impl<'k> Function<'_, '_, 'k> {
         self.block(&inner.body)?;
         self.depth -= 1;
         let next = self.ops.b.ins().iadd_imm_s(counter, 1);
+        if let ForKind::Until(ends) = inner.kind {
+            let ends = self.operand(Operand::Reg(ends));
+            let go_on = self.ops.b.create_block();
+            self.ops.b.ins().brif(ends, end, &[], go_on, &[]);
+            self.ops.b.switch_to_block(go_on);
+            self.ops.b.seal_block(go_on);
+        }
         let more = self.ops.b.ins().icmp(IntCC::SignedLessThan, next, hi);
         self.ops.b.ins().brif(more, body, &[BlockArg::Value(next)], end, &[]);
         self.ops.b.seal_block(body);

@@ -45,6 +45,7 @@ fn find_owners(block: &[Stmt], owners: &mut Owners) {
                 | ForKind::Backward
                 | ForKind::Flushed
                 | ForKind::Apart
+                | ForKind::Until(_)
                 | ForKind::Unrolled => find_owners(&inner.body, owners),
                 ForKind::Vector { .. } => note(owners, inner.captures().bufs, None),
             },

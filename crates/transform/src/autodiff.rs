@@ -257,6 +257,10 @@ impl Pass<'_> {
                     self.clean_items(&mut clause.items);
                     self.clean_expr(&mut clause.value);
                     clause.otherwise.iter_mut().for_each(|e| self.clean_expr(e));
+                    if let Some(until) = &mut clause.until {
+                        self.clean_expr(&mut until.cond);
+                        until.otherwise.iter_mut().for_each(|e| self.clean_expr(e));
+                    }
                     self.scope.truncate(depth);
                 }
             }

@@ -114,12 +114,26 @@ pub struct Flattened {
 pub enum Output {
     /// A whole array.
     Array(Arr),
+    /// The first positions of an array along some axes: as many as the only cell of another array
+    /// without axes says.
+    Part(Arr, Vec<(usize, Arr)>),
     /// The only cell of an array without axes.
     Scalar(Arr),
     /// A constant.
     Constant(Scalar),
     /// What another variable is, which was given.
     Same(VarId),
+}
+
+impl Output {
+    /// The arrays that say how much of it there is.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Arr> {
+        let ends = match self {
+            Output::Part(_, ends) => ends.as_slice(),
+            Output::Array(_) | Output::Scalar(_) | Output::Constant(_) | Output::Same(_) => &[],
+        };
+        ends.iter().map(|(_, end)| *end)
+    }
 }
 
 /// A value under symbolic evaluation.
@@ -163,6 +177,10 @@ pub(crate) struct Flatten<'p> {
     pub(crate) obliged: Vec<Node>,
     /// The recursion whose body is being evaluated for all depths at once.
     pub(crate) descent: Option<Descent>,
+    /// The number of steps of a recurrence that has as many as another, which ended by itself.
+    pub(crate) made: Option<Node>,
+    /// The last steps of what ended when a condition held.
+    pub(crate) counts: FxHashSet<Arr>,
 }
 
 /// Evaluates statements; `wanted` says which variables matter afterwards.
@@ -211,7 +229,7 @@ pub fn recursion(program: &Program, e: &Expr, var: VarId) -> Option<(bool, Strin
     let (_, Output::Array(arr)) = flat.outputs.first()? else { return None };
     match &flat.points.defs[flat.points.def_of(*arr)?].body {
         Body::InPlace(body) => Some((body.overwrites(&flat.points, *arr), body.places.clone())),
-        Body::Clauses(..) | Body::Scatter(_) => None,
+        Body::Clauses(..) | Body::Scatter(_) | Body::Until(_) => None,
     }
 }
 
@@ -229,6 +247,8 @@ impl<'p> Flatten<'p> {
             pending: FxHashSet::default(),
             obliged: Vec::new(),
             descent: None,
+            made: None,
+            counts: FxHashSet::default(),
         }
     }
 
@@ -242,6 +262,7 @@ impl<'p> Flatten<'p> {
             let output = self.output(&value, name, span)?;
             outputs.push((*var, output));
         }
+        self.fits(&outputs)?;
         Ok(Flattened { points: self.points, outputs, assumed: self.assumed })
     }
 
@@ -255,6 +276,9 @@ impl<'p> Flatten<'p> {
                 },
                 _ => Ok(Output::Scalar(self.store_scalar(*node, Some(name), span))),
             },
+            Val::Array(array) if array.shape.iter().any(|extent| extent.counted.is_some()) => {
+                self.part(array, name, span)
+            }
             Val::Array(array) => match &array.kind {
                 ArrayKind::Stored(arr, leading) if leading.is_empty() => {
                     match self.points.arrs[*arr].source {
@@ -387,7 +411,7 @@ impl<'p> Flatten<'p> {
         let mut known = FxHashMap::default();
         for atom in size.atoms() {
             let node = self.atom(atom, span)?;
-            if self.points.nodes[node].free.is_empty() {
+            if self.points.nodes[node].free.is_empty() && !self.is_counted(node) {
                 known.insert(atom, self.constant_int(node, span)?);
             } else {
                 nodes.push((atom, node));
@@ -479,7 +503,7 @@ impl<'p> Flatten<'p> {
     /// Gives an array cells of its own.
     pub(crate) fn store(&mut self, array: &Array, name: Option<Symbol>, span: Span) -> Arr {
         let body = Body::Clauses(vec![self.cells(array)], None);
-        // Outside of recursion every shape is fixed.
+        // Outside of recursion this is the most that an extent can be.
         let shape = array.shape.iter().map(|extent| extent.first).collect();
         self.define(name, array.ty, shape, span, body)
     }

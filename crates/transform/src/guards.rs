@@ -78,7 +78,7 @@ fn complete_tensor(pass: &mut Pass<'_>, tensor: &mut Tensor, value: &Type) {
         for (number, earlier) in written[..at].iter().enumerate().rev() {
             let Some(part) = fallback.part(pass, earlier, clause) else { continue };
             let whole = part.tests.is_empty();
-            hidden[number] |= within(pass, earlier, clause);
+            hidden[number] |= earlier.until.is_none() && within(pass, earlier, clause);
             fallback.parts.push(part);
             if whole && !leaves_points(earlier) {
                 break;
@@ -167,7 +167,7 @@ impl Fallback<'_> {
                 }
             }
         }
-        let mut clause = earlier.clone();
+        let mut clause = Clause { until: None, ..earlier.clone() };
         pass.freshen_items(&mut clause.items, &mut names);
         pass.freshen(&mut clause.value, &mut names);
         clause.otherwise.iter_mut().for_each(|e| pass.freshen(e, &mut names));

@@ -184,6 +184,66 @@ pub enum Body {
     Scatter(Scatter),
     /// By writing cells in an order, some of them more than once.
     InPlace(InPlace),
+    /// By clauses, step by step, until a condition holds.
+    Until(Until),
+}
+
+/// Steps that end when a condition holds: the cells of later steps are undefined.
+#[derive(Clone, Debug)]
+pub struct Until {
+    /// The clauses.
+    pub clauses: Vec<Clause>,
+    /// The recurrence axes; the first one is that of the steps that end.
+    pub steps: Vec<Step>,
+    /// The indices of the leading axes: for each of their points the steps end by themselves.
+    pub around: Vec<Ix>,
+    /// The number of the last step that was made, for each point of the leading axes.
+    pub last: Arr,
+    /// What ends them.
+    pub end: End,
+}
+
+/// What ends steps.
+#[derive(Clone, Debug)]
+pub enum End {
+    /// A condition, the first time that it holds.
+    Asked {
+        /// The index of a step in it.
+        ix: Ix,
+        /// The first of the steps after which it is asked, and one past the last.
+        asked: (i64, i64),
+        /// The condition.
+        cond: Node,
+        /// Whether it is an error if it holds after none of them.
+        fails: bool,
+    },
+    /// There are as many of them as of others, which have told `last`.
+    Made(Node),
+}
+
+impl End {
+    /// The condition, or the number of steps.
+    pub fn node(&self) -> Node {
+        match self {
+            End::Asked { cond, .. } => *cond,
+            End::Made(count) => *count,
+        }
+    }
+
+    /// The same, to be replaced.
+    pub fn node_mut(&mut self) -> &mut Node {
+        match self {
+            End::Asked { cond, .. } => cond,
+            End::Made(count) => count,
+        }
+    }
+}
+
+impl Until {
+    /// The axis of the steps that end.
+    pub fn axis(&self) -> usize {
+        self.steps.first().map_or(0, |step| step.axis)
+    }
 }
 
 /// Writes in order. A value is computed from what the arrays hold when its phase, or the step of
@@ -396,7 +456,7 @@ impl Points {
 
     /// Bounds that are worth remembering: those that are not constants.
     fn dependent(&self, lo: Node, hi: Node) -> Option<(Node, Node)> {
-        let fixed = |node: Node| self.nodes[node].free.is_empty();
+        let fixed = |node: Node| self.as_int(node).is_some();
         (!fixed(lo) || !fixed(hi)).then_some((lo, hi))
     }
 
@@ -455,6 +515,8 @@ impl Points {
     pub fn filled(def: &Def) -> Vec<Arr> {
         match &def.body {
             Body::InPlace(body) => [def.arr].into_iter().chain(body.others.clone()).collect(),
+            Body::Until(Until { last, end: End::Asked { .. }, .. }) => vec![def.arr, *last],
+            Body::Until(_) => vec![def.arr],
             Body::Clauses(..) | Body::Scatter(_) => vec![def.arr],
         }
     }
@@ -462,14 +524,19 @@ impl Points {
     /// The nodes that a definition is made of.
     pub fn roots(&self, def: &Def) -> Vec<Node> {
         let mut roots = Vec::new();
+        let in_clauses = |clauses: &[Clause], roots: &mut Vec<Node>| {
+            for clause in clauses {
+                roots.extend(clause.slots.iter().flat_map(|slot| [slot.lo, slot.hi]));
+                roots.extend(clause.guard);
+                roots.push(clause.value);
+                roots.extend(clause.otherwise);
+            }
+        };
         match &def.body {
-            Body::Clauses(clauses, _) => {
-                for clause in clauses {
-                    roots.extend(clause.slots.iter().flat_map(|slot| [slot.lo, slot.hi]));
-                    roots.extend(clause.guard);
-                    roots.push(clause.value);
-                    roots.extend(clause.otherwise);
-                }
+            Body::Clauses(clauses, _) => in_clauses(clauses, &mut roots),
+            Body::Until(body) => {
+                in_clauses(&body.clauses, &mut roots);
+                roots.push(body.end.node());
             }
             Body::Scatter(scatter) => {
                 roots.extend(scatter.binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]));

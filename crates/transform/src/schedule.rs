@@ -50,11 +50,12 @@ mod sweep;
 mod terms;
 mod tidy;
 mod turn;
+mod until;
 mod wavefront;
 mod windows;
 
 use crate::flatten::{Flattened, Output};
-use crate::points::{Arr, Body, Def, Kind, Node, Points, Source};
+use crate::points::{Arr, Body, Clause, Def, Kind, Node, Points, Source};
 use ein_base::Symbol;
 use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
 use ein_ir::tensor::VarId;
@@ -113,6 +114,9 @@ pub enum Keeps {
 pub enum Result {
     /// All of a buffer.
     Array(Buf),
+    /// The first positions of a buffer along some axes: as many as the only element of another buffer
+    /// says.
+    Part(Buf, Vec<(usize, Buf)>),
     /// The only element of a buffer.
     Scalar(Buf),
     /// A constant.
@@ -128,9 +132,10 @@ pub fn lower(flat: Flattened, ad_memory: Option<u64>) -> Lowered {
     let wanted: FxHashSet<Arr> = outputs
         .iter()
         .filter_map(|(_, output)| match output {
-            Output::Array(arr) | Output::Scalar(arr) => Some(*arr),
+            Output::Array(arr) | Output::Scalar(arr) | Output::Part(arr, _) => Some(*arr),
             Output::Constant(_) | Output::Same(_) => None,
         })
+        .chain(outputs.iter().flat_map(|(_, output)| output.ends()))
         .collect();
     tidy::run(&mut points, &wanted);
     let work = points.defs.iter().map(|def| def_cost(&points, def)).sum();
@@ -172,6 +177,10 @@ pub fn lower(flat: Flattened, ad_memory: Option<u64>) -> Lowered {
             let result = match output {
                 Output::Array(arr) => Result::Array(now[bufs[&arr]]),
                 Output::Scalar(arr) => Result::Scalar(now[bufs[&arr]]),
+                Output::Part(arr, ends) => {
+                    let end = |(axis, end): (usize, Arr)| (axis, now[bufs[&end]]);
+                    Result::Part(now[bufs[&arr]], ends.into_iter().map(end).collect())
+                }
                 Output::Constant(value) => Result::Constant(value),
                 Output::Same(other) => Result::Same(other),
             };
@@ -190,21 +199,27 @@ fn kernel_name(points: &Points) -> String {
 /// About how many operations a definition takes.
 pub(crate) fn def_cost(points: &Points, def: &Def) -> f64 {
     match &def.body {
-        Body::Clauses(clauses, _) => clauses
-            .iter()
-            .map(|clause| {
-                let slots = clause.slots.iter();
-                let cells: f64 = slots.map(|slot| points.trip_count(slot.lo, slot.hi)).product();
-                cells * (node_cost(points, clause.value) + 1.0)
-            })
-            .sum(),
+        Body::Clauses(clauses, _) => clauses_cost(points, clauses),
         Body::Scatter(scatter) => {
             let binders = scatter.binders.iter();
             let cells: f64 = binders.map(|(_, lo, hi)| points.trip_count(*lo, *hi)).product();
             cells * (node_cost(points, scatter.value) + 4.0)
         }
         Body::InPlace(body) => in_place::cost(points, body),
+        Body::Until(body) => {
+            let steps = points.arrs[def.arr].shape[body.axis()] as f64;
+            clauses_cost(points, &body.clauses) + steps * node_cost(points, body.end.node())
+        }
     }
+}
+
+fn clauses_cost(points: &Points, clauses: &[Clause]) -> f64 {
+    let of = |clause: &Clause| {
+        let slots = clause.slots.iter();
+        let cells: f64 = slots.map(|slot| points.trip_count(slot.lo, slot.hi)).product();
+        cells * (node_cost(points, clause.value) + 1.0)
+    };
+    clauses.iter().map(of).sum()
 }
 
 /// The cost of a node, each shared part counted once and nothing beyond reason.
@@ -240,7 +255,7 @@ impl Emit {
     /// Gives every array that matters outside a buffer.
     fn outputs(&mut self, wanted: &FxHashSet<Arr>) -> FxHashMap<Arr, Buf> {
         let mut bufs = FxHashMap::default();
-        let defs: Vec<Arr> = self.points.defs.iter().map(|def| def.arr).collect();
+        let defs: Vec<Arr> = self.points.defs.iter().flat_map(Points::filled).collect();
         for arr in defs.into_iter().filter(|arr| wanted.contains(arr)) {
             let shape = self.points.arrs[arr].shape.clone();
             bufs.insert(arr, self.whole(arr, BufferKind::Output, Use::Output(shape)));
@@ -264,6 +279,7 @@ impl Emit {
         match &def.body {
             Body::Scatter(scatter) => self.scatter(def.arr, scatter),
             Body::InPlace(body) => self.in_place(def.arr, body),
+            Body::Until(body) => self.until(def, body),
             Body::Clauses(clauses, Some(steps)) => {
                 self.recurrence(def.arr, clauses, steps, &[]);
             }
@@ -290,7 +306,7 @@ impl Emit {
     }
 
     /// The cell of a clause, with its guard as a choice.
-    pub(crate) fn cell(&mut self, clause: &crate::points::Clause, arr: Arr) -> nest::Cell {
+    pub(crate) fn cell(&mut self, clause: &Clause, arr: Arr) -> nest::Cell {
         let at: Vec<Node> = clause.slots.iter().map(|slot| self.points.index(slot.ix)).collect();
         let value = match clause.guard {
             None => clause.value,

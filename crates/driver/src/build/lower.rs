@@ -162,19 +162,31 @@ fn outputs(
     for (var, computed) in &lowered.outputs {
         let info = &program.vars[*var];
         let at = list.len();
+        let mut extents = Vec::new();
+        let mut of_kernel = |buf: Buf, at: usize| {
+            let Use::Output(shape) = &lowered.uses[buf.index()] else {
+                return Err(refused(info.span, "a value without room"));
+            };
+            let filled = match written.entry(buf) {
+                Entry::Occupied(first) => ahead::Filled::Output(*first.get()),
+                Entry::Vacant(free) => {
+                    free.insert(at);
+                    ahead::Filled::Kernel
+                }
+            };
+            Ok((lowered.kernel.bufs[buf].ty, shape.clone(), filled))
+        };
         let (ty, shape, filled) = match computed {
-            Computed::Array(buf) | Computed::Scalar(buf) => {
-                let Use::Output(shape) = &lowered.uses[buf.index()] else {
-                    return Err(refused(info.span, "a value without room"));
-                };
-                let filled = match written.entry(*buf) {
-                    Entry::Occupied(first) => ahead::Filled::Output(*first.get()),
-                    Entry::Vacant(free) => {
-                        free.insert(at);
-                        ahead::Filled::Kernel
-                    }
-                };
-                (lowered.kernel.bufs[*buf].ty, shape.clone(), filled)
+            Computed::Array(buf) | Computed::Scalar(buf) => of_kernel(*buf, at)?,
+            Computed::Part(buf, ends) => {
+                // The room for all steps, and then how many of them there are.
+                let whole = of_kernel(*buf, at)?;
+                for (axis, end) in ends {
+                    let (ty, shape, filled) = of_kernel(*end, at + 1 + extents.len())?;
+                    let name = format!("{}_extent{axis}", info.name);
+                    extents.push(ahead::Output { array: ahead::Array { name, ty, shape }, filled });
+                }
+                whole
             }
             Computed::Constant(value) => (value.ty(), Vec::new(), ahead::Filled::Constant(*value)),
             Computed::Same(other) => {
@@ -192,6 +204,7 @@ fn outputs(
         };
         let array = ahead::Array { name: info.name.to_string(), ty, shape };
         list.push(ahead::Output { array, filled });
+        list.append(&mut extents);
     }
     Ok(Outputs { list, written })
 }

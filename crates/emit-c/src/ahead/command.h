@@ -210,7 +210,7 @@ int main(int count, char **arguments) {
         if (wrong) return wrong;
     }
     for (int i = 0; i < ein_output_count; i++) {
-        output[i] = malloc(ein_output[i].bytes > 0 ? (size_t)ein_output[i].bytes : 1);
+        output[i] = calloc(1, ein_output[i].bytes > 0 ? (size_t)ein_output[i].bytes : 1);
         if (!output[i]) return ein_complain(ein_output[i].name, "no memory");
     }
     const int result = ein_call(input, output);

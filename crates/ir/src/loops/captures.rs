@@ -94,6 +94,9 @@ impl Walk {
                 self.operand(inner.hi);
                 self.found.interface |=
                     matches!(inner.kind, ForKind::Parallel { .. } | ForKind::Flushed);
+                if let ForKind::Until(ends) = inner.kind {
+                    self.reg(ends);
+                }
                 self.defined.insert(inner.var);
                 self.block(&inner.body);
             }

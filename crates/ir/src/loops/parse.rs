@@ -329,7 +329,7 @@ impl Parser {
             Ok(Stmt::If(condition, then, other))
         } else if self.is_word("gemm") {
             self.gemm(false)
-        } else if ["for", "backward", "parallel", "vector", "flushed", "apart", "unrolled"]
+        } else if ["for", "backward", "parallel", "vector", "flushed", "apart", "unrolled", "until"]
             .iter()
             .any(|word| self.is_word(word))
         {
@@ -358,6 +358,11 @@ impl Parser {
             let grain = self.int()?;
             self.sign(")")?;
             ForKind::Parallel { grain }
+        } else if self.eat_word("until") {
+            self.sign("(")?;
+            let ends = self.reg()?;
+            self.sign(")")?;
+            ForKind::Until(ends)
         } else if self.eat_word("vector") {
             self.sign("(")?;
             let mut reductions = Vec::new();

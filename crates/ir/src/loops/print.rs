@@ -155,6 +155,9 @@ impl Printer<'_> {
             ForKind::Flushed => self.put("flushed "),
             ForKind::Apart => self.put("apart "),
             ForKind::Unrolled => self.put("unrolled "),
+            ForKind::Until(ends) => {
+                let _ = write!(self.out, "until({ends}) ");
+            }
         }
         let (lo, hi) = (operand(inner.lo), operand(inner.hi));
         let _ = write!(self.out, "for {} in {lo}..{hi} ", inner.var);

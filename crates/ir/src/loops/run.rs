@@ -104,7 +104,7 @@ impl Machine<'_> {
             ForKind::Parallel { .. } => Some(("parallel", true)),
             ForKind::Vector { .. } => Some(("vector", false)),
             ForKind::Serial | ForKind::Backward | ForKind::Unrolled => None,
-            ForKind::Flushed | ForKind::Apart => None,
+            ForKind::Flushed | ForKind::Apart | ForKind::Until(_) => None,
         };
         if let Some((kind, own_locals)) = apart {
             let written = FxHashMap::default();
@@ -125,6 +125,11 @@ impl Machine<'_> {
             self.left = self.left.checked_sub(1).ok_or(Ended::TooLong)?;
             self.block(&inner.body)?;
             count += 1;
+            if let ForKind::Until(ends) = inner.kind
+                && self.truth(Operand::Reg(ends))?
+            {
+                break;
+            }
         }
         if apart.is_some() {
             self.around.pop();

@@ -255,6 +255,9 @@ impl Verifier<'_> {
         let var = inner.var;
         match &inner.kind {
             ForKind::Serial | ForKind::Backward => {}
+            ForKind::Until(ends) => {
+                self.typed(Operand::Reg(*ends), ScalarType::Bool, "what ends a loop");
+            }
             ForKind::Unrolled => {
                 let constant =
                     matches!((inner.lo, inner.hi), (Operand::Const(_), Operand::Const(_)));

@@ -249,6 +249,9 @@ impl Cx<'_> {
             if let Some(otherwise) = &clause.otherwise {
                 deps = deps.join(self.deps(otherwise, ledger));
             }
+            if let Some(until) = &clause.until {
+                deps = deps.join(self.deps(&until.cond, ledger));
+            }
             all = all.join(deps.without(&own));
             own.iter().for_each(|var| {
                 ledger.bound.remove(var);

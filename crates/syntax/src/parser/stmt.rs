@@ -420,8 +420,8 @@ impl Parser<'_> {
             );
         }
         match self.bound_value() {
-            Ok(value) if self.at_until() => match self.until() {
-                Ok(until) => Ok(StmtKind::Clause(Clause { name, slots, value, until })),
+            Ok(value) if self.at_until() => match self.until(value) {
+                Ok((value, until)) => Ok(StmtKind::Clause(Clause { name, slots, value, until })),
                 Err(Reported) => Err(StmtKind::Clause(Clause { name, slots, value, until: None })),
             },
             Ok(value) => Ok(StmtKind::Clause(Clause { name, slots, value, until: None })),
@@ -434,23 +434,30 @@ impl Parser<'_> {
         self.kind().is_name() && self.slice(self.span_here()) == "until"
     }
 
-    /// `until cond else error("…")`
-    fn until(&mut self) -> Parse<Option<Box<Until>>> {
+    /// `until cond else error("…")`, perhaps with the `where` of the value after it.
+    fn until(&mut self, value: ExprId) -> Parse<(ExprId, Option<Box<Until>>)> {
         let lo = self.lo();
         self.bump();
         let cond = self.nested(|p| p.binary(2))?;
         let otherwise = if self.eat(TokenKind::Else) { Some(self.until_error()?) } else { None };
         let span = self.span_from(lo);
-        if self.at(TokenKind::Where) {
-            let here = self.span_here();
+        let first = &self.ast.expr[value];
+        if self.at(TokenKind::Where) && matches!(first.kind, ExprKind::Where { .. }) {
+            let (here, first) = (self.span_here(), first.span);
             return Err(self.fail(
-                Diagnostic::new(Code::E0101, here, "`where` stands before `until`")
-                    .here("too late here")
-                    .label(span, "the condition that ends the steps")
-                    .help("write `… where … until …`"),
+                Diagnostic::new(
+                    Code::E0101,
+                    here,
+                    "a clause has one `where`, and this is a second",
+                )
+                .here("the second one")
+                .label(first, "ends with the first one")
+                .help("write all items in one of them: `… where a, b until …`"),
             ));
         }
-        Ok(Some(Box::new(Until { cond, otherwise, span })))
+        let lo = self.ast.expr[value].span.lo();
+        let value = self.where_rest(value, lo)?;
+        Ok((value, Some(Box::new(Until { cond, otherwise, span }))))
     }
 
     /// `error("…")`: the message.

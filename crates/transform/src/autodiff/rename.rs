@@ -78,6 +78,10 @@ impl Pass<'_> {
                     self.freshen_items(&mut clause.items, names);
                     self.freshen(&mut clause.value, names);
                     clause.otherwise.iter_mut().for_each(|e| self.freshen(e, names));
+                    if let Some(until) = &mut clause.until {
+                        self.freshen(&mut until.cond, names);
+                        until.otherwise.iter_mut().for_each(|e| self.freshen(e, names));
+                    }
                 }
             }
             ExprKind::Reduce(reduce) => self.freshen_reduce(reduce, names),

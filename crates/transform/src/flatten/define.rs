@@ -4,9 +4,10 @@ mod apart;
 mod around;
 mod narrow;
 mod reduce;
+mod until;
 
 use super::array::{Array, ArrayKind};
-use super::extent::{Extent, fixed_shape};
+use super::extent::Extent;
 use super::{Flat, Flatten, Val, declined, element_type, steps};
 use crate::points::{Body, Clause, Ix, Kind, Node, Slot};
 use ein_base::{Span, Symbol};
@@ -69,7 +70,7 @@ impl<'p> Flatten<'p> {
         let rank = shape.len();
         if self.loops.is_empty() {
             let body = Body::Clauses(clauses, None);
-            let extents = self.constants(&shape, span)?;
+            let extents = self.room(&shape, span)?;
             let arr = self.define(name, ty, extents, span, body);
             let kind = ArrayKind::Stored(arr, Vec::new());
             return Ok(Val::Array(Rc::new(Array { ty, shape, kind })));
@@ -181,31 +182,36 @@ impl<'p> Flatten<'p> {
         let (Some(var), Some(recurrence)) = (tensor.self_var, &tensor.recurrence) else {
             return Err(declined("a definition that reads itself in an unknown order", e.span));
         };
-        if tensor.clauses.iter().any(|clause| clause.until.is_some()) {
-            return Err(declined("steps that end when a condition holds", e.span));
-        }
-        let axes = e.ty.axes();
+        let mut steps = steps(recurrence);
+        let until = tensor.clauses.iter().find(|clause| clause.until.is_some());
         let mut shape = Vec::new();
-        for axis in axes {
-            shape.push(self.extent(&axis.size, e.span)?);
+        for (at, axis) in e.ty.axes().iter().enumerate() {
+            // How many steps there are at most is what the definition says, not its type.
+            let stated = tensor.shape.get(at).and_then(Option::as_ref);
+            shape.push(self.extent(stated.unwrap_or(&axis.size), e.span)?);
         }
-        let shape = self.constants(&shape, e.span)?;
         if shape.len() != tensor.shape.len() + tensor.inner_rank {
             return Err(declined("a recurrence of unknown shape", e.span));
         }
-        let mut steps = steps(recurrence);
         let body = Body::Clauses(Vec::new(), None);
-        let around = self.loops_of(e, &shape)?;
+        let room = self.room(&shape, e.span)?;
+        let made = steps.first().and_then(|step| shape[step.axis].counted);
+        let mut cells = room.clone();
+        if let (Some(step), true) = (steps.first(), until.is_some() || made.is_some()) {
+            // Mostly a window of the steps is kept.
+            cells[step.axis] = 1;
+        }
+        let around = self.loops_of(e, &cells)?;
         let (leading, at_around) = self.leading(&around);
         let extents = leading.iter().map(|slot| self.points.ixs[slot.ix].range.1 as i64 + 1);
-        let whole = extents.chain(shape.iter().copied()).collect();
+        let whole = extents.chain(room).collect();
         let arr = self.define(tensor.name, ty, whole, e.span, body);
         let kind = ArrayKind::Stored(arr, at_around);
-        let array = Val::Array(Rc::new(Array { ty, shape: fixed_shape(&shape), kind }));
-        self.bind(var, array.clone());
+        let mut array = Array { ty, shape: shape.clone(), kind };
+        self.bind(var, Val::Array(Rc::new(array.clone())));
         self.pending.insert(arr);
         let at = self.points.defs.len();
-        let shape = fixed_shape(&shape);
+        let outside = std::mem::replace(&mut self.made, made);
         let mut outer: Vec<Stated> =
             shape[..tensor.shape.len()].iter().map(|extent| (Some(*extent), 0)).collect();
         let mut inner = (tensor.inner_rank > 0).then(|| shape[tensor.shape.len()..].to_vec());
@@ -213,6 +219,12 @@ impl<'p> Flatten<'p> {
         for clause in &tensor.clauses {
             clauses.extend(self.clause(clause, &steps, &mut outer, &mut inner)?);
         }
+        self.made = outside;
+        let ends = match (until, made) {
+            (Some(clause), _) => Some(self.ends(clause, (arr, &around), &steps, e)?),
+            (None, Some(count)) => Some(self.as_many(count, &around, e)?),
+            (None, None) => None,
+        };
         self.pending.remove(&arr);
         self.stands_alone(&clauses, &around, e)?;
         for clause in &mut clauses {
@@ -227,10 +239,19 @@ impl<'p> Flatten<'p> {
             self.move_last(at - 1);
         }
         if let Some(def) = self.points.def_of(arr) {
-            self.points.defs[def].body = Body::Clauses(clauses, Some(steps));
             self.points.defs[def].adjoint = recurrence.adjoint;
+            self.points.defs[def].body = match ends {
+                None => Body::Clauses(clauses, Some(steps)),
+                Some(mut body) => {
+                    (body.clauses, body.steps) = (clauses, steps);
+                    if until.is_some() {
+                        array.shape[body.axis() - leading.len()] = self.counted(&body, arr);
+                    }
+                    Body::Until(body)
+                }
+            };
         }
-        Ok(array)
+        Ok(Val::Array(Rc::new(array)))
     }
 
     /// Refuses recurrences whose steps are not the same for all cells, or whose clauses overlap.
@@ -388,6 +409,8 @@ impl<'p> Flatten<'p> {
         if constant(slot.lo) && constant(slot.hi) {
             return slot;
         }
+        // Steps of which there are as many as of others end there by themselves.
+        let made = constant(slot.lo) && self.made == Some(slot.hi);
         let (first, last) = self.points.ixs[slot.ix].range;
         let ix = self.points.fresh(self.points.ixs[slot.ix].name, (first, last));
         let place = self.points.index(ix);
@@ -395,11 +418,14 @@ impl<'p> Flatten<'p> {
             *around = ix;
         }
         self.bind(binder.var, Val::Scalar(place));
+        let (lo, hi) = (self.points.int(first as i64), self.points.int(last as i64 + 1));
+        if made {
+            return Slot { ix, lo, hi };
+        }
         let above = self.points.binary(BinaryOp::Ge, place, slot.lo, None);
         let below = self.points.binary(BinaryOp::Lt, place, slot.hi, None);
         *within = self.points.both(*within, Some(above));
         *within = self.points.both(*within, Some(below));
-        let (lo, hi) = (self.points.int(first as i64), self.points.int(last as i64 + 1));
         Slot { ix, lo, hi }
     }
 
@@ -430,6 +456,11 @@ impl<'p> Flatten<'p> {
         };
         if let Some(extent) = stated.constant() {
             return Ok(last >= i128::from(extent));
+        }
+        if let Some(node) = stated.counted {
+            let least = self.points.nodes[node].range.map_or(0, |(least, _)| least);
+            let whole = slot.hi == node || self.made == Some(node);
+            return Ok(!whole && last >= least);
         }
         let end = self.as_extent(slot.hi, span)?;
         Ok(self.span_of(stated.minus(end)).0 < 0)
@@ -476,7 +507,8 @@ impl<'p> Flatten<'p> {
 
     /// A bound that no loop changes is a constant.
     fn bound(&mut self, node: Node, e: &Expr) -> Flat<Node> {
-        if !self.points.nodes[node].free.is_empty() || self.points.as_int(node).is_some() {
+        let known = self.points.as_int(node).is_some() || self.is_counted(node);
+        if !self.points.nodes[node].free.is_empty() || known {
             return Ok(node);
         }
         let value = self.constant_int(node, e.span)?;
@@ -524,6 +556,7 @@ impl<'p> Flatten<'p> {
             let proved = index.bounds == ein_ir::tensor::Bounds::Proved && !self.points.wrapping;
             at.push(match extent.constant() {
                 Some(extent) => self.points.given_position(place, extent, !proved, self.when),
+                None if extent.counted.is_some() => self.counted_position(place, *extent, !proved),
                 None if proved => place,
                 None => {
                     let why = "a position that is checked in a shrinking array";

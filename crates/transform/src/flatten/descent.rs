@@ -123,7 +123,7 @@ impl<'p> Flatten<'p> {
             };
             let fall = fall.filter(|fall| *fall >= 0);
             let fall = fall.ok_or_else(|| declined("a size that does not fall evenly", span))?;
-            sizes.push(Extent { first, fall });
+            sizes.push(Extent { first, fall, counted: None });
         }
         Ok(sizes)
     }

@@ -342,6 +342,9 @@ impl<'p> Flatten<'p> {
             }
         };
         let (lo, hi) = (bound(lo, Extent::fixed(0))?, bound(hi, extent)?);
+        if [lo, hi, extent].iter().any(|extent| extent.counted.is_some()) {
+            return Err(declined("a part of steps that end when a condition holds", span));
+        }
         let negative = |extent: Extent| self.span_of(extent).0 < 0;
         if [lo, hi, extent.minus(lo), extent.minus(hi)].into_iter().any(negative) {
             return Err(declined("a slice that is out of bounds", span));
@@ -372,6 +375,9 @@ impl<'p> Flatten<'p> {
             && axis < rank
             && (0..rank).all(|at| at == axis || shape[at] == other[at])
             && a.ty == b.ty;
+        if [shape.get(axis), other.get(axis)].into_iter().flatten().any(|it| it.counted.is_some()) {
+            return Err(declined("steps that end when a condition holds, joined", e.span));
+        }
         if !fits {
             return Err(declined("a join of arrays that do not fit", e.span));
         }

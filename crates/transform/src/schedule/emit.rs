@@ -94,6 +94,8 @@ pub(crate) struct Emit {
     pub(crate) in_parallel: bool,
     /// The step that is being filled of a recurrence.
     pub(crate) step: Option<Ix>,
+    /// What ends the steps that are being filled.
+    pub(crate) ends: Option<super::until::Ends>,
     /// The reductions that the code being written needs.
     pub(crate) wanted: Vec<Node>,
     /// Copies of arrays with an axis last: what their cells are.
@@ -126,6 +128,7 @@ impl Emit {
             sweeping: false,
             in_parallel: false,
             step: None,
+            ends: None,
             wanted: Vec::new(),
             turned: FxHashMap::default(),
             reciprocals: FxHashMap::default(),

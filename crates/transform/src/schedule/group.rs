@@ -287,8 +287,11 @@ impl Group {
                 MemberKind::Plain => "loops",
                 MemberKind::Contraction => "contraction",
                 MemberKind::Recurrence => "ordered",
-                MemberKind::Other if is_in_place(&points.defs[member.def]) => "in place",
-                MemberKind::Other => "loops",
+                MemberKind::Other => match points.defs[member.def].body {
+                    Body::InPlace(_) => "in place",
+                    Body::Until(_) => "ordered, until a condition holds",
+                    Body::Clauses(..) | Body::Scatter(_) => "loops",
+                },
             };
             let name = points.arrs[arr].name.map_or("_".to_owned(), |name| name.to_string());
             format!("{name} ({how})")
@@ -329,14 +332,10 @@ fn tile_of(member: &Member) -> i64 {
     }
 }
 
-fn is_in_place(def: &Def) -> bool {
-    matches!(def.body, Body::InPlace(_))
-}
-
 /// The slots of the first clause.
 fn slots_of(def: &Def) -> &[Slot] {
     match &def.body {
         Body::Clauses(clauses, _) => clauses.first().map_or(&[], |clause| &clause.slots),
-        Body::Scatter(_) | Body::InPlace(_) => &[],
+        Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) => &[],
     }
 }

@@ -34,15 +34,20 @@ pub(crate) fn run(points: &mut Points) {
     for mut def in std::mem::take(&mut points.defs) {
         let mut before = Before::new(&def);
         let arr = def.arr;
-        if let Body::Clauses(clauses, steps) = &mut def.body {
-            for clause in clauses {
-                let (loops, ordered) = loops_of(clause, steps.as_deref().unwrap_or(&[]));
-                let fits = |points: &Points, node: Node| {
-                    !ordered.iter().any(|ix| points.depends(node, *ix))
-                        && points.loads(&[node]).iter().all(|(of, _)| *of != arr)
-                };
-                store_repeated(points, &mut before, clause, (&loops, &[]), fits);
+        let (clauses, steps) = match &mut def.body {
+            Body::Clauses(clauses, steps) => {
+                (clauses.as_mut_slice(), steps.as_deref().unwrap_or(&[]))
             }
+            Body::Until(body) => (body.clauses.as_mut_slice(), body.steps.as_slice()),
+            Body::Scatter(_) | Body::InPlace(_) => (&mut [][..], &[][..]),
+        };
+        for clause in clauses {
+            let (loops, ordered) = loops_of(clause, steps);
+            let fits = |points: &Points, node: Node| {
+                !ordered.iter().any(|ix| points.depends(node, *ix))
+                    && points.loads(&[node]).iter().all(|(of, _)| *of != arr)
+            };
+            store_repeated(points, &mut before, clause, (&loops, &[]), fits);
         }
         defs.append(&mut before.take());
         defs.push(def);

@@ -3,6 +3,7 @@
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::row_major;
 use super::sample::RowAxis;
+use super::until::Ends;
 use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Step};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Operand};
@@ -12,6 +13,7 @@ mod carried;
 mod skew;
 mod state;
 mod uncovered;
+mod window;
 
 /// An axis that loops around run over, with the bounds of the tile if there is one.
 type Shared = (usize, Option<(Node, Node)>);
@@ -40,7 +42,7 @@ struct Run {
 impl Emit {
     /// Gives a definition the room that it needs: a window of a recurrence, all of anything else.
     pub(crate) fn storage(&mut self, def: &Def) {
-        let window = self.window(def);
+        let window = self.points.window(def);
         let Some((axis, steps)) = window else {
             self.whole(def.arr, BufferKind::Scratch, Use::Scratch);
             return;
@@ -62,55 +64,6 @@ impl Emit {
         self.places.insert(def.arr, Place::Buffer(buf, axes));
     }
 
-    /// How many steps of a recurrence are ever looked at together: the axis and the number, if it
-    /// is less than all.
-    pub(crate) fn window(&self, def: &Def) -> Option<(usize, i64)> {
-        let Body::Clauses(clauses, Some(steps)) = &def.body else { return None };
-        let Step { axis, backward } = *steps.first()?;
-        let extent = self.points.arrs[def.arr].shape[axis];
-        let mut kept = 1;
-        for clause in clauses {
-            let slot = clause.slots[axis];
-            let here = self.points.ixs[slot.ix].range;
-            let roots: Vec<Node> =
-                [clause.value].into_iter().chain(clause.guard).chain(clause.otherwise).collect();
-            for (arr, at) in self.points.loads(&roots) {
-                if arr != def.arr {
-                    continue;
-                }
-                let back = match self.points.offset_from(at[axis], slot.ix) {
-                    Some(offset) => -offset,
-                    None if here.0 == here.1 => here.0 as i64 - self.points.as_int(at[axis])?,
-                    None => return None,
-                };
-                let back = if backward { -back } else { back };
-                if back < 0 {
-                    return None;
-                }
-                // What is read only where it is about to be written may be overwritten.
-                let in_place = back > 0 && self.is_own_place(&at, clause, axis);
-                kept = kept.max(if in_place { back } else { back + 1 });
-            }
-        }
-        for other in self.points.defs.iter().filter(|other| other.arr != def.arr) {
-            for (arr, at) in self.points.loads(&self.points.roots(other)) {
-                if arr == def.arr {
-                    let (lo, hi) = self.points.nodes[at[axis]].range?;
-                    let seen = if backward { hi as i64 + 1 } else { extent - lo as i64 };
-                    kept = kept.max(seen);
-                }
-            }
-        }
-        (kept < extent).then_some((axis, kept))
-    }
-
-    /// Whether a position is that of the cell of a clause, but for one axis.
-    fn is_own_place(&self, at: &[Node], clause: &Clause, axis: usize) -> bool {
-        at.iter().zip(&clause.slots).enumerate().all(|(other, (node, slot))| {
-            other == axis || self.points.offset_from(*node, slot.ix) == Some(0)
-        })
-    }
-
     /// Fills a recurrence, step by step.
     pub(crate) fn recurrence(
         &mut self,
@@ -123,10 +76,20 @@ impl Emit {
             clauses.iter().map(|clause| self.with_turned_arrays(arr, clause, steps)).collect();
         let ordered = self.in_order(arr, &clauses, steps);
         let rank = self.points.arrs[arr].shape.len();
-        let mut at = At { arr, steps, shared, place: vec![None; rank], run: None };
+        let mut place = vec![None; rank];
+        if let Some(Body::Until(body)) =
+            self.points.def_of(arr).map(|def| &self.points.defs[def].body)
+        {
+            // Loops around are at one point of these axes.
+            for (axis, ix) in body.around.clone().into_iter().enumerate() {
+                place[axis] = Some(self.points.index(ix));
+            }
+        }
+        let mut at = At { arr, steps, shared, place, run: None };
         let floor = self.floors.get(&arr).copied();
         self.flushing(self.decays(arr), |emit| {
-            if !shared.is_empty() || !emit.wavefront(arr, &ordered, steps) {
+            let whole = shared.is_empty() && emit.ends.is_none();
+            if !whole || !emit.wavefront(arr, &ordered, steps) {
                 emit.step(&mut at, &ordered, 0);
             }
         });
@@ -199,6 +162,9 @@ impl Emit {
             Some(_) | None => (0, extent),
         };
         let mut cuts = vec![first, end];
+        if let Some(Ends::Asked(it)) = self.ends.filter(|_| depth == 0) {
+            cuts.extend([it.asked.0, it.asked.1]);
+        }
         for clause in clauses {
             let (lo, hi) = self.points.ixs[clause.slots[axis].ix].range;
             cuts.extend([lo as i64, hi as i64 + 1]);
@@ -218,7 +184,11 @@ impl Emit {
                 })
                 .cloned()
                 .collect();
-            match self.skew(at, &active, (lo, hi)) {
+            let skew = match self.ends {
+                None => self.skew(at, &active, (lo, hi)),
+                Some(_) => None,
+            };
+            match skew {
                 Some(skew) => {
                     // The first steps, one in each place of the ring, fill what no clause does.
                     self.segment(at, &active, depth, (lo, lo + skew.kept), backward);
@@ -264,13 +234,20 @@ impl Emit {
             let rest = self.independent(clause.value, only.cell, ix);
             let ahead = self.only_waits_for(at, clause, only.cell, axis);
             let whole = !self.samples.contains_key(&at.arr);
+            let whole = whole && self.ends.is_none();
             if whole && ahead && !backward && !rest.is_empty() && hi - lo >= 64 {
                 let cell = (only.cell, only.var);
                 return self.in_two_passes(at, clause, axis, (lo, hi), cell, &rest);
             }
         }
-        let kind = if backward { ForKind::Backward } else { ForKind::Serial };
-        let var = self.open(ix, int(lo), int(hi), kind);
+        let asked = if depth == 0 { self.asked_after((lo, hi)) } else { None };
+        let kind = match asked {
+            Some(asked) => ForKind::Until(asked.done),
+            None if backward => ForKind::Backward,
+            None => ForKind::Serial,
+        };
+        let end = if depth == 0 { self.end_of_steps((lo, hi)) } else { int(hi) };
+        let var = self.open(ix, int(lo), end, kind);
         for clause in active.iter().skip(1) {
             self.alias(clause.slots[axis].ix, var);
         }
@@ -278,7 +255,9 @@ impl Emit {
         self.floors.insert(at.arr, here);
         let before = at.place[axis].replace(self.points.index(ix));
         let first = if backward { hi - 1 } else { lo };
-        at.run = Some(Run { ix, first, steps: hi - lo, backward });
+        // How many there are decides which of those that run downward is the first.
+        let known = !backward || self.ends.is_none();
+        at.run = known.then_some(Run { ix, first, steps: hi - lo, backward });
         for it in &carried {
             self.remember(it.cell, Operand::Reg(it.var));
         }
@@ -291,6 +270,9 @@ impl Emit {
             None => self.step(at, active, depth + 1),
         }
         self.step = outer;
+        if let Some(asked) = asked {
+            self.asks(asked, var);
+        }
         self.pass_on(&carried);
         if depth == 0 {
             let row = self.axes_of_step(at, active.first());

@@ -40,7 +40,7 @@ impl Emit {
                 self.read_sample(def.arr, step.axis, sample, &reads);
                 let extent = self.points.arrs[def.arr].shape[step.axis];
                 let smaller =
-                    self.window(&def).is_some_and(|(_, kept)| kept + sample.count < extent);
+                    self.points.window(&def).is_some_and(|(_, kept)| kept + sample.count < extent);
                 if smaller {
                     self.whole(sample.to, BufferKind::Scratch, Use::Scratch);
                     self.samples.insert(def.arr, sample);

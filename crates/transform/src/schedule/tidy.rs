@@ -11,7 +11,9 @@ use super::halves;
 use super::nest::FEW;
 use super::peel;
 use super::{address, bins, hoist, scan, terms};
-use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Subst};
+use crate::points::{
+    Arr, ArrInfo, Body, Clause, Def, End, Ix, Kind, Node, Points, Slot, Source, Subst, Until,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A definition of at most this cost is computed wherever it is read.
@@ -156,9 +158,13 @@ fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
 /// Whether a definition reads the same cells for many values of its outermost index, inside the loop
 /// over it.
 fn reads_again(points: &Points, reader: usize, arr: Arr) -> bool {
-    let Body::Clauses(clauses, steps) = &points.defs[reader].body else { return false };
+    let (clauses, steps) = match &points.defs[reader].body {
+        Body::Clauses(clauses, steps) => (clauses, steps.as_deref()),
+        Body::Until(body) => (&body.clauses, Some(body.steps.as_slice())),
+        Body::Scatter(_) | Body::InPlace(_) => return false,
+    };
     // The steps of a recurrence are around everything else.
-    let axis = steps.as_ref().and_then(|steps| steps.first()).map_or(0, |step| step.axis);
+    let axis = steps.and_then(|steps| steps.first()).map_or(0, |step| step.axis);
     clauses.iter().any(|clause| {
         let Some(outer) = clause.slots.get(axis) else { return false };
         let roots = [clause.value].into_iter().chain(clause.guard).chain(clause.otherwise);
@@ -263,17 +269,22 @@ fn rewrite(points: &mut Points, reader: usize, cell: &(Arr, (Vec<Ix>, Node))) {
 pub(crate) fn substitute(points: &mut Points, def: usize, subst: &mut Subst) {
     let mut body = points.defs[def].body.clone();
     let mut apply = |node: &mut Node| *node = subst.apply(points, *node);
-    match &mut body {
-        Body::Clauses(clauses, _) => {
-            for clause in clauses {
-                for slot in &mut clause.slots {
-                    apply(&mut slot.lo);
-                    apply(&mut slot.hi);
-                }
-                clause.guard.iter_mut().for_each(&mut apply);
-                apply(&mut clause.value);
-                clause.otherwise.iter_mut().for_each(&mut apply);
+    let in_clauses = |clauses: &mut [Clause], apply: &mut dyn FnMut(&mut Node)| {
+        for clause in clauses {
+            for slot in &mut clause.slots {
+                apply(&mut slot.lo);
+                apply(&mut slot.hi);
             }
+            clause.guard.iter_mut().for_each(&mut *apply);
+            apply(&mut clause.value);
+            clause.otherwise.iter_mut().for_each(&mut *apply);
+        }
+    };
+    match &mut body {
+        Body::Clauses(clauses, _) => in_clauses(clauses, &mut apply),
+        Body::Until(body) => {
+            in_clauses(&mut body.clauses, &mut apply);
+            apply(body.end.node_mut());
         }
         Body::Scatter(scatter) => {
             for (_, lo, hi) in &mut scatter.binders {
@@ -297,8 +308,9 @@ fn drop_unread(points: &mut Points, wanted: &FxHashSet<Arr>) {
     let mut kept = Vec::new();
     for def in std::mem::take(&mut points.defs).into_iter().rev() {
         let roots = points.roots(&def);
-        let fails = roots.iter().any(|root| points.nodes[*root].traps);
-        if needed.contains(&def.arr) || fails {
+        let fails = roots.iter().any(|root| points.nodes[*root].traps)
+            || matches!(&def.body, Body::Until(Until { end: End::Asked { fails: true, .. }, .. }));
+        if fails || Points::filled(&def).iter().any(|arr| needed.contains(arr)) {
             needed.extend(points.loads(&roots).into_iter().map(|(arr, _)| arr));
             kept.push(def);
         }

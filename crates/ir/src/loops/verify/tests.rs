@@ -98,6 +98,12 @@ fn scopes_and_definitions() {
     let mut after = body(vec![load(1, 0, &[(0, 1)])]);
     after.push(Stmt::Store(at(1, &[]), reg(1)));
     check(&regs, after, &["r1 is used where it is not visible"]);
+    let until = |ends: usize| {
+        let done = Stmt::Var(r(3), Operand::Const(Scalar::Bool(false)));
+        vec![done, for_loop(0, ForKind::Until(r(ends)), vec![Stmt::Set(r(3), reg(3))])]
+    };
+    check(&regs, until(3), &[]);
+    check(&regs, until(2), &["r2 is used where it is not visible"]);
     check(
         &regs,
         body(vec![Stmt::If(reg(0), vec![], vec![])]),

@@ -17,8 +17,8 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// The depth, the next depth.
-const HERE: Extent = Extent { first: 0, fall: -1 };
-const BELOW: Extent = Extent { first: 1, fall: -1 };
+const HERE: Extent = Extent { first: 0, fall: -1, counted: None };
+const BELOW: Extent = Extent { first: 1, fall: -1, counted: None };
 
 /// The arrays that are filled.
 struct Arrays {
@@ -452,9 +452,9 @@ impl Flatten<'_> {
 
 /// An extent that falls with the depth, at a depth.
 fn at_depth(extent: Extent, depth: Extent) -> Extent {
-    Extent { first: extent.at(depth.first), fall: -extent.fall * depth.fall }
+    Extent { first: extent.at(depth.first), fall: -extent.fall * depth.fall, counted: None }
 }
 
 fn times(depth: Extent, by: i64) -> Extent {
-    Extent { first: depth.first * by, fall: depth.fall * by }
+    Extent { first: depth.first * by, fall: depth.fall * by, counted: None }
 }

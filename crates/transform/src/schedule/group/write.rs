@@ -134,7 +134,7 @@ impl Emit {
         self.floors.insert(def.arr, here);
         let last = member.axes.last().copied();
         let tiled = |axis: usize| group.tile > 1 && last == Some(axis);
-        let ring = self.window(def);
+        let ring = self.points.window(def);
         let mut shape = Vec::new();
         for (axis, extent) in info.shape.iter().enumerate() {
             shape.push(match ring {
@@ -214,7 +214,7 @@ impl Emit {
                     self.nest(def.arr, loops, vec![cell]);
                 }
             }
-            Body::Scatter(_) | Body::InPlace(_) => self.alone(def),
+            Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) => self.alone(def),
         }
     }
 

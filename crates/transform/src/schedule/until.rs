@@ -1,0 +1,116 @@
+//! Steps that end when a condition holds.
+//!
+//! ```text
+//! for r in 0..rows {                  // what the steps end for by itself
+//!     var done = false; var last = limit - 1
+//!     until(done) for n in 0..limit { the cells of step n; done = cond; last = done ? n : last }
+//!     store last[r]
+//! }
+//! ```
+//!
+//! Steps of which there are as many as of others have that number as their end.
+
+use super::emit::{Emit, Use};
+use super::{PARALLEL_WORK, def_cost};
+use crate::points::{Def, End, Ix, Node, Until};
+use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Reg, Stmt};
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
+
+/// What ends the steps that are being written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ends {
+    /// A condition.
+    Asked(Asked),
+    /// There are so many of them.
+    Made(Operand),
+}
+
+/// The condition that ends steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    ix: Ix,
+    pub(crate) asked: (i64, i64),
+    cond: Node,
+    /// Whether they have ended.
+    pub(crate) done: Reg,
+    /// The last step that was made.
+    last: Reg,
+}
+
+fn int(value: i64) -> Operand {
+    Operand::Const(Scalar::I64(value))
+}
+
+impl Emit {
+    /// Fills a recurrence until its steps end.
+    pub(crate) fn until(&mut self, def: &Def, body: &Until) {
+        let shape = self.points.arrs[def.arr].shape.clone();
+        let work = def_cost(&self.points, def);
+        if !self.places.contains_key(&body.last) {
+            self.whole(body.last, BufferKind::Scratch, Use::Scratch);
+        }
+        let mut shared = Vec::new();
+        for (axis, ix) in body.around.iter().enumerate() {
+            let parallel = axis == 0 && !self.in_parallel && work > PARALLEL_WORK;
+            let kind = if parallel { ForKind::Parallel { grain: 1 } } else { ForKind::Serial };
+            let var = self.open(*ix, int(0), int(shape[axis]), kind);
+            body.clauses.iter().for_each(|clause| self.alias(clause.slots[axis].ix, var));
+            shared.push((axis, None));
+        }
+        let ends = match body.end {
+            End::Made(count) => Ends::Made(self.bound_value(count)),
+            End::Asked { ix, asked, cond, .. } => {
+                let (done, last) = (self.reg(ScalarType::Bool), self.reg(ScalarType::I64));
+                self.push(Stmt::Var(done, Operand::Const(Scalar::Bool(false))));
+                self.push(Stmt::Var(last, int(shape[body.axis()] - 1)));
+                Ends::Asked(Asked { ix, asked, cond, done, last })
+            }
+        };
+        let outer = self.ends.replace(ends);
+        self.recurrence(def.arr, &body.clauses, &body.steps, &shared);
+        self.ends = outer;
+        if let (Ends::Asked(asked), End::Asked { fails, .. }) = (ends, &body.end) {
+            let at: Vec<Node> = body.around.iter().map(|ix| self.points.index(*ix)).collect();
+            let made = self.let_here(ScalarType::I32, Op::Cast(Operand::Reg(asked.last)));
+            self.store(body.last, &at, made);
+            if *fails {
+                let op = Op::Unary(UnaryOp::Not, Operand::Reg(asked.done));
+                let never = self.let_here(ScalarType::Bool, op);
+                self.push(Stmt::Trap(never));
+            }
+        }
+        body.around.iter().for_each(|_| self.close());
+    }
+
+    /// The condition that is asked after each of these steps.
+    pub(crate) fn asked_after(&self, (lo, hi): (i64, i64)) -> Option<Asked> {
+        match self.ends {
+            Some(Ends::Asked(it)) if it.asked.0 <= lo && hi <= it.asked.1 => Some(it),
+            Some(Ends::Asked(_) | Ends::Made(_)) | None => None,
+        }
+    }
+
+    /// Where steps end, of which there may be fewer.
+    pub(crate) fn end_of_steps(&mut self, (lo, hi): (i64, i64)) -> Operand {
+        match self.ends {
+            Some(Ends::Made(count)) => {
+                self.let_here(ScalarType::I64, Op::Binary(BinaryOp::Min, count, int(hi)))
+            }
+            Some(Ends::Asked(it)) if lo > it.asked.0 => {
+                let op = Op::Select(Operand::Reg(it.done), int(lo), int(hi));
+                self.let_here(ScalarType::I64, op)
+            }
+            Some(Ends::Asked(_)) | None => int(hi),
+        }
+    }
+
+    /// Whether the steps end with the one that has been written.
+    pub(crate) fn asks(&mut self, it: Asked, step: Reg) {
+        self.alias(it.ix, step);
+        let cond = self.value(it.cond);
+        let op = Op::Select(cond, Operand::Reg(step), Operand::Reg(it.last));
+        let last = self.let_here(ScalarType::I64, op);
+        self.push(Stmt::Set(it.last, last));
+        self.push(Stmt::Set(it.done, cond));
+    }
+}
