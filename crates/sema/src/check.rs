@@ -254,6 +254,8 @@ struct FnState {
     pending: Vec<Vec<Stmt>>,
     /// Variables that hold parts of structs and tuples.
     parts: FxHashMap<parts::Part, VarId>,
+    /// What these variables are bound to.
+    part_values: FxHashMap<VarId, Expr>,
     /// The scopes of variables that patterns bind.
     frames: FxHashMap<VarId, usize>,
     /// Extents of coordinates that were seen in this scope: for `extent(c)` and `k in c`.

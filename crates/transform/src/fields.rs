@@ -10,9 +10,9 @@
 //! Needs: a checked program. After: targets and parameters of requests are variables or entries of
 //! them.
 
-use crate::records::{Frame, Records, beside, part, record};
+use crate::records::{Frame, Records, beside, part, record, settle};
 use ein_ir::tensor::walk::{each_child, each_child_mut, each_in_stmt, each_in_stmt_mut};
-use ein_ir::tensor::{Derivative, Expr, ExprKind, Program, Stmt, StmtKind, Type, VarId};
+use ein_ir::tensor::{Derivative, Expr, ExprKind, Item, Program, Stmt, StmtKind, Type, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Structs in structs are followed so deep.
@@ -166,6 +166,31 @@ impl Pass<'_> {
             return;
         }
         each_child_mut(e, &mut |child| self.inside(child, frame));
+        for items in items_of(e) {
+            self.items(items, frame);
+        }
+    }
+
+    /// Adds the names where `where` binds the variables.
+    fn items(&mut self, items: &mut Vec<Item>, frame: Frame) {
+        let mut made = Vec::with_capacity(items.len());
+        for item in std::mem::take(items) {
+            match item {
+                Item::Let(var, value) => {
+                    let span = value.span;
+                    let mut stmts = vec![Stmt { kind: StmtKind::Let(var, value), span }];
+                    self.list(&mut stmts, frame);
+                    made.extend(stmts.into_iter().filter_map(|stmt| match stmt.kind {
+                        StmtKind::Let(var, value) => Some(Item::Let(var, value)),
+                        StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => {
+                            None
+                        }
+                    }));
+                }
+                Item::Guard(_) => made.push(item),
+            }
+        }
+        *items = made;
     }
 
     fn name(&self, var: VarId, at: usize) -> String {
@@ -183,8 +208,8 @@ impl Pass<'_> {
                 let span = item.span;
                 let name = self.name(var, at);
                 let ty = if item.ty.has_error() { ty } else { item.ty.clone() };
-                let own = beside(self.program, frame, Some(var), &name, ty.clone(), span);
-                let read = Expr::new(ExprKind::Var(own), ty, span);
+                let own = beside(self.program, frame, Some(var), &name, ty, span);
+                let read = Expr::new(ExprKind::Var(own), settle(self.program, own), span);
                 let field = std::mem::replace(item, read);
                 made.push(Stmt { kind: StmtKind::Let(own, field), span });
                 parts.push((at, own));
@@ -212,6 +237,7 @@ impl Pass<'_> {
             let name = self.name(var, at);
             let new = beside(self.program, frame, Some(var), &name, own.clone(), span);
             made.push(Stmt { kind: StmtKind::Let(new, field), span });
+            let own = settle(self.program, new);
             fields.push(Expr::new(ExprKind::Var(new), own, span));
             parts.push((at, new));
             self.taken.insert(new);
@@ -254,6 +280,29 @@ impl Pass<'_> {
             *var = split.whole;
             return;
         }
+        // What the names are taken from stays, also where `where` binds it.
+        let mut items: Vec<Vec<Item>> = items_of(e).into_iter().map(std::mem::take).collect();
         each_child_mut(e, &mut |child| self.renamed(child));
+        for item in items.iter_mut().flatten() {
+            match item {
+                Item::Let(var, _) if self.taken.contains(var) => {}
+                Item::Let(_, value) | Item::Guard(value) => self.renamed(value),
+            }
+        }
+        for (place, items) in items_of(e).into_iter().zip(items) {
+            *place = items;
+        }
+    }
+}
+
+/// The bindings and conditions of an expression itself.
+fn items_of(e: &mut Expr) -> Vec<&mut Vec<Item>> {
+    match &mut *e.kind {
+        ExprKind::Tensor(tensor) => {
+            tensor.clauses.iter_mut().map(|clause| &mut clause.items).collect()
+        }
+        ExprKind::Reduce(reduce) => vec![&mut reduce.items],
+        ExprKind::Scatter(scatter) => vec![&mut scatter.items],
+        _ => Vec::new(),
     }
 }

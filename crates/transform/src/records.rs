@@ -3,8 +3,9 @@
 //! The types of the fields of a struct stand where values of it are made and taken apart, so they
 //! are collected from there.
 
+use ein_ir::size;
 use ein_ir::tensor::walk::{each_child, each_in_stmt};
-use ein_ir::tensor::{Expr, ExprKind, Place, Program, Type, Var, VarId};
+use ein_ir::tensor::{AtomDef, AtomInfo, Expr, ExprKind, Place, Program, Type, Var, VarId};
 use rustc_hash::FxHashMap;
 
 /// The function whose slots new variables take.
@@ -108,4 +109,24 @@ pub(crate) fn beside(
     let place = if global { Place::Global(number) } else { Place::Local(number) };
     let name = ein_base::Symbol::intern(name);
     program.vars.push(Var { name, span, ty, place })
+}
+
+/// Makes extents of a variable that nothing says its own: those that it has when the program runs.
+pub(crate) fn settle(program: &mut Program, var: VarId) -> Type {
+    let (name, ty) = (program.vars[var].name, program.vars[var].ty.clone());
+    if ty.axes().is_empty() {
+        return ty;
+    }
+    let mut axes = ty.axes().to_vec();
+    for (at, axis) in axes.iter_mut().enumerate() {
+        let open =
+            axis.size.atoms().iter().any(|atom| program.atoms[*atom].def == AtomDef::Unknown);
+        if open {
+            let info = AtomInfo { name, def: AtomDef::Extent(var, at), external: false };
+            axis.size = size::Expr::atom(program.atoms.push(info));
+        }
+    }
+    let own = Type::array(ty.elem().clone(), axes);
+    program.vars[var].ty = own.clone();
+    own
 }

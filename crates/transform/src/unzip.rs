@@ -11,7 +11,7 @@
 //! Refuses (leaves as it is): parts that are not numbers or of which the extents are not known,
 //! reads of several states at once.
 
-use crate::records::{Frame, Records, beside, part};
+use crate::records::{Frame, Records, beside, part, settle};
 use ein_base::Span;
 use ein_ir::size;
 use ein_ir::tensor::walk::{any, each_child, each_child_mut, each_in_clause_mut, each_in_stmt_mut};
@@ -167,8 +167,7 @@ impl Pass<'_> {
         let new =
             beside(self.program, self.frame, Some(var), &format!("${name}"), ty.clone(), span);
         // Extents that only the run knows are those of the array of numbers.
-        let own = self.settled(new, ty);
-        self.program.vars[new].ty = own.clone();
+        let own = settle(self.program, new);
         let inner_ty = {
             let limits = self.program.vars[self_var].ty.axes().to_vec();
             let mut axes = limits;
@@ -208,25 +207,6 @@ impl Pass<'_> {
         *value = self.put_together(&outside, value.ty.clone(), name, span);
         self.rows.insert(var, outside);
         Some(Stmt { kind: StmtKind::Let(new, numbers), span })
-    }
-
-    /// The type of a variable, whose open extents are its own.
-    fn settled(&mut self, var: VarId, ty: Type) -> Type {
-        let name = self.program.vars[var].name;
-        let mut axes = ty.axes().to_vec();
-        for (at, axis) in axes.iter_mut().enumerate() {
-            let open = axis
-                .size
-                .atoms()
-                .iter()
-                .any(|atom| self.program.atoms[*atom].def == ein_ir::tensor::AtomDef::Unknown);
-            if open {
-                let def = ein_ir::tensor::AtomDef::Extent(var, at);
-                let info = ein_ir::tensor::AtomInfo { name, def, external: false };
-                axis.size = size::Expr::atom(self.program.atoms.push(info));
-            }
-        }
-        Type::array(ty.elem().clone(), axes)
     }
 
     /// The parts of a state, if all of them are numbers or arrays of numbers of known extents.

@@ -126,7 +126,7 @@ impl Cx<'_> {
                 _ => is_part(&value),
             };
             if plain {
-                return value;
+                return self.as_part(value);
             }
         }
         let d = error(Code::E0701, node.span, "only a named value can be differentiated")

@@ -269,7 +269,10 @@ impl Cx<'_> {
             let moves = part.ty.scalar().is_some_and(|ty| ty.is_float());
             let value = match self.is_record(&part.ty) {
                 true => self.request_by_parts(y.clone(), &part, span),
-                false if moves => self.request(y.clone(), part, span),
+                false if moves => {
+                    let part = self.as_part(part);
+                    self.request(y.clone(), part, span)
+                }
                 false => Expr::new(ExprKind::Unit, Type::Unit, span),
             };
             if value.ty.is_broken() {

@@ -47,11 +47,28 @@ impl Cx<'_> {
             false => self.new_var(name, span, value.ty.clone()),
         };
         self.settle_type(var, value.ty.clone());
+        self.f.part_values.insert(var, value.clone());
         if let Some(stmts) = self.f.pending.get_mut(frame) {
             stmts.push(Stmt { kind: StmtKind::Let(var, value), span });
         }
         self.f.parts.insert(part, var);
         self.var_expr(var, span)
+    }
+
+    /// A part that has a variable of its own, as the part that it is: what is computed from the
+    /// whole depends on the part, and not on the variable.
+    pub(super) fn as_part(&self, value: Expr) -> Expr {
+        let kind = match *value.kind {
+            ExprKind::Index { base, indices } => {
+                ExprKind::Index { base: self.as_part(base), indices }
+            }
+            ExprKind::Var(var) => match self.f.part_values.get(&var) {
+                Some(part) => (*part.kind).clone(),
+                None => ExprKind::Var(var),
+            },
+            kind => kind,
+        };
+        Expr::new(kind, value.ty, value.span)
     }
 
     /// Notes that a variable is bound by a pattern, and so known in the next inner frame only.
