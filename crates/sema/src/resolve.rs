@@ -18,6 +18,7 @@ mod known;
 mod lower;
 mod modules;
 mod order;
+mod padded;
 mod paths;
 mod patterns;
 mod scope;

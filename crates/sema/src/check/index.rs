@@ -48,6 +48,15 @@ impl Cx<'_> {
             ty if ty.has_error() => {
                 return Expr::error(span);
             }
+            // A clause with fewer indices than others: its value is read at those that it lacks.
+            ty if base.span == span => {
+                let have = self.show(ty);
+                let message = "the clauses of a definition have different numbers of indices";
+                let d = error(Code::E0417, span, message)
+                    .here(format!("`{have}` has no axes for the indices that this clause lacks"))
+                    .help("write all clauses with the same number of indices, or an array here");
+                return self.fail(d);
+            }
             ty => {
                 let have = self.show(ty);
                 let d = error(Code::E0404, span, format!("`{have}` cannot be indexed"))
@@ -260,6 +269,17 @@ impl Cx<'_> {
                 })
                 .collect();
             return self.read_merged(base, indices, span);
+        }
+        let first = parts.iter().take_while(|part| matches!(part, Part::Point(_))).count();
+        if first > 0 {
+            // `c[n - 1, 0..2]` is `c[n - 1][0..2]`: a read of one step.
+            let mut parts = parts;
+            let rest = parts.split_off(first);
+            let row = self.assemble(base, parts, span);
+            return match row.ty.has_error() {
+                true => row,
+                false => self.assemble(row, rest, span),
+            };
         }
         if let [Part::Mask(mask)] = parts.as_slice()
             && mask.ty.rank() > 1

@@ -15,13 +15,13 @@ use rustc_hash::FxHashMap;
 pub(super) const LAST: u32 = u32::MAX;
 
 /// A definition that further clauses may join.
-struct Group {
+pub(super) struct Group {
     local: LocalId,
-    slots: usize,
+    pub(super) slots: usize,
     /// Whether one of the slots is a pack, which stands for any number of axes.
     pack: bool,
     /// Where its statement stands in the list.
-    at: usize,
+    pub(super) at: usize,
 }
 
 /// Whether a clause has a slot that stands for any number of axes.
@@ -66,6 +66,14 @@ impl List {
     /// How many statements as written were resolved.
     pub(super) fn done(&self) -> usize {
         self.done
+    }
+
+    /// The clauses of the definition that a statement is.
+    pub(super) fn clauses(&self, at: usize) -> &[hir::Clause] {
+        match &self.stmts[at].kind {
+            hir::StmtKind::Define(definition) => &definition.clauses,
+            hir::StmtKind::Let { .. } | hir::StmtKind::Expr(_) | hir::StmtKind::System(_) => &[],
+        }
     }
 
     /// Takes the clauses of a definition out of its statement, which then is gone.
@@ -337,6 +345,7 @@ impl<'r> Lower<'r, '_> {
         let at = list.stmts.len();
         let mut clauses = match joined {
             Some((_, group)) => {
+                list.groups[group].slots = list.groups[group].slots.max(slots);
                 let old = std::mem::replace(&mut list.groups[group].at, at);
                 list.take_up(old)
             }
@@ -348,12 +357,13 @@ impl<'r> Lower<'r, '_> {
         };
         let span = clauses.first().map_or(span, |first: &hir::Clause| first.span.to(span));
         clauses.push(clause);
+        let clauses = self.of_one_rank(clauses);
         let kind = hir::StmtKind::Define(hir::Definition { local, clauses });
         list.stmts.push(Stmt { kind, span });
     }
 
     /// The definition that a clause continues, with its place among the groups.
-    fn joins(&self, clause: &ast::Clause, list: &List) -> Option<(LocalId, usize)> {
+    fn joins(&mut self, clause: &ast::Clause, list: &List) -> Option<(LocalId, usize)> {
         let entry = self.scopes.entry(self.scopes.head(Space::Value, clause.name.sym))?;
         let Bound::Local(local) = entry.bound else { return None };
         let at = list.groups.binary_search_by_key(&local, |group| group.local).ok()?;
@@ -361,7 +371,7 @@ impl<'r> Lower<'r, '_> {
         let group = &list.groups[at];
         // Whether the axes agree is known when a pack has been matched with some.
         let fits = group.slots == clause.slots.len() || group.pack || has_pack(clause);
-        (fits && !read).then_some((local, at))
+        (!read && (fits || self.continues(clause, group, list))).then_some((local, at))
     }
 
     /// A clause of what is being defined, whose names it sees.

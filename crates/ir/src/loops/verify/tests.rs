@@ -103,7 +103,8 @@ fn scopes_and_definitions() {
         vec![done, for_loop(0, ForKind::Until(r(ends)), vec![Stmt::Set(r(3), reg(3))])]
     };
     check(&regs, until(3), &[]);
-    check(&regs, until(2), &["r2 is used where it is not visible"]);
+    let other = ["r2 is used where it is not visible", "what ends a loop is not of type bool"];
+    check(&regs, until(2), &other);
     check(
         &regs,
         body(vec![Stmt::If(reg(0), vec![], vec![])]),
