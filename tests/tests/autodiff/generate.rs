@@ -6,6 +6,7 @@
 //! direction, and with the difference of the other two.
 
 mod crossed;
+mod descents;
 mod nested;
 mod repeats;
 
@@ -327,7 +328,8 @@ impl Gen {
         let depth = 1 + self.rng.below(2);
         let one = [(i.clone(), n)];
         let two = [(i.clone(), n), (j.clone(), m)];
-        match self.rng.below(27) {
+        match self.rng.below(28) {
+            27 => self.descent(name),
             20..=22 => self.crossed(name),
             23 | 24 => self.crossed_steps(name),
             25 | 26 => self.crossed_rows(name),
