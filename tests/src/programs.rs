@@ -13,6 +13,16 @@ use std::sync::atomic::AtomicBool;
 /// The folders whose programs are formatted and free of errors and warnings.
 const FOLDERS: [&str; 3] = ["examples", "library", "tests/library"];
 
+/// Programs that compute so much that only compiled code is waited for.
+const COMPILED: [&str; 6] = [
+    "digits/mlp.ein",
+    "edges.ein",
+    "gaussian_process.ein",
+    "ising.ein",
+    "neural_ode.ein",
+    "shallow_water.ein",
+];
+
 /// One test for each program.
 pub fn cases() -> Result<Vec<Case>, String> {
     let root = repository();
@@ -42,7 +52,11 @@ fn program(path: &Path) -> Result<(), String> {
             false => Err(session.render(&report.diagnostics, Style::Plain)),
         };
     }
-    for engine in [Engine::Eval, Engine::Jit] {
+    let engines: &[Engine] = match COMPILED.iter().any(|name| path.ends_with(name)) {
+        true => &[Engine::Jit],
+        false => &[Engine::Eval, Engine::Jit],
+    };
+    for engine in engines.iter().copied() {
         let printed = run(path, engine)?;
         same(&expected, &printed).map_err(|why| format!("on `{}`: {why}", engine.as_str()))?;
     }
