@@ -9,36 +9,39 @@
 //! Idle threads watch the bits for some tens of microseconds, since loops over time start a region
 //! for every step; then they give way to others between two looks, and sleep after a while.
 
-use std::cell::{Cell, UnsafeCell};
+#[cfg(all(test, feature = "loom"))]
+mod model;
+mod sync;
+
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError};
+#[cfg(not(feature = "loom"))]
+use std::time::Duration;
+use sync::{
+    AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Builder, Condvar, Idle, JoinHandle, Mutex, Next,
+    Ordering, Slot, inside, set_inside, spin_loop, yield_now,
+};
 
 use crate::float::{self, Mode};
 use crate::kernel::{BodyFn, Interface};
 use crate::matrix;
 
-/// The words of the set of chunks.
-const WORDS: usize = 4;
+/// The words of the set of chunks; one in the model, which tries all orders of looking at them.
+const WORDS: usize = if cfg!(feature = "loom") { 1 } else { 4 };
 /// The most chunks a region is cut into, and the most threads.
 const CHUNKS: usize = 64 * WORDS;
 /// How many chunks each thread gets if there are iterations enough: it evens out threads that are
 /// slower or come late.
 const SHARE: usize = 8;
 /// How long an idle thread watches.
+#[cfg(not(feature = "loom"))]
 const WATCH: Duration = Duration::from_micros(60);
 /// How long it lets others run and looks again before it sleeps: to wake a processor takes as long as a
 /// small region, and programs often have only a little between two regions.
+#[cfg(not(feature = "loom"))]
 const LINGER: Duration = Duration::from_millis(1);
 /// Buffers of kernels live on the stack; only what is touched takes memory.
 const STACK: usize = 64 << 20;
-
-thread_local! {
-    /// Whether this thread is inside a region.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
-}
 
 /// A number of threads that wait for work, including the one that brings it.
 ///
@@ -57,7 +60,7 @@ impl Pool {
         let spawn = |number: usize| {
             let shared = Arc::clone(&shared);
             let name = format!("worker {number}");
-            let builder = thread::Builder::new().name(name).stack_size(STACK);
+            let builder = Builder::new().name(name).stack_size(STACK);
             builder.spawn(move || shared.work(number)).ok()
         };
         let workers: Vec<_> = (1..threads.min(CHUNKS)).map_while(spawn).collect();
@@ -122,7 +125,7 @@ unsafe extern "C" fn parallel(
 pub(crate) unsafe fn threads_here(context: *const c_void) -> usize {
     // SAFETY: as the caller promises.
     let shared = unsafe { &*context.cast::<Shared>() };
-    if INSIDE.get() { 1 } else { shared.threads.load(Ordering::Relaxed) }
+    if inside() { 1 } else { shared.threads.load(Ordering::Relaxed) }
 }
 
 /// Runs a function for every number below `count` on the threads of a pool.
@@ -204,7 +207,7 @@ struct Shared {
     /// What the bodies gave.
     result: AtomicU32,
     /// The region; may be read by whoever has taken a chunk and not yet counted it as done.
-    region: UnsafeCell<Option<Region>>,
+    region: Slot<Option<Region>>,
     /// Whether a region is running.
     busy: AtomicBool,
     /// How many threads share the work.
@@ -232,7 +235,7 @@ impl Default for Shared {
             done: Line::default(),
             iterations: Line::default(),
             result: AtomicU32::new(0),
-            region: UnsafeCell::new(None),
+            region: Slot::new(None),
             busy: AtomicBool::new(false),
             threads: AtomicUsize::new(1),
             share: AtomicUsize::new(1),
@@ -256,7 +259,7 @@ impl Shared {
         }
         let threads = self.threads.load(Ordering::Relaxed);
         let most = (region.hi.saturating_sub(region.lo) / grain.max(1)) as usize;
-        let alone = threads == 1 || most < 2 || INSIDE.get();
+        let alone = threads == 1 || most < 2 || inside();
         if alone || self.busy.swap(true, Ordering::Acquire) {
             // SAFETY: as the caller promises.
             return unsafe { region.run(region.lo, region.hi, self) };
@@ -265,23 +268,26 @@ impl Shared {
         region.chunks = most.min(threads * share).min(CHUNKS);
         self.share.store(share, Ordering::Relaxed);
         // SAFETY: `busy` is ours, and all chunks of the region before are done.
-        unsafe { *self.region.get() = Some(region) };
+        unsafe { self.region.set(Some(region)) };
         self.done.0.store(0, Ordering::Relaxed);
         self.result.store(0, Ordering::Relaxed);
         for (word, open) in self.open.0.iter().enumerate() {
             let here = region.chunks.saturating_sub(64 * word).min(64);
-            open.store(if here == 64 { u64::MAX } else { (1 << here) - 1 }, Ordering::SeqCst);
+            let bits = if here == 64 { u64::MAX } else { (1 << here) - 1 };
+            // A swap, which costs what such a store does, comes after whatever a thread that was late
+            // for the region before has done to the bits.
+            open.swap(bits, Ordering::SeqCst);
         }
         if self.asleep.0.load(Ordering::SeqCst) > 0 {
             self.wake();
         }
-        INSIDE.set(true);
+        set_inside(true);
         self.take_chunks(0);
-        INSIDE.set(false);
+        set_inside(false);
         let mut waited = 0;
         while self.done.0.load(Ordering::Acquire) < region.chunks {
             waited += 1;
-            if waited < 2000 { std::hint::spin_loop() } else { thread::yield_now() }
+            if waited < 2000 { spin_loop() } else { yield_now() }
         }
         let result = self.result.load(Ordering::Relaxed);
         self.busy.store(false, Ordering::Release);
@@ -296,7 +302,7 @@ impl Shared {
             // SAFETY: we have taken a chunk, so the region stays until we count it as done; and
             // whoever made the region promises that its body may be called.
             let result = unsafe {
-                match *self.region.get() {
+                match self.region.get() {
                     Some(region) => region.run_chunk(chunk, self),
                     None => 0,
                 }
@@ -335,17 +341,17 @@ impl Shared {
 
     /// The life of a worker.
     fn work(&self, number: usize) {
-        INSIDE.set(true);
+        set_inside(true);
         loop {
-            let start = Instant::now();
+            let idle = Idle::now();
             while !self.is_open() && !self.stop.load(Ordering::Relaxed) {
-                match start.elapsed() {
-                    waited if waited > LINGER => {
+                match idle.next() {
+                    Next::Look => (0..16).for_each(|_| spin_loop()),
+                    Next::Yield => yield_now(),
+                    Next::Sleep => {
                         self.sleep();
                         break;
                     }
-                    waited if waited > WATCH => thread::yield_now(),
-                    _ => (0..16).for_each(|_| std::hint::spin_loop()),
                 }
             }
             if self.stop.load(Ordering::Relaxed) {
@@ -372,10 +378,11 @@ impl Shared {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicI64;
+    use std::thread;
 
     struct Count {
         sum: AtomicI64,
