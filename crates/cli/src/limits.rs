@@ -14,6 +14,12 @@ use std::time::Duration;
 /// How long the work has to stop by itself when its time is over.
 pub const GRACE: Duration = Duration::from_millis(600);
 
+/// How long results may still be written when the time of the work is over.
+const WRITING: Duration = Duration::from_secs(1);
+
+/// How long the last words may take.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
 /// What the compiler may take beside the memory that a program is allowed.
 const OWN_MEMORY: u64 = 512 << 20;
 
@@ -34,13 +40,21 @@ pub fn begin(time: Option<Duration>) {
         std::thread::sleep(time);
         ein_driver::stop_compilers();
         std::thread::sleep(GRACE);
-        if !DONE.load(Ordering::Relaxed) {
-            output::last_words(&format!(
-                "error[E0812]: the time limit of {} s has passed\n",
-                time.as_secs_f64()
-            ));
-            std::process::exit(Exit::Failed.code());
+        if DONE.load(Ordering::Relaxed) {
+            // What there is is being written, perhaps for somebody who does not read it.
+            std::thread::sleep(WRITING);
         }
+        // Somebody may hold the stream, and wait for a reader.
+        let leave = || std::process::exit(Exit::Failed.code());
+        let _ = std::thread::Builder::new().spawn(move || {
+            std::thread::sleep(LAST_WORDS);
+            leave()
+        });
+        output::last_words(&format!(
+            "error[E0812]: the time limit of {} s has passed\n",
+            time.as_secs_f64()
+        ));
+        leave()
     };
     // Without a thread only the program itself looks at the time.
     let _ = std::thread::Builder::new().name("time".into()).spawn(watch);
@@ -58,7 +72,7 @@ pub fn allow_memory(bytes: Option<u64>) {
     }
 }
 
-/// The work is done: nothing that is written from now on is cut off.
+/// The work is done: what is written from now on has a second more.
 pub fn done() {
     DONE.store(true, Ordering::Relaxed);
 }

@@ -114,6 +114,106 @@ fn the_time_limit_holds_for_every_phase() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// Programs that take long in one phase each, with the arguments that they are run with. Nobody reads
+/// what they print.
+fn long_phases(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
+    let written = |name: &str, text: String| {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let run =
+        |path: String, engine: &str| ["run", &path, "--engine", engine].map(str::to_owned).to_vec();
+    let lines = |count: usize, line: &dyn Fn(usize) -> String| {
+        (0..count).map(line).collect::<Vec<_>>().join("\n")
+    };
+    let many = written("many.ein", lines(400_000, &|at| format!("let x{at} = [{at}, 1, 2];")));
+    let calls = written(
+        "calls.ein",
+        lines(20_000, &|at| format!("fn f{at}(x, y) {{ let z[i] = x[i] * y + {at}; z }}"))
+            + "\n"
+            + &lines(20_000, &|at| format!("let v{at} = f{at}([1, 2, 3], {at});")),
+    );
+    let kernels = written(
+        "kernels.ein",
+        format!(
+            "let y0[i in 0..1000] = i as f64;\n{}",
+            lines(4000, &|at| format!(
+                "let y{}[i] = y{at}[i] * 1.5 + sum[j](y0[j] * y{at}[i] + {at}.0f64);",
+                at + 1
+            ))
+        ),
+    );
+    let endless = "let x[i in 0..1000] = i;\nlet s = sum[i in 0..2000000000](x[i % 1000]);";
+    let endless = written("endless.ein", endless.to_owned());
+    let prints = "let x[i in 0..3000000] = i;\nlet t = [print(x) | k in 0..1000];";
+    let prints = written("prints.ein", prints.to_owned());
+    let shows = written("shows.ein", "let x[i in 0..20000000] = i % 10;".to_owned());
+    let numbers = written("numbers.csv", lines(4_000_000, &|at| format!("{at}.5,{at}")));
+    let reads = written("reads.ein", "let x: [f64; ?n, ?m] = input();\nprint(x.shape);".to_owned());
+    let mut shown = run(shows, "jit");
+    shown.extend(["--outputs", "json"].map(str::to_owned));
+    let mut read = run(reads, "eval");
+    read.extend(["--input".to_owned(), format!("x={numbers}")]);
+    vec![
+        ("reading a program", vec!["check".to_owned(), many]),
+        ("checking", vec!["check".to_owned(), calls.clone()]),
+        ("evaluating small things", run(calls, "eval")),
+        ("making kernels", run(kernels, "jit")),
+        ("evaluating", run(endless.clone(), "eval")),
+        ("a kernel", run(endless, "jit")),
+        ("printing", run(prints, "eval")),
+        ("results", shown),
+        ("reading an array", read),
+    ]
+}
+
+/// How long a command goes on after the time when it should end, and its exit code.
+fn goes_on(arguments: &[String], limit: Option<&str>, interrupt: Duration) -> (Duration, i32) {
+    let mut command = einlang();
+    command.args(arguments);
+    if let Some(limit) = limit {
+        command.args(["--time-limit", limit]);
+    }
+    let begun = Instant::now();
+    let mut child = command.spawn().unwrap();
+    let mut asked = None;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            let after = asked.map_or(begun.elapsed(), |asked: Instant| asked.elapsed());
+            return (after, status.code().unwrap_or(-1));
+        }
+        if limit.is_none() && asked.is_none() && begun.elapsed() > interrupt {
+            let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+            assert!(sent.unwrap().success());
+            asked = Some(Instant::now());
+        }
+        if begun.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A second, and what a machine takes that has other things to do.
+const SOON: Duration = Duration::from_millis(3000);
+
+#[test]
+fn every_phase_ends_with_its_time_and_by_an_interrupt() {
+    let folder = folder("phases");
+    for (phase, arguments) in long_phases(&folder) {
+        let (after, code) = goes_on(&arguments, Some("0.5"), Duration::ZERO);
+        assert_eq!(code, 2, "{phase}");
+        assert!(after < SOON, "{phase}: {after:?} with a limit of half a second");
+        for early in [50, 400] {
+            let (after, code) = goes_on(&arguments, None, Duration::from_millis(early));
+            assert_eq!(code, 130, "{phase} after {early} ms");
+            assert!(after < SOON, "{phase}: {after:?} after an interrupt at {early} ms");
+        }
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn an_interrupt_ends_the_compiler_too() {
     let folder = folder("interrupt");
