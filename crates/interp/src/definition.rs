@@ -324,7 +324,9 @@ impl<'p> Machine<'p> {
             };
         };
         let (lo, hi) = self.slot_domain(slot, axis, build.outer[axis], clause)?;
-        if lo >= hi {
+        let alike = |slot| self.is_rectangular(slot, clause);
+        if lo >= hi || axis == 0 && build.outer.contains(&0) && clause.slots.iter().all(alike) {
+            // No cell at all, however many rows there would be.
             return Ok(());
         }
         let row = point * build.outer[axis];

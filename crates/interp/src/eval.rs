@@ -200,8 +200,7 @@ impl<'p> Machine<'p> {
                 other => Err(self.expected(e.span, "a function", &other)),
             },
             ExprKind::Range(lo, hi) => {
-                let lo = self.int(lo)?;
-                let hi = self.int(hi)?;
+                let (lo, hi) = self.limits(lo, hi)?;
                 Ok(Value::Range(Arc::new((lo, hi.max(lo)))))
             }
             ExprKind::Try(inner) => self.try_eval(e, inner),

@@ -128,7 +128,11 @@ impl<'p> Machine<'p> {
     fn count_of(&self, value: &Value, span: Span) -> Result<i64, Stop> {
         match value.as_scalar().and_then(Scalar::as_i64) {
             Some(count) => Ok(count),
-            None => Err(self.expected(span, "an integer", value)),
+            // Larger than any extent.
+            None => match value.as_scalar().and_then(Scalar::as_i128) {
+                Some(count) => Err(self.too_large(span, count, "i32")),
+                None => Err(self.expected(span, "an integer", value)),
+            },
         }
     }
 

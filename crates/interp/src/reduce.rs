@@ -156,9 +156,27 @@ impl<'p> Machine<'p> {
     /// The domain of an index; empty if it ends before it starts.
     #[inline]
     pub(crate) fn domain(&mut self, binder: &'p Binder) -> Result<(i64, i64), Stop> {
-        let lo = self.int(&binder.lo)?;
-        let hi = self.int(&binder.hi)?;
-        Ok((lo, hi))
+        self.limits(&binder.lo, &binder.hi)
+    }
+
+    /// Where a range begins and where it ends.
+    #[inline]
+    pub(crate) fn limits(&mut self, lo: &'p Expr, hi: &'p Expr) -> Result<(i64, i64), Stop> {
+        let (first, end) = (self.int(lo)?, self.int(hi)?);
+        if first == i64::MAX {
+            return self.beyond_all(lo, hi);
+        }
+        Ok((first, end))
+    }
+
+    /// A range that begins where no index can be: nothing, or an overflow.
+    #[cold]
+    fn beyond_all(&mut self, lo: &'p Expr, hi: &'p Expr) -> Result<(i64, i64), Stop> {
+        let (first, end) = (self.scalar(lo)?.as_i128(), self.scalar(hi)?.as_i128());
+        match (first, end) {
+            (Some(first), Some(end)) if first < end => Err(self.too_large(lo.span, first, "i32")),
+            _ => Ok((0, 0)),
+        }
     }
 
     /// Binds and tests; whether all guards hold.

@@ -182,7 +182,8 @@ impl<'p> Machine<'p> {
     /// A size that does not fit where an integer of type `ty` is wanted.
     #[cold]
     #[inline(never)]
-    pub(crate) fn too_large(&self, span: Span, value: i64, ty: &str) -> Stop {
+    pub(crate) fn too_large(&self, span: Span, value: impl Into<i128>, ty: &str) -> Stop {
+        let value: i128 = value.into();
         self.fail_in(
             Code::E0802,
             span,

@@ -13,6 +13,9 @@
 //! data, recursion. The host evaluates these.
 //! Limits: integers that decide a shape are taken as constants, and listed in
 //! [`Flattened::assumed`].
+//!
+//! Failures: what a branch does not take keeps its failure under its condition; what is bound and
+//! not used stays obliged (`oblige`), or the region is declined and evaluated.
 
 mod array;
 mod call;
@@ -88,6 +91,9 @@ impl World for Declared<'_> {
         }
     }
 }
+
+/// The bytes of the largest element, twice: what passes add to a size stays a number as well.
+const LARGEST_ELEMENT: i64 = 16;
 
 /// Why the host has to evaluate something itself.
 #[derive(Clone, Debug)]
@@ -263,6 +269,17 @@ impl<'p> Flatten<'p> {
             outputs.push((*var, output));
         }
         self.fits(&outputs)?;
+        // Every pass may multiply extents, also those of an array that is empty.
+        let countable = |arr: &crate::points::ArrInfo| {
+            let mut extents = arr.shape.iter().map(|extent| (*extent).max(1));
+            extents.try_fold(LARGEST_ELEMENT, i64::checked_mul).is_some()
+        };
+        if let Some(var) = vars.first()
+            && !self.points.arrs.iter().all(countable)
+        {
+            let span = self.program.vars[*var].span;
+            return Err(declined("an array that no memory holds", span));
+        }
         Ok(Flattened { points: self.points, outputs, assumed: self.assumed })
     }
 

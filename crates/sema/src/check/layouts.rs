@@ -119,13 +119,11 @@ impl Cx<'_> {
     }
 
     fn check_branch(&mut self, value: &Expr, stated: &[Stated], what: &str) -> bool {
-        if matches!(
-            &*value.kind,
-            ExprKind::Block { .. } | ExprKind::If { .. } | ExprKind::Match { .. }
-        ) {
-            return self.check_paths(value, stated, what);
+        match &*value.kind {
+            ExprKind::Block { value, .. } => self.check_branch(value, stated, what),
+            ExprKind::If { .. } | ExprKind::Match { .. } => self.check_paths(value, stated, what),
+            _ => self.check_leaf(value, stated, what, false),
         }
-        self.check_leaf(value, stated, what, false)
     }
 
     fn check_arm(&mut self, value: &Expr, stated: &[Stated], what: &str) -> bool {

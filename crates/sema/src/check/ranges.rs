@@ -268,7 +268,12 @@ impl Cx<'_> {
 
     // ---------------------------------------------------------------- solving
 
-    fn solve(&mut self, found: Found, left: &[VarId]) -> Solved {
+    fn solve(&mut self, mut found: Found, left: &[VarId]) -> Solved {
+        // What has no name has an extent only when it is computed, and that is inside the loop.
+        let settled = |read: &Read| self.unsettled(&read.extent).is_none();
+        let reads = std::mem::take(&mut found.reads);
+        let (reads, hidden): (Vec<Read>, Vec<Read>) = reads.into_iter().partition(settled);
+        found.reads = reads;
         let mut open: Vec<(VarId, Atom)> = found
             .unsolved
             .iter()
@@ -309,7 +314,7 @@ impl Cx<'_> {
                 false => None,
             };
             let range = range.unwrap_or_else(|| {
-                self.cannot_infer(var, atom, left.contains(&var), &found.reads);
+                self.cannot_infer(var, atom, left.contains(&var), &found.reads, &hidden);
                 (size::Expr::zero(), size::Expr::zero())
             });
             self.ranges.insert(atom, range.clone());
@@ -485,7 +490,14 @@ impl Cx<'_> {
         Some((size::Expr::zero(), size))
     }
 
-    fn cannot_infer(&mut self, var: VarId, atom: Atom, left: bool, reads: &[Read]) {
+    fn cannot_infer(
+        &mut self,
+        var: VarId,
+        atom: Atom,
+        left: bool,
+        reads: &[Read],
+        hidden: &[Read],
+    ) {
         let info = &self.out.vars[var];
         let (name, span) = (info.name, info.span);
         if self.index_atoms.get(&atom).is_some_and(|index| self.indices[*index].broken) {
@@ -514,6 +526,12 @@ impl Cx<'_> {
         let mut d = error(Code::E0401, span, format!("the range of `{name}` cannot be inferred"))
             .here("which values does it take?");
         let mut seen = 0;
+        for read in hidden.iter().filter(|read| read.index.mentions(atom)) {
+            d = d
+                .label(read.span, "the extent here is known only when the value is computed")
+                .help(format!("bind the value first: `let values = …;`, then `values[{name}]`"));
+            seen += 1;
+        }
         for read in reads.iter().filter(|read| read.index.mentions(atom)) {
             d = d.label(read.span, format!("this read of {} does not tell", quote(read.tensor)));
             seen += 1;

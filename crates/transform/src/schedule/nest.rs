@@ -6,6 +6,9 @@
 //!   that the accumulators of neighbours hide each other's latency.
 //! * With reductions across contiguous memory (`max(i) x[i, j]`): a row of accumulators over a tile
 //!   of the innermost axis, which runs in vectors inside the reduction; a few terms are written out.
+//!
+//! Failures: the order of loops and the lanes of vectors do not matter to a flag: that something
+//! failed is known at the end, and the evaluator says what. Addresses never depend on it.
 
 use super::emit::{Emit, Place};
 use super::{PARALLEL_WORK, node_cost};
@@ -13,6 +16,7 @@ use crate::points::{Arr, Ix, Kind, Node, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{ForKind, Op, Operand, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
+use rustc_hash::FxHashSet;
 
 /// A last axis of at most so many cells is written out.
 pub(crate) const FEW: i64 = 4;
@@ -131,10 +135,15 @@ impl Emit {
         let is = |node: &Node| matches!(self.points.nodes[*node].kind, Kind::Reduce(_));
         let over = |node: &Node| loops.iter().any(|(ix, ..)| self.points.depends(*node, *ix));
         let found: Vec<Node> = nodes.into_iter().filter(|node| is(node) && over(node)).collect();
-        let nested = |node: &Node| {
-            found.iter().any(|other| other != node && self.points.below(&[*other]).contains(node))
-        };
-        found.iter().copied().filter(|node| !nested(node)).collect()
+        // Those that are met without passing through another one: one of them may also stand in the
+        // bounds or the condition of another one.
+        let (mut met, mut open) = (FxHashSet::default(), values.to_vec());
+        while let Some(node) = open.pop() {
+            if met.insert(node) && !found.contains(&node) {
+                self.points.each_child(node, &mut |child| open.push(child));
+            }
+        }
+        found.into_iter().filter(|node| met.contains(node)).collect()
     }
 
     /// Computes and stores cells.

@@ -149,6 +149,15 @@ impl Cx<'_> {
                 && e.ty.rank() == 1
         };
         let (array, shape) = if is_shape(&b) || !is_shape(&a) { (a, b) } else { (b, a) };
+        let whole = shape.ty.scalar().is_some_and(|ty| ty.is_int()) || shape.ty.has_error();
+        if shape.ty.rank() == 1 && !whole || shape.ty.rank() > 1 {
+            let have = self.show(&shape.ty);
+            let message = format!("the shape of `reshape` is a row of integers, not `{have}`");
+            let d = error(Code::E0501, shape.span, message)
+                .here(format!("this is `{have}`"))
+                .help("write the extents: `reshape(a, [2, 3])`");
+            return self.fail(d);
+        }
         let shape = self.written_out(shape);
         let ExprKind::Array(items) = &*shape.kind else {
             let d = error(Code::E0410, shape.span, "the shape of `reshape` must be written out")
