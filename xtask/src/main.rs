@@ -1,8 +1,9 @@
-//! Chores of the repository: `cargo xtask tidy`, `cargo xtask bless`, `cargo xtask fuzz`.
+//! Chores of the repository: `cargo xtask tidy`, `bless`, `fuzz` and `sabotage`.
 
 #![forbid(unsafe_code)]
 
 mod layers;
+mod sabotage;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -11,16 +12,20 @@ use std::process::{Command, ExitCode};
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1);
     match chore.as_deref() {
-        Some("tidy") => report(&tidy::check(&root())),
+        Some("tidy") => report(&[tidy::check(&root()), sabotage::check(&root())].concat()),
         Some("bless") => bless(&root()),
         Some("fuzz") => fuzz(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
+        Some("sabotage") => sabotage::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
-            eprintln!("usage: cargo xtask tidy | bless | fuzz SECONDS [TARGET…]");
-            eprintln!("  tidy    check layers, headers, file sizes and forbidden words");
+            eprintln!(
+                "usage: cargo xtask tidy | bless | fuzz SECONDS [TARGET…] | sabotage [NAME…]"
+            );
+            eprintln!("  tidy    check layers, headers, file sizes, forbidden words and patches");
             eprintln!("  bless   accept what golden files would now say");
             eprintln!(
                 "  fuzz    try changed programs and files on every fuzz target for that time"
             );
+            eprintln!("  sabotage  take repairs out, and expect the generators to find it");
             ExitCode::from(3)
         }
     }

@@ -51,7 +51,37 @@ pub fn check(root: &Path) -> Vec<String> {
             Err(error) => problems.push(format!("{shown}: {error}")),
         }
     }
+    problems.extend(check_passes(root));
     problems
+}
+
+/// Passes over whole programs; those from points to loops stand in a table of the map.
+const PASSES: &[&str] = &["guards.rs", "unzip.rs", "autodiff.rs", "flatten.rs", "points.rs"];
+
+/// A pass that moves, merges, speculates or drops an operation says what becomes of its failure.
+fn check_passes(root: &Path) -> Vec<String> {
+    let map = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();
+    let table = map.split("### From tensor IR to loops").nth(1).unwrap_or_default();
+    let table = table.split("\n### ").next().unwrap_or_default();
+    let mut files: Vec<String> = PASSES.iter().map(|name| (*name).to_owned()).collect();
+    for row in table.lines().filter(|line| line.starts_with("| ")) {
+        let named = row.split('|').nth(2).unwrap_or_default().split('`').skip(1).step_by(2);
+        files.extend(named.filter(|name| name.ends_with(".rs")).map(|name| match name {
+            name if name.contains('/') => name.to_owned(),
+            // Beside the first of its row.
+            name => format!("schedule/{name}"),
+        }));
+    }
+    let silent = |name: &&String| {
+        let path = root.join("crates/transform/src").join(name);
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let mut header = text.lines().take_while(|line| line.starts_with("//!"));
+        !header.any(|line| line.starts_with("//! Failures:"))
+    };
+    let said = |name: &String| {
+        format!("crates/transform/src/{name}: say in a line `//! Failures:` what becomes of them")
+    };
+    files.iter().filter(silent).map(said).collect()
 }
 
 /// The workspace's own manifest, and that of the fuzz targets, which stand outside it.

@@ -20,8 +20,15 @@ impl Seeds {
     /// Everything below the root of the repository.
     pub fn load(root: &Path) -> Seeds {
         let mut seeds = Seeds::default();
-        for folder in ["tests/suite", "examples", "tests/library", "tests/notations", "fuzz/corpus"]
-        {
+        let folders = [
+            "tests/suite",
+            "examples",
+            "tests/library",
+            "tests/notations",
+            "tests/onnx/cases",
+            "fuzz/corpus",
+        ];
+        for folder in folders {
             seeds.folder(&root.join(folder));
         }
         seeds.book(&root.join("book/src"));
@@ -46,7 +53,7 @@ impl Seeds {
                 "ein" => self.programs.extend(sections(&text())),
                 "rem" | "svx" => self.notations.push(text()),
                 "ir" => self.ir.push(text()),
-                "npy" | "npz" | "safetensors" | "csv" => self.files.push((ending, bytes)),
+                "npy" | "npz" | "safetensors" | "csv" | "onnx" => self.files.push((ending, bytes)),
                 _ => {}
             }
         }

@@ -43,6 +43,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "npz", kind: Kind::File("npz"), run: npz },
     Target { name: "safetensors", kind: Kind::File("safetensors"), run: safetensors },
     Target { name: "csv", kind: Kind::File("csv"), run: csv },
+    Target { name: "onnx", kind: Kind::File("onnx"), run: onnx },
 ];
 
 /// Any text can be parsed, and what formats formats to itself.
@@ -169,6 +170,16 @@ pub fn csv(bytes: &[u8]) {
     file("csv", bytes);
 }
 
+/// A model: what can be imported is a program that can be checked.
+pub fn onnx(bytes: &[u8]) {
+    let path = scratch("onnx");
+    if std::fs::write(&path, bytes).is_ok()
+        && let Ok(imported) = ein_onnx::read(&path, &ein_onnx::Options::default())
+    {
+        check(imported.program.as_bytes());
+    }
+}
+
 /// Any bytes can be read as an array file, in little memory; what reads has a sane shape.
 fn file(ending: &str, bytes: &[u8]) {
     let path = scratch(ending);
@@ -187,7 +198,10 @@ fn file(ending: &str, bytes: &[u8]) {
     assert!(memory.peak() <= 16 << 20, "more memory than allowed");
 }
 
-/// A file of this process.
+/// A file of this process, in memory where the system has such a folder: a disk takes milliseconds
+/// for each file that is emptied and written again.
 fn scratch(ending: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("einlang-fuzz-{}.{ending}", std::process::id()))
+    let memory = PathBuf::from("/dev/shm");
+    let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
+    folder.join(format!("einlang-fuzz-{}.{ending}", std::process::id()))
 }

@@ -5,7 +5,7 @@
 //! engines only the meaning of scalars.
 
 use super::rng::Rng;
-use crate::edges::{Array, Def, Edges, X};
+use crate::edges::{Array, Def, Edges, SHAPES, WRONG_SHAPES, X};
 use ein_scalar::{BinaryOp as B, Scalar, ScalarType as S, UnaryOp as U};
 
 /// The integers.
@@ -16,7 +16,9 @@ const FLOATS: [S; 4] = [S::F16, S::BF16, S::F32, S::F64];
 
 /// A program at the edges.
 pub fn edges(seed: u64) -> Edges {
-    let mut gen_ = Gen { rng: Rng::new(seed ^ 0xED6E), arrays: Vec::new(), indices: 0 };
+    let mut rng = Rng::new(seed ^ 0xED6E);
+    let sized = rng.one_in(12).then(|| [0, 1, 3, 300, 46341][rng.below(5)]);
+    let mut gen_ = Gen { rng, arrays: Vec::new(), indices: 0, sized: sized.is_some() };
     let mut defs = Vec::new();
     for _ in 0..1 + gen_.rng.below(3) {
         let array = gen_.given();
@@ -29,7 +31,7 @@ pub fn edges(seed: u64) -> Edges {
         let value = gen_.value(ty, 3);
         defs.push(Def { extent, ty, value });
     }
-    Edges { given: gen_.arrays, defs }
+    Edges { given: gen_.arrays, defs, sized }
 }
 
 struct Gen {
@@ -37,6 +39,8 @@ struct Gen {
     arrays: Vec<Array>,
     /// How many indices there are: the one of the definition, and those of reductions.
     indices: usize,
+    /// Whether there is a size.
+    sized: bool,
 }
 
 impl Gen {
@@ -110,6 +114,12 @@ impl Gen {
                 let op = self.operation(ty);
                 self.two(op, ty, next)
             }
+            6 if ty == S::I32 && self.rng.one_in(6) => {
+                // Few, and sometimes fewer than none.
+                let count = self.rng.between(-2, 9);
+                let at = Box::new(self.position(count.max(1), next));
+                X::Count(Box::new(X::Literal(Scalar::I32(count as i32))), at)
+            }
             6 | 7 => self.read(ty, next),
             8 if !ty.is_int() || ty.is_signed() => {
                 let op = if self.rng.one_in(2) { U::Neg } else { U::Abs };
@@ -126,6 +136,15 @@ impl Gen {
                 X::If(cond, Box::new(self.value(ty, next)), Box::new(self.value(ty, next)))
             }
             12 | 13 if self.indices < 3 => self.reduction(ty, next),
+            14 if self.rng.one_in(4) => {
+                let wrong = self.rng.one_in(6);
+                let way = if wrong {
+                    SHAPES + self.rng.below(WRONG_SHAPES)
+                } else {
+                    self.rng.below(SHAPES)
+                };
+                X::Shaped(way, Box::new(self.value(ty, next)))
+            }
             _ => {
                 let other = self.any_type();
                 let way = self.rng.below(6);
@@ -146,6 +165,7 @@ impl Gen {
 
     fn leaf(&mut self, ty: S) -> X {
         match self.rng.below(4) {
+            0 if ty == S::I32 && self.sized => X::Size,
             0 | 1 if ty == S::I32 => X::Index(self.rng.below(self.indices)),
             2 => self.read(ty, 0),
             _ => X::Literal(self.literal(ty)),
@@ -171,7 +191,7 @@ impl Gen {
         let ix = Box::new(X::Index(self.rng.below(self.indices)));
         let large = [2147483647, 2000000000, 1073741824, 65536][self.rng.below(4)];
         let some = Box::new(self.value(S::I32, depth));
-        *match self.rng.below(10) {
+        *match self.rng.below(11) {
             0 => bin(B::Min, int(extent - 1), bin(B::Max, int(0), some)),
             1 => bin(B::Max, bin(B::Min, bin(B::Sub, ix, int(1)), int(extent - 1)), int(0)),
             2 => bin(B::Min, int(extent - 1), bin(B::Mul, ix, int(large))),
@@ -181,6 +201,8 @@ impl Gen {
             6 => bin(B::Rem, ix, int(extent)),
             7 => bin(B::Min, ix, int(extent - 1)),
             8 => some,
+            // What fails cancels out of the position, and fails all the same.
+            9 => bin(B::Add, bin(B::Sub, some.clone(), some), bin(B::Min, ix, int(extent - 1))),
             _ => int(self.rng.between(0, extent - 1)),
         }
     }

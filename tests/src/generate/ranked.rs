@@ -4,6 +4,7 @@
 //! reranked, in arrays of functions, on rows of unequal lengths, and inside a function whose own
 //! sizes are names. At most one call of a program is wrong.
 
+mod branches;
 mod signature;
 
 use super::rng::Rng;
@@ -30,6 +31,7 @@ pub fn ranked(seed: u64) -> Ranked {
     for _ in 0..2 + it.rng.below(4) {
         match it.rng.below(8) {
             0 => it.rows(),
+            1 => it.branches(),
             _ => it.call(),
         }
         if it.out.wrong {
