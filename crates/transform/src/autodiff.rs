@@ -15,6 +15,10 @@
 //! Needs: a checked program. After: no derivative request is left.
 //! Refuses (E0703): operations without a rule. Warns (W0401): a target that does not depend on its
 //! parameter.
+//!
+//! Failures: the primal is kept and fails as before. Integers have no derivative, so tangents and
+//! adjoints add no integer operation but positions, which are those of the primal, or are solved
+//! from them and tested before they are used.
 
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::size;

@@ -10,6 +10,9 @@
 //!
 //! Needs: a checked program. After: the last clause whose domain holds a point defines it, so no
 //! later pass and no engine has to know of any other clause.
+//!
+//! Failures: an earlier clause stands behind the guard of the later one, so it is evaluated, and
+//! fails, only where that guard does not hold.
 
 use crate::autodiff::Pass;
 use crate::autodiff::rename::Renaming;

@@ -20,6 +20,9 @@
 //!   Whoever runs a kernel that trapped asks the oracle.
 //!
 //! Does not know: loops, buffers, the order of anything.
+//!
+//! Failures: see the third rule above. An operation is dropped, folded or cancelled only if it
+//! cannot fail.
 
 mod bend;
 mod build;

@@ -10,6 +10,8 @@
 //!
 //! Refuses (leaves as it is): parts that are not numbers or of which the extents are not known,
 //! reads of several states at once.
+//!
+//! Failures: every part of a state is computed when the state is, also one that nobody reads.
 
 use crate::records::{Frame, Records, beside, part, settle};
 use ein_base::Span;

@@ -12,6 +12,9 @@
 //!
 //! Refuses: several recursive calls, ends that data decide, sizes that do not fall by constants,
 //! results and changing arguments that are neither arrays nor numbers.
+//!
+//! Failures: the operations of each depth are those of the call at that depth, and fail as it does.
+//! Nothing is computed beyond the last depth.
 
 mod plan;
 mod writes;

@@ -7,6 +7,8 @@
 //!
 //! Needs: constant bounds from zero on.
 //! Refuses: several indices, conditions, values that are costly to compute twice.
+//!
+//! Failures: values that may fail are refused; the search cannot fail where there is a maximum.
 
 use super::before::{self, Before};
 use crate::points::{Clause, Ix, Kind, Node, Points, Reduction, Subst};

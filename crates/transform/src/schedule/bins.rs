@@ -13,6 +13,9 @@
 //! Needs: axes of the result that begin at zero and are compared with an `i32`.
 //! Refuses: few keys, which vectors compare faster than memory is written; sums of integers that
 //! may not fit; terms that are reductions.
+//!
+//! Failures: terms are computed once for each point, also where its key is none of the result: an
+//! alarm at most. A sum that may leave its type is refused.
 
 use super::before::{self, Before};
 use super::contract::only_clause;

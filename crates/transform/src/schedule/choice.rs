@@ -7,6 +7,9 @@
 //! things are computed faster than jumped over.
 //! Limit: of several choices the code has two versions, one where each takes the side without
 //! reductions, and one with all sides.
+//!
+//! Failures: the condition is evaluated before the loops, also if they have no points: an alarm at
+//! most. The sides keep theirs.
 
 use super::emit::{Emit, Place};
 use super::nest::{Cell, Loop};

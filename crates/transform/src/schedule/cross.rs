@@ -9,6 +9,8 @@
 //!
 //! Needs: constant bounds, no reduction inside.
 //! Refuses: arrays that fit into a cache.
+//!
+//! Failures: the same cells in another order; each is computed once.
 
 use super::emit::Emit;
 use super::nest::{Cell, Loop};

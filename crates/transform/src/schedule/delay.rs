@@ -7,6 +7,9 @@
 //!
 //! This may be done if what an update reads besides the cell itself is final when it is read: no
 //! later step writes it.
+//!
+//! Failures: the same updates of the same cells in another order; those that may fail set the same
+//! flag.
 
 use crate::points::{
     Act, Body, Ix, Kind, Linear, Node, Phase, Points, Region, Steps, Subst, Write,

@@ -7,6 +7,9 @@
 //!
 //! Needs: positions that follow the index of the row between the edges, constant bounds.
 //! Refuses: rows in which an order of the edges is not known, or that have too many.
+//!
+//! Failures: a position that wraps or stops is inside in every piece by construction, and what else
+//! may fail is computed once for each cell, as before.
 
 use super::emit::Emit;
 use super::nest::{Cell, Loop};

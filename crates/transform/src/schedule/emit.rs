@@ -3,6 +3,10 @@
 //! Every open loop is a scope. The value of a node is written into the outermost scope in which
 //! everything that it depends on is known, and remembered there: what is invariant in a loop is
 //! computed before it, and what occurs twice is computed once.
+//!
+//! Failures: a value is written into the outermost loop in which it is known, where it may run
+//! although no point of an inner loop does: an alarm that the evaluator looks into. It is never
+//! left out, and what it guards is inside its buffer whether or not it failed.
 
 mod address;
 mod taken;

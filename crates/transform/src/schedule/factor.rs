@@ -13,6 +13,8 @@
 //!
 //! Needs: constant bounds, floats.
 //! Refuses: what would not take half the work, or intermediate results much larger than the rest.
+//!
+//! Failures: factors that may fail are refused.
 
 use super::before::{self, Before};
 use crate::points::{Clause, Ix, Kind, Node, Points, Reduction, Subst};

@@ -3,6 +3,9 @@
 //! The indices of each role that follow one another in memory are merged; those that cannot be
 //! merged become loops around the product. An operand whose indices cannot be merged although its
 //! matrix is large (a convolution) is copied into a matrix first, a part of it at a time ([`plan`]).
+//!
+//! Failures: operands are cells of arrays, which have been computed before; products of floats do
+//! not fail.
 
 mod plan;
 

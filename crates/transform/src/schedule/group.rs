@@ -4,6 +4,8 @@
 //! indices that the group shares, only at its own position; or if both read the same large array,
 //! which then comes from memory once. Contractions join with a tile of rows, and only where that
 //! saves writing a large array.
+//!
+//! Failures: none is moved: definitions share loops, and each of their points is computed once.
 
 mod write;
 

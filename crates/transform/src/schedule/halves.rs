@@ -6,6 +6,10 @@
 //!
 //! Needs: a known number of terms below 2^30.
 //! Refuses: short sums, sums that surely fit, integers that wrap.
+//!
+//! Failures: that of the whole sum is looked at once, in the result, instead of at each step: the
+//! halves cannot leave their type, so no failure is lost, and a sum that returns into its type does
+//! not fail.
 
 use super::tidy;
 use crate::points::{Kind, Node, Points, Reduction, Subst};

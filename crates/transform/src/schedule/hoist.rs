@@ -9,6 +9,9 @@
 //!
 //! In a recurrence, what reads earlier steps or belongs to a step is stored in every step
 //! ([`Emit::parts_of_step`]); what does not is stored before the first one.
+//!
+//! Failures: what may fail is moved only out of loops that surely have points, and not out of
+//! conditions; stored for points that the program never reads, it would be an alarm and not a loss.
 
 use super::before::Before;
 use super::emit::{Emit, Use};

@@ -8,6 +8,8 @@
 //! Needs: definitions that are computed where they are read have been, and are gone.
 //! Refuses: integers, whose sums may fail; products, whose rows may; conditions; arrays of which all
 //! is wanted or little.
+//!
+//! Failures: sums that may fail are refused; terms are computed as often as before.
 
 use super::before::{self, Before};
 use crate::points::{Arr, Kind, Node, Points, Reduction, Subst};

@@ -1,4 +1,7 @@
 //! Recurrences: steps in order, windows of storage, a cell carried from step to step.
+//!
+//! Failures: the steps are those of the program in an order of the program; none is left out, also
+//! if its storage is used again before anybody reads it.
 
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::row_major;

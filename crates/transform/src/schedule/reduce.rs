@@ -6,6 +6,9 @@
 //! outside all loops with enough work is cut into a fixed number of parts that threads share, so the
 //! result does not depend on how many there are. Each part has four streams; those of a long sum are
 //! added to each other as `f32` first, term by term.
+//!
+//! Failures: an integer sum is proved to fit, or each step sets the flag; of an extreme over no
+//! point the flag is set after the loop. A term under a condition fails only where it holds.
 
 mod blocks;
 mod parts;

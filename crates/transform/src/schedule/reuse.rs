@@ -13,6 +13,8 @@
 //! Needs: which buffers are filled cell by cell, each cell once. What a buffer holds at first is
 //! undefined anyway.
 //! Refuses: elements of different types; in place, reads of any cell but the one that is written.
+//!
+//! Failures: none: buffers change their names, no operation its place.
 
 use super::emit::Use;
 use ein_base::IndexVec;

@@ -1,4 +1,6 @@
 //! Rows: reductions that fill a row of accumulators, and rows of reductions that vector loops read.
+//!
+//! Failures: as in `nest`. Rows of accumulators are computed for whole tiles of points that exist.
 
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::nest::{Cell, Loop, TILE};

@@ -5,6 +5,8 @@
 //!
 //! Needs: reads at sums of multiples of indices, the multiples with a common divisor.
 //! Refuses: what would not be smaller, or is read elsewhere as well.
+//!
+//! Failures: steps between those that are kept are computed all the same.
 
 use super::emit::{Emit, Use};
 use super::nest::Loop;

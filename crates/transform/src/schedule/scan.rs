@@ -10,6 +10,9 @@
 //! Needs: one end that moves with an index by constant steps, and nothing else that mentions the index.
 //! Refuses: domains that may be empty beyond the first cell, sums of short floats (they are added in
 //! wider ones), few cells.
+//!
+//! Failures: each term is computed once instead of once for every cell that contains it, so what
+//! fails still fails. Under a guard, terms that may fail are left where they are.
 
 use super::contract::only_clause;
 use crate::points::{

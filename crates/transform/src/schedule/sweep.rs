@@ -20,6 +20,9 @@
 //!
 //! Refuses: histories that are results themselves, reads of steps far away, sums that are not sums.
 //! What is refused is stored whole.
+//!
+//! Failures: members that may fail are computed in the pass forward, wanted or not. What is
+//! computed again on the way back fails again, which changes nothing.
 
 mod build;
 mod find;

@@ -7,6 +7,9 @@
 //! After:   `p[d] = sum(w where w < n) x[w, d] / count(w) w < n`
 //!
 //! Needs: floats. Refuses: sums of products that are not matrix products by themselves.
+//!
+//! Failures: none is lost or added: the same terms are computed, each in a sum of its own, and
+//! floats do not fail. A mean over no point fails by its count as before.
 
 use super::before;
 use super::contract;

@@ -3,6 +3,9 @@
 //!
 //! Before:  `s[i, j] = 0.125 * sum(k) q[i, k] * k[j, k]`, read twice
 //! After:   `s.sum[i, j] = sum(k) q[i, k] * k[j, k]`, and each reader multiplies
+//!
+//! Failures: a definition that may fail is neither dropped, though nobody reads it, nor computed
+//! where it is read.
 
 use super::contract::{self, Contraction};
 use super::delay;

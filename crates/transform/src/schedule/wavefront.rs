@@ -5,6 +5,8 @@
 //!
 //! This needs all cells in memory at once. Where only the last rows are kept, tiles would need rings
 //! of their own and what they hand to each other, several times the rows that are to be kept.
+//!
+//! Failures: the same cells in another order; each is computed once.
 
 use super::emit::{AxisPlace, Emit, Place};
 use super::{PARALLEL_WORK, node_cost};

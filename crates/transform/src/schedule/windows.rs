@@ -6,6 +6,9 @@
 //!
 //! Needs: constant bounds, memory that is contiguous along the row between its edges.
 //! Refuses: sums of integers that do not surely fit 64 bits, costly terms.
+//!
+//! Failures: the terms that are written out are those of the window; none is computed outside of
+//! it.
 
 use super::emit::Emit;
 use super::nest::Loop;

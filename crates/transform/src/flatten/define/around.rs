@@ -5,6 +5,9 @@
 //!
 //! Needs: loops of constant bounds. Refuses: what reads a step that is being computed, and recurrences
 //! that would not fit.
+//!
+//! Failures: the recurrence of every point of the loops is computed, also where the program reads
+//! none of its steps under a condition; what fails there is an alarm that the evaluator looks into.
 
 use super::super::array::{Array, ArrayKind, Row};
 use super::super::{Flat, Flatten, Val, declined};

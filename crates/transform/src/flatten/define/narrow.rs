@@ -5,6 +5,9 @@
 //!
 //! Needs: a comparison of the index with what no index of the reduction changes, and an end that is
 //! surely not beyond the one that was stated.
+//!
+//! Failures: a condition that may fail becomes no end, nor does one that stands behind such a
+//! condition: both are evaluated for every point, as written.
 
 use super::super::Flatten;
 use crate::points::{Ix, Kind, Node};

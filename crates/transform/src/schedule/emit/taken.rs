@@ -5,6 +5,9 @@
 //!
 //! Other things are computed faster than jumped over. What the sides share with other cells is still
 //! hoisted out of them: only what the innermost loop around changes stays inside.
+//!
+//! Failures: those of the side that is not taken are not evaluated, as the program says. What is
+//! hoisted out of a side may raise an alarm.
 
 use super::{Emit, Scope};
 use crate::points::{Kind, Node};

@@ -11,6 +11,8 @@
 //! has moved `k r` rows; all who read it are at most `r` rows away and at most `k - 1` steps later
 //! (or are the one who overwrites it), so they come earlier in the same order. What runs in parallel is
 //! at least two tiles apart, which is more than what tiles move in a block.
+//!
+//! Failures: the same cells in another order; each is computed once.
 
 use super::super::emit::{AxisPlace, Emit, Place};
 use super::super::{PARALLEL_WORK, node_cost};

@@ -6,6 +6,9 @@
 //!
 //! Needs: bounds that are known, no reduction with loops of its own, and cells that look at others
 //! than themselves; those that do not are better off in vectors.
+//!
+//! Failures: a step that is written out computes what its loops would, failures included; the last
+//! carried step computes nothing beyond the end.
 
 use super::super::emit::{Emit, Place};
 use super::super::nest::{Cell, FEW};
