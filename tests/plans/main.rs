@@ -1,5 +1,6 @@
 //! What programs become: fusion, contractions, windows of storage and hoisting, by their plans.
 
+mod cliffs;
 mod derivatives;
 mod fusion;
 mod growth;

@@ -199,16 +199,16 @@ fn is_exact(op: UnaryOp, ty: ScalarType) -> bool {
         UnaryOp::Cos,
         UnaryOp::Log1p,
         UnaryOp::Tan,
+        UnaryOp::Erf,
+        UnaryOp::Cosh,
         UnaryOp::Exp2,
         UnaryOp::Expm1,
         UnaryOp::Log2,
         UnaryOp::Log10,
         UnaryOp::Sinh,
-        UnaryOp::Cosh,
-        UnaryOp::Erf,
     ];
     if ty == ScalarType::F64 {
-        !fast[..7].contains(&op) && op != UnaryOp::Atan
+        !fast[..9].contains(&op) && op != UnaryOp::Atan
     } else {
         !fast.contains(&op)
     }

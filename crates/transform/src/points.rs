@@ -338,7 +338,7 @@ pub struct Slot {
     pub hi: Node,
 }
 
-/// Adds values to cells.
+/// Adds values to cells, or keeps the extreme ones.
 #[derive(Clone, Debug)]
 pub struct Scatter {
     /// The points, outermost first, with their bounds.
@@ -349,6 +349,8 @@ pub struct Scatter {
     pub at: Vec<Node>,
     /// What is added.
     pub value: Node,
+    /// How it is taken in: an addition, a minimum or a maximum.
+    pub op: BinaryOp,
 }
 
 fn phase_roots(phase: &Phase, roots: &mut Vec<Node>) {
@@ -427,8 +429,21 @@ pub struct Points {
     pub wrapping: bool,
     /// Whether every number must have the bits that the oracle gives it.
     pub exact: bool,
+    /// What is known of the cells of arrays.
+    pub facts: FxHashMap<Arr, Vec<Fact>>,
     shared: FxHashMap<(Kind, ScalarType), Node>,
     canonical: FxHashMap<(u32, Node, Node), Ix>,
+}
+
+/// Cells of an array of integers lie in an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// Along this axis …
+    pub axis: usize,
+    /// … at these positions, first and last.
+    pub steps: Range,
+    /// The interval.
+    pub range: Range,
 }
 
 impl Points {

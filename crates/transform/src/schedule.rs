@@ -6,6 +6,7 @@
 //! * [`address`](mod@address): addresses of extremes, in vectors.
 //! * [`halves`](mod@halves): sums of long integers as sums of their halves.
 //! * [`factor`](mod@factor): sums of products of several factors become sums of products of two.
+//! * [`settle`](mod@settle): intervals of recurrences on integers, by induction.
 //! * [`scan`](mod@scan): running reductions take one pass.
 //! * [`terms`](mod@terms): sums of several products as several sums, means as sums and counts.
 //! * [`tidy`](mod@tidy): contractions apart, cheap definitions inlined, unread ones dropped.
@@ -46,6 +47,7 @@ mod reuse;
 mod rows;
 mod sample;
 mod scan;
+mod settle;
 mod sweep;
 mod terms;
 mod tidy;
@@ -59,7 +61,7 @@ use crate::points::{Arr, Body, Clause, Def, Kind, Node, Points, Source};
 use ein_base::Symbol;
 use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
 use ein_ir::tensor::VarId;
-use ein_scalar::{BinaryOp, Scalar};
+use ein_scalar::Scalar;
 use emit::{AxisPlace, Emit, Place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sweep::Item;
@@ -296,6 +298,10 @@ impl Emit {
                     self.zeros(def.arr, &region);
                 }
                 for clause in clauses {
+                    if let Some(found) = contract::of_clause(&self.points, clause) {
+                        self.contraction(def.arr, &found, None);
+                        continue;
+                    }
                     let loops = clause.slots.iter().map(|slot| (slot.ix, slot.lo, slot.hi));
                     let loops = loops.collect();
                     let cell = self.cell(clause, def.arr);
@@ -319,11 +325,13 @@ impl Emit {
         (at, value)
     }
 
-    /// Zeros, then additions in the order of the points.
+    /// Zeros, then additions in the order of the points; or the extremes of nothing, then those of the
+    /// points.
     fn scatter(&mut self, arr: Arr, scatter: &crate::points::Scatter) {
         let shape = self.points.arrs[arr].shape.clone();
         let region: Vec<(i64, i64)> = shape.iter().map(|n| (0, *n)).collect();
-        self.zeros(arr, &region);
+        let ty = self.points.arrs[arr].ty;
+        self.constants(arr, &region, reduce::neutral(scatter.op, ty));
         let last = scatter.binders.len().wrapping_sub(1);
         let trips = scatter.binders.iter().map(|(_, lo, hi)| self.points.trip_count(*lo, *hi));
         let work = trips.product::<f64>() * (node_cost(&self.points, scatter.value) + 4.0);
@@ -339,10 +347,9 @@ impl Emit {
         }
         let value = self.value(scatter.value);
         let guard = scatter.guard.map(|guard| self.value(guard));
-        let ty = self.points.arrs[arr].ty;
         let (addr, _) = self.address(arr, &scatter.at);
         let held = self.let_here(ty, Op::Load(addr.clone()));
-        let sum = self.let_here(ty, Op::Binary(BinaryOp::Add, held, value));
+        let sum = self.let_here(ty, Op::Binary(scatter.op, held, value));
         match guard {
             None => self.push(Stmt::Store(addr, sum)),
             Some(guard) => {

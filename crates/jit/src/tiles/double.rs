@@ -173,6 +173,64 @@ fn tanh_one<const F: bool>(x: f64) -> f64 {
     value.copysign(x)
 }
 
+/// The hyperbolic cosine: `(e^x + e^-x) / 2`, of which only the first matters for large `x`.
+#[inline(always)]
+fn cosh_one<const F: bool>(x: f64) -> f64 {
+    let magnitude = x.abs();
+    let (value, k) = exp_parts::<F>(magnitude);
+    let half = scaled(value, k - 1);
+    if magnitude > 22.0 { half } else { half + 0.25 / half }
+}
+
+/// `erf(x) / x - 1`, a polynomial in `x^2`, for |x| <= 15/16.
+const ERF_NEAR: [f64; 12] = [
+    0.12837916709551256,
+    -0.376126389031837,
+    0.11283791670952198,
+    -0.026866170644508157,
+    0.005223977618583903,
+    -0.0008548326577474217,
+    0.00012055314563830252,
+    -1.4925148308491612e-05,
+    1.645294611968375e-06,
+    -1.625443618410487e-07,
+    1.3935959482578172e-08,
+    -8.233551170498576e-10,
+];
+
+/// `e^(x^2) erfc(x)`, a polynomial in `t = (x - 5/2) / (x + 5/2)`, from 15/16 to 6.
+const ERF_FAR: [f64; 15] = [
+    0.2108063640611436,
+    -0.3717367339489733,
+    0.25171319321744984,
+    -0.12503305237886875,
+    0.03992253907536028,
+    -0.003993701162478524,
+    -0.002642365948272913,
+    0.0008759153357782583,
+    0.00022837991031159706,
+    -0.00012887530926314762,
+    -3.417534249105514e-05,
+    1.859901852815325e-05,
+    7.498553342078754e-06,
+    -2.2369996516285705e-06,
+    -1.5864735995305071e-06,
+];
+
+/// The error function: around 0 a polynomial, elsewhere 1 less what is small.
+#[inline(always)]
+fn erf_one<const F: bool>(x: f64) -> f64 {
+    let magnitude = x.abs();
+    let bounded = if magnitude > 6.0 { 6.0 } else { magnitude };
+    let t = (bounded - 2.5) / (bounded + 2.5);
+    let rest = exp_one::<F>(-(bounded * bounded));
+    let far = fma::<F>(-rest, polynomial::<F, 15>(&ERF_FAR, t), 1.0).copysign(x);
+    let near = fma::<F>(x, polynomial::<F, 12>(&ERF_NEAR, x * x), x);
+    let value = if magnitude < 0.9375 { near } else { far };
+    // Keeps the sign of zero.
+    if x == 0.0 || x.is_nan() { x } else { value }
+}
+
 /// The largest argument that the reduction by three parts of π/2 takes.
 pub(super) const TURNS: f64 = 1e5;
 
@@ -292,6 +350,8 @@ blocks!(
     log = log_one,
     log1p = log1p_one,
     tanh = tanh_one,
+    cosh = cosh_one,
+    erf = erf_one,
     short_sin = sin_one,
     short_cos = cos_one
 );

@@ -114,7 +114,23 @@ impl Points {
     /// An element.
     pub fn load(&mut self, arr: Arr, at: &[Node]) -> Node {
         let ty = self.arrs[arr].ty;
-        self.intern(Kind::Load(arr, at.into()), ty, None)
+        let range = self.known_cells(arr, at);
+        self.intern(Kind::Load(arr, at.into()), ty, range)
+    }
+
+    /// The interval of the cells at some positions. A position that had to be brought inside may be
+    /// one that nothing has been written to yet.
+    fn known_cells(&self, arr: Arr, at: &[Node]) -> Option<Range> {
+        let facts = self.facts.get(&arr)?;
+        let brought = |node: Node| matches!(self.nodes[node].kind, Kind::Clamp { .. });
+        if self.below(at).into_iter().any(brought) {
+            return None;
+        }
+        let holds = |fact: &&super::Fact| {
+            let (lo, hi) = fact.steps;
+            self.nodes[at[fact.axis]].range.is_some_and(|(first, end)| lo <= first && end <= hi)
+        };
+        facts.iter().find(holds).map(|fact| fact.range)
     }
 
     /// A position that is inside `0..extent`, or made so.

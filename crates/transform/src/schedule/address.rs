@@ -6,11 +6,13 @@
 //! The first NaN is the extreme: it equals nothing, and is asked for by itself.
 //!
 //! Needs: constant bounds from zero on.
-//! Refuses: several indices, conditions, values that are costly to compute twice.
+//! Refuses: several indices, conditions, values that are costly to compute twice, and extremes across
+//! memory, which rows of accumulators find with their addresses ([`super::rows`]).
 //!
 //! Failures: values that may fail are refused; the search cannot fail where there is a maximum.
 
 use super::before::{self, Before};
+use super::group::reduces_across;
 use crate::points::{Clause, Ix, Kind, Node, Points, Reduction, Subst};
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
@@ -32,6 +34,10 @@ pub(crate) fn run(points: &mut Points) {
 
 fn value(points: &mut Points, before: &mut Before, clause: &Clause) -> Node {
     let slots: Vec<Ix> = clause.slots.iter().map(|slot| slot.ix).collect();
+    // Rows of accumulators keep the addresses beside the extremes.
+    if reduces_across(points, clause) {
+        return clause.value;
+    }
     let mut instead = FxHashMap::default();
     for node in points.below(&[clause.value]) {
         let Kind::Reduce(reduction) = points.nodes[node].kind.clone() else { continue };

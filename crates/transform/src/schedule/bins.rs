@@ -8,7 +8,7 @@
 //! are added in order, and how many there are does not depend on the threads.
 //!
 //! It is the same for sums with `t[i] == b` among their conditions, or of `if t[i] == b { v } else
-//! { 0 }`. Terms of `f32` are added as `f64`.
+//! { 0 }`, and for greatest and least floats. Terms of `f32` are added as `f64`.
 //!
 //! Needs: axes of the result that begin at zero and are compared with an `i32`.
 //! Refuses: few keys, which vectors compare faster than memory is written; sums of integers that
@@ -20,6 +20,7 @@
 use super::before::{self, Before};
 use super::contract::only_clause;
 use super::nest::Loop;
+use super::reduce::operation;
 use crate::points::{
     ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Scatter, Slot, Source, Subst,
     magnitude,
@@ -119,7 +120,7 @@ fn find(points: &mut Points, slots: &[Slot], reduction: &Reduction) -> Option<Bi
             conditions.push(*condition);
             *value
         }
-        (ReduceOp::Sum, _) if ty.is_float() => body,
+        (ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min, _) if ty.is_float() => body,
         _ => return None,
     };
     let mut parts = Vec::new();
@@ -225,6 +226,7 @@ fn binned(
 ) -> Body {
     let ty = points.nodes[clause.value].ty;
     let wide = match ty {
+        _ if reduction.op == ReduceOp::Max || reduction.op == ReduceOp::Min => ty,
         ScalarType::F16 | ScalarType::BF16 | ScalarType::F32 => ScalarType::F64,
         ty => ty,
     };
@@ -246,7 +248,8 @@ fn binned(
         .into_iter()
         .partition(|(ix, ..)| bins.keys.iter().any(|(_, key)| points.depends(*key, *ix)));
     let binders = outer.into_iter().chain(reduction.binders.iter().copied()).chain(inner).collect();
-    let sums = Scatter { binders, guard, at, value };
+    let op = operation(reduction.op);
+    let sums = Scatter { binders, guard, at, value, op };
     let parts = in_parts(points, &shape, reduction, &sums);
     if wide == ty && parts.is_none() {
         return Body::Scatter(sums);
@@ -259,7 +262,8 @@ fn binned(
     let cell: Vec<Node> = part.iter().map(|(ix, ..)| points.index(*ix)).chain(here).collect();
     let mut sum = points.load(arr, &cell);
     if let Some(part) = part {
-        let total = Reduction { op: ReduceOp::Sum, binders: vec![part], guard: None, body: sum };
+        let op = if op == BinaryOp::Add { ReduceOp::Sum } else { reduction.op };
+        let total = Reduction { op, binders: vec![part], guard: None, body: sum };
         sum = points.reduce(total, wide);
     }
     let value = points.cast(sum, ty);

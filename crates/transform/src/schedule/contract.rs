@@ -40,6 +40,17 @@ pub fn recognise(points: &Points, clauses: &[Clause], shape: &[i64]) -> Option<C
     contraction(points, value, &clause.slots)
 }
 
+/// The contraction that a clause of constant bounds is, whatever part of its array it covers.
+pub fn of_clause(points: &Points, clause: &Clause) -> Option<Contraction> {
+    let whole = |slot: &Slot| {
+        let (lo, hi) = points.ixs[slot.ix].range;
+        let ends = points.as_int(slot.lo).zip(points.as_int(slot.hi));
+        ends.is_some_and(|(first, end)| (first.into(), i128::from(end) - 1) == (lo, hi))
+    };
+    let known = clause.guard.is_none() && clause.slots.iter().all(whole);
+    contraction(points, clause.value, &clause.slots).filter(|_| known)
+}
+
 /// The contraction that a reduction is, over these slots.
 pub fn contraction(points: &Points, value: Node, slots: &[Slot]) -> Option<Contraction> {
     let Kind::Reduce(reduction) = &points.nodes[value].kind else { return None };

@@ -104,6 +104,8 @@ pub(crate) struct Emit {
     pub(crate) wanted: Vec<Node>,
     /// Copies of arrays with an axis last: what their cells are.
     pub(crate) turned: FxHashMap<(Arr, usize), (Vec<Ix>, Node)>,
+    /// Copies of recurrences with an axis last, which are written beside them.
+    pub(crate) mirrors: FxHashMap<Arr, (Arr, usize)>,
     /// Divisors of the code being written whose reciprocals are known inside of a scope.
     pub(crate) reciprocals: FxHashMap<Node, (Operand, usize)>,
     /// Divisors of the code being written that have an inverse to multiply by.
@@ -135,6 +137,7 @@ impl Emit {
             ends: None,
             wanted: Vec::new(),
             turned: FxHashMap::default(),
+            mirrors: FxHashMap::default(),
             reciprocals: FxHashMap::default(),
             inverses: FxHashMap::default(),
         }

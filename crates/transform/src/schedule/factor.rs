@@ -39,7 +39,44 @@ pub(crate) fn run(points: &mut Points) {
     if points.exact {
         return;
     }
-    before::rewrite(points, |points, before, clause| Pass { points, defs: before }.value(clause));
+    before::rewrite(points, |points, before, clause| in_clause(points, before, clause, &[]));
+}
+
+/// The value of a clause with its sums taken apart; some indices are `given` wherever it is computed.
+pub(crate) fn in_clause(
+    points: &mut Points,
+    before: &mut Before,
+    clause: &Clause,
+    given: &[Ix],
+) -> Node {
+    Pass { points, defs: before, given }.value(clause)
+}
+
+/// Whether taking a sum in a clause apart may leave a product of matrices: two factors that share
+/// what is summed over, each with indices of the clause that the other one does not have.
+pub(crate) fn may_be_product(points: &Points, reduction: &Reduction, slots: &[Ix]) -> bool {
+    let mut sets: Vec<Vec<Ix>> = Vec::new();
+    let mut nodes = vec![reduction.body];
+    while let Some(node) = nodes.pop() {
+        match points.nodes[node].kind {
+            Kind::Binary(BinaryOp::Mul, a, b) => nodes.extend([b, a]),
+            _ => {
+                let free = points.nodes[node].free.iter().copied();
+                let binders = &reduction.binders;
+                let known = |ix: &Ix| slots.contains(ix) || binders.iter().any(|b| b.0 == *ix);
+                sets.push(free.filter(known).collect());
+            }
+        }
+        if sets.len() > MOST {
+            return false;
+        }
+    }
+    let [left, right] = merged(sets).try_into().unwrap_or_default();
+    let own = |one: &[Ix], other: &[Ix]| -> i128 {
+        let own = one.iter().filter(|ix| slots.contains(ix) && !other.contains(ix));
+        own.map(|ix| points.ixs[*ix].range.1 - points.ixs[*ix].range.0 + 1).product()
+    };
+    own(&left, &right) >= 4 && own(&right, &left) >= 4
 }
 
 /// A factor, and the indices that it mentions.
@@ -52,6 +89,8 @@ struct Factor {
 struct Pass<'a> {
     points: &'a mut Points,
     defs: &'a mut Before,
+    /// Indices that have a value wherever something is stored.
+    given: &'a [Ix],
 }
 
 impl Pass<'_> {
@@ -120,7 +159,8 @@ impl Pass<'_> {
             match self.points.nodes[node].kind {
                 Kind::Binary(BinaryOp::Mul, a, b) => nodes.extend([b, a]),
                 _ => {
-                    let ixs = self.points.nodes[node].free.to_vec();
+                    let free = self.points.nodes[node].free.iter().copied();
+                    let ixs = free.filter(|ix| !self.given.contains(ix)).collect();
                     factors.push(Factor { node, ixs });
                 }
             }
@@ -230,11 +270,34 @@ impl Pass<'_> {
             let Some(node) = self.product(&group) else { continue };
             let node = match self.points.nodes[node].kind {
                 Kind::Load(..) => node,
-                _ => self.defs.stored(self.points, node, &ixs),
+                _ => {
+                    let order = self.in_memory_order(node, &ixs);
+                    self.defs.stored(self.points, node, &order)
+                }
             };
             found.push(Factor { node, ixs });
         }
         found
+    }
+
+    /// Indices in the order in which a value is best stored: those that its reads have last are last,
+    /// so that it is computed along memory.
+    fn in_memory_order(&self, node: Node, ixs: &[Ix]) -> Vec<Ix> {
+        let loads = self.points.loads(&[node]);
+        let from_end = |ix: &Ix| -> f64 {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for (_, at) in &loads {
+                let depends = |node: &Node| self.points.depends(*node, *ix);
+                if let Some(axis) = at.iter().rposition(depends) {
+                    sum += (at.len() - axis) as f64;
+                    count += 1.0;
+                }
+            }
+            if count == 0.0 { 0.0 } else { sum / count }
+        };
+        let mut order = ixs.to_vec();
+        order.sort_by(|a, b| from_end(b).total_cmp(&from_end(a)));
+        order
     }
 
     fn product(&mut self, factors: &[Factor]) -> Option<Node> {

@@ -10,7 +10,7 @@
 mod write;
 
 use super::contract::only_clause;
-use super::hoist;
+use super::recur;
 use super::tidy::as_contraction;
 use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Points, Slot};
 use rustc_hash::FxHashSet;
@@ -118,7 +118,7 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
 
 /// Whether the last index of a clause runs along memory and a reduction inside across it
 /// (`sum(i) x[i, j]`): then it stays inside the reduction.
-fn reduces_across(points: &Points, clause: &Clause) -> bool {
+pub(crate) fn reduces_across(points: &Points, clause: &Clause) -> bool {
     let Some(slot) = clause.slots.last() else { return false };
     let (lo, hi) = points.ixs[slot.ix].range;
     let runs_across = |node: Node| {
@@ -143,7 +143,7 @@ fn size_bytes(points: &Points, arr: Arr) -> i64 {
 fn still_axes(points: &Points, def: &Def) -> Vec<usize> {
     let Body::Clauses(clauses, Some(steps)) = &def.body else { return Vec::new() };
     // What the cells of a step share is stored for the step, so all of them are filled together.
-    if clauses.iter().any(|clause| hoist::repeats_in_step(points, clause, steps)) {
+    if clauses.iter().any(|clause| recur::has_parts(points, clause, steps)) {
         return Vec::new();
     }
     let shape = &points.arrs[def.arr].shape;

@@ -8,16 +8,14 @@
 //! for all values of the indices that it does mention, with the elementary functions applied to it.
 //!
 //! In a recurrence, what reads earlier steps or belongs to a step is stored in every step
-//! ([`Emit::parts_of_step`]); what does not is stored before the first one.
+//! ([`super::recur`]); what does not is stored before the first one.
 //!
 //! Failures: what may fail is moved only out of loops that surely have points, and not out of
 //! conditions; stored for points that the program never reads, it would be an alarm and not a loss.
 
 use super::before::Before;
-use super::emit::{Emit, Use};
 use super::node_cost;
-use crate::points::{Arr, Body, Clause, Ix, Kind, Node, Points, Step, Subst};
-use ein_ir::loops::BufferKind;
+use crate::points::{Body, Clause, Ix, Kind, Node, Points, Step, Subst};
 use ein_scalar::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -59,7 +57,7 @@ pub(crate) fn run(points: &mut Points) {
 }
 
 /// The indices of a clause in the order of its loops, and those of the steps among them.
-fn loops_of(clause: &Clause, steps: &[Step]) -> (Vec<Ix>, Vec<Ix>) {
+pub(crate) fn loops_of(clause: &Clause, steps: &[Step]) -> (Vec<Ix>, Vec<Ix>) {
     let is_step = |axis: usize| steps.iter().any(|step| step.axis == axis);
     let ordered: Vec<Ix> = steps.iter().map(|step| clause.slots[step.axis].ix).collect();
     let inner = clause.slots.iter().enumerate().filter(|(axis, _)| !is_step(*axis));
@@ -68,7 +66,7 @@ fn loops_of(clause: &Clause, steps: &[Step]) -> (Vec<Ix>, Vec<Ix>) {
 }
 
 /// Stores what the loops of a clause repeat, and reads it there.
-fn store_repeated(
+pub(crate) fn store_repeated(
     points: &mut Points,
     before: &mut Before,
     clause: &mut Clause,
@@ -195,30 +193,5 @@ impl Search<'_> {
             && inside
             && certain
             && (self.fits)(self.points, node)
-    }
-}
-
-impl Emit {
-    /// Fills what the cells of a step would compute again and again: the clause that reads it.
-    pub(crate) fn parts_of_step(&mut self, arr: Arr, clause: &Clause, steps: &[Step]) -> Clause {
-        let mut clause = clause.clone();
-        let (loops, ordered) = loops_of(&clause, steps);
-        let def = self.points.def_of(arr).map(|def| self.points.defs[def].clone());
-        let Some(def) = def.filter(|_| clause.slots.len() > steps.len()) else { return clause };
-        let mut before = Before::new(&def);
-        let inner = &loops[ordered.len()..];
-        store_repeated(&mut self.points, &mut before, &mut clause, (inner, &ordered), |_, _| true);
-        for part in before.take() {
-            let Body::Clauses(parts, _) = &part.body else { continue };
-            self.whole(part.arr, BufferKind::Scratch, Use::Scratch);
-            let here = self.here();
-            for of in parts {
-                let loops = of.slots.iter().map(|slot| (slot.ix, slot.lo, slot.hi)).collect();
-                let cell = self.cell(of, part.arr);
-                self.nest(part.arr, loops, vec![cell]);
-            }
-            self.floors.insert(part.arr, here);
-        }
-        clause
     }
 }

@@ -52,6 +52,10 @@ impl Emit {
             cells = self.written_out(ix, lo, extent, &cells);
             loops.pop();
         }
+        while let Some((at, extent)) = self.decided_by_few(&loops, &cells) {
+            let (ix, lo, _) = loops.remove(at);
+            cells = self.written_out(ix, lo, extent, &cells);
+        }
         let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
         let inner: Vec<Node> = self.reductions_over(&values, &loops);
         let over = |(ix, ..): &Loop| inner.iter().any(|node| self.points.depends(*node, *ix));
@@ -71,7 +75,11 @@ impl Emit {
         } else if inner.is_empty() || self.have_few_terms(&loops, &inner) {
             self.plain(arr, loops, &cells);
         } else if let Some(row) = self.across(&loops, &inner) {
-            let (loops, cells) = self.several_rows(loops, cells);
+            // Extremes with their addresses take two rows each.
+            let (loops, cells) = match self.finds_addresses(&inner) {
+                true => (loops, cells),
+                false => self.several_rows(loops, cells),
+            };
             let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
             let inner = self.reductions_over(&values, &loops);
             self.rows(arr, loops, row, &cells, &inner);
@@ -83,6 +91,34 @@ impl Emit {
         } else {
             self.jammed(arr, loops, &cells);
         }
+    }
+
+    /// An outer loop of a few turns that decides choices among the values, and how many: each turn
+    /// by itself needs no choice, and all of them share what is common to the sides.
+    fn decided_by_few(&self, loops: &[Loop], cells: &[Cell]) -> Option<(usize, i64)> {
+        let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
+        if values.iter().any(|value| self.points.nodes[*value].reduces) {
+            return None;
+        }
+        let below = self.points.below(&values);
+        let decides = |(ix, ..): &Loop| {
+            below.iter().any(|node| match self.points.nodes[*node].kind {
+                Kind::Select(cond, ..) => *self.points.nodes[cond].free == [*ix],
+                _ => false,
+            })
+        };
+        let alone = |(ix, ..): &Loop| {
+            let bounds = |(_, lo, hi): &Loop| {
+                !self.points.depends(*lo, *ix) && !self.points.depends(*hi, *ix)
+            };
+            loops.iter().all(bounds)
+        };
+        let (_, outer) = loops.split_last()?;
+        let mut outer = outer.iter().enumerate().filter(|(_, it)| decides(it) && alone(it));
+        outer.find_map(|(at, (_, lo, hi))| {
+            let extent = self.constant_extent(*lo, *hi)?;
+            (extent <= 2 * FEW && cells.len() as i64 * extent <= 16).then_some((at, extent))
+        })
     }
 
     pub(crate) fn constant_extent(&self, lo: Node, hi: Node) -> Option<i64> {
@@ -463,8 +499,13 @@ impl Emit {
 
     /// Fills an array, or a part of it, with zeros.
     pub(crate) fn zeros(&mut self, arr: Arr, region: &[(i64, i64)]) {
-        let ty = self.points.arrs[arr].ty;
-        let value = self.points.constant(Scalar::zero(ty));
+        let zero = Scalar::zero(self.points.arrs[arr].ty);
+        self.constants(arr, region, zero);
+    }
+
+    /// Fills an array, or a part of it, with one number.
+    pub(crate) fn constants(&mut self, arr: Arr, region: &[(i64, i64)], value: Scalar) {
+        let value = self.points.constant(value);
         let mut loops = Vec::new();
         let mut at = Vec::new();
         for (lo, hi) in region {

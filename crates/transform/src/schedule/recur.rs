@@ -13,10 +13,13 @@ use ein_ir::loops::{BufferKind, ForKind, Operand};
 use ein_scalar::Scalar;
 
 mod carried;
+mod parts;
 mod skew;
 mod state;
 mod uncovered;
 mod window;
+
+pub(crate) use parts::has_parts;
 
 /// An axis that loops around run over, with the bounds of the tile if there is one.
 type Shared = (usize, Option<(Node, Node)>);
@@ -75,6 +78,12 @@ impl Emit {
         steps: &[Step],
         shared: &[Shared],
     ) {
+        let alone = shared.is_empty();
+        let clauses = if alone && self.ends.is_none() {
+            self.with_mirror(arr, clauses, steps)
+        } else {
+            clauses.to_vec()
+        };
         let clauses: Vec<Clause> =
             clauses.iter().map(|clause| self.with_turned_arrays(arr, clause, steps)).collect();
         let ordered = self.in_order(arr, &clauses, steps);
@@ -91,7 +100,8 @@ impl Emit {
         let mut at = At { arr, steps, shared, place, run: None };
         let floor = self.floors.get(&arr).copied();
         self.flushing(self.decays(arr), |emit| {
-            let whole = shared.is_empty() && emit.ends.is_none();
+            let mirrored = emit.mirrors.contains_key(&arr);
+            let whole = alone && emit.ends.is_none() && !mirrored;
             if !whole || !emit.wavefront(arr, &ordered, steps) {
                 emit.step(&mut at, &ordered, 0);
             }
@@ -256,6 +266,9 @@ impl Emit {
         }
         let here = self.here();
         self.floors.insert(at.arr, here);
+        if let Some((mirror, _)) = self.mirrors.get(&at.arr) {
+            self.floors.insert(*mirror, here);
+        }
         let before = at.place[axis].replace(self.points.index(ix));
         let first = if backward { hi - 1 } else { lo };
         // How many there are decides which of those that run downward is the first.

@@ -10,6 +10,7 @@
 //! Failures: an integer sum is proved to fit, or each step sets the flag; of an extreme over no
 //! point the flag is set after the loop. A term under a condition fails only where it holds.
 
+mod before;
 mod blocks;
 mod parts;
 mod quotients;
@@ -213,8 +214,13 @@ impl Emit {
             let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
             self.open(*ix, lo, hi, ForKind::Serial);
         }
-        let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-        self.innermost(accs, *ix, lo, hi);
+        match self.checked_before(accs, (*ix, *lo, *hi)) {
+            Some((accs, ix, (lo, hi))) => self.innermost(&accs, ix, lo, hi),
+            None => {
+                let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
+                self.innermost(accs, *ix, lo, hi);
+            }
+        }
         outer.iter().for_each(|_| self.close());
     }
 

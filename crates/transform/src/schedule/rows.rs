@@ -9,7 +9,8 @@ use super::reduce::{neutral, operation};
 use crate::points::{Arr, ArrInfo, Ix, Kind, Node, Source, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Stmt};
-use ein_scalar::{BinaryOp, Scalar, ScalarType};
+use ein_ir::tensor::ReduceOp;
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use std::collections::BTreeSet;
 
 /// Neighbouring rows of accumulators that are filled together.
@@ -32,8 +33,16 @@ fn even_tile(extent: i64) -> Option<i64> {
     (TILE / 8..=TILE).rev().find(|size| extent % size == 0)
 }
 
-/// A row of accumulators, its reduction and the operation.
-type Row = (Arr, Node, BinaryOp);
+/// A row of accumulators.
+#[derive(Clone, Copy)]
+struct Row {
+    acc: Arr,
+    /// Its reduction.
+    node: Node,
+    op: BinaryOp,
+    /// Where the extremes are, if that is what is asked for.
+    places: Option<Arr>,
+}
 
 impl Emit {
     /// Whether what is done with the reductions is worth a vector loop of its own.
@@ -140,7 +149,7 @@ impl Emit {
         let mut bodies = Vec::new();
         for node in inner {
             let Kind::Reduce(reduction) = &self.points.nodes[*node].kind else { return None };
-            let simple = self.fits_a_row(reduction)
+            let simple = (self.fits_a_row(reduction) || self.is_address(reduction))
                 && reduction.binders == first.binders
                 && !self.points.nodes[reduction.body].reduces;
             if !simple {
@@ -233,22 +242,28 @@ impl Emit {
             }
         };
         let place = self.points.index(rest.0);
+        let Kind::Reduce(first) = self.points.nodes[inner[0]].kind.clone() else { return };
+        let start = first.binders.last().and_then(|(_, lo, _)| self.points.as_int(*lo));
+        let start = start.and_then(|lo| i32::try_from(lo).ok()).unwrap_or(0);
         let mut accs = Vec::new();
         for node in inner {
             accs.push(self.row_of(*node, size, origin));
         }
         self.row_loop(rest, |emit| {
-            for (acc, _, op) in &accs {
+            for Row { acc, op, places, .. } in &accs {
                 let ty = emit.points.arrs[*acc].ty;
                 emit.store(*acc, &[place], Operand::Const(neutral(*op, ty)));
+                if let Some(places) = places {
+                    emit.store(*places, &[place], Operand::Const(Scalar::I32(start)));
+                }
             }
         });
-        let Kind::Reduce(first) = self.points.nodes[inner[0]].kind.clone() else { return };
         self.fill_rows(&accs, &first.binders, rest, place);
         self.row_loop(rest, |emit| {
-            for (acc, node, _) in &accs {
-                let wide = emit.points.arrs[*acc].ty;
-                let (addr, _) = emit.address(*acc, &[place]);
+            for Row { acc, node, places, .. } in &accs {
+                let held = places.unwrap_or(*acc);
+                let wide = emit.points.arrs[held].ty;
+                let (addr, _) = emit.address(held, &[place]);
                 let held = emit.let_here(wide, Op::Load(addr));
                 let value = emit.finish_row(*node, (held, wide));
                 emit.remember(*node, value);
@@ -266,18 +281,70 @@ impl Emit {
     }
 
     /// A local row of accumulators of a reduction.
-    fn row_of(
-        &mut self,
-        node: Node,
-        size: i64,
-        origin: ein_ir::loops::Reg,
-    ) -> (Arr, Node, BinaryOp) {
+    fn row_of(&mut self, node: Node, size: i64, origin: ein_ir::loops::Reg) -> Row {
         let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else {
             unreachable!("only reductions have rows")
         };
-        let ty = self.row_type(&reduction, self.points.nodes[node].ty);
         let op = operation(reduction.op);
-        (self.row(ty, size, AxisPlace::From(1, origin)), node, op)
+        let held = AxisPlace::From(1, origin);
+        if self.is_address(&reduction) {
+            let acc = self.row(self.points.nodes[reduction.body].ty, size, held);
+            let places = Some(self.row(ScalarType::I32, size, held));
+            return Row { acc, node, op, places };
+        }
+        let ty = self.row_type(&reduction, self.points.nodes[node].ty);
+        Row { acc: self.row(ty, size, held), node, op, places: None }
+    }
+
+    /// Whether one of some reductions asks for the address of an extreme.
+    pub(crate) fn finds_addresses(&self, nodes: &[Node]) -> bool {
+        nodes.iter().any(|node| match &self.points.nodes[*node].kind {
+            Kind::Reduce(reduction) => self.is_address(reduction),
+            _ => false,
+        })
+    }
+
+    /// Whether a reduction asks for the address of an extreme in a way that rows can tell: each keeps
+    /// the extremes so far and where they are.
+    fn is_address(&self, reduction: &crate::points::Reduction) -> bool {
+        let [(_, lo, hi)] = *reduction.binders.as_slice() else { return false };
+        let body = self.points.nodes[reduction.body].ty;
+        matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin)
+            && matches!(body, ScalarType::F32 | ScalarType::F64 | ScalarType::I32)
+            && reduction.guard.is_none()
+            && self.constant_extent(lo, hi).is_some_and(|n| n > 0)
+    }
+
+    /// Takes terms into a row of extremes with their addresses: the first of equal ones stays, and
+    /// the first that is no number.
+    fn compare_row(&mut self, row: &Row, place: Node, (ix, terms): (Ix, &[Node])) {
+        let (Some(places), Kind::Reduce(reduction)) =
+            (row.places, self.points.nodes[row.node].kind.clone())
+        else {
+            return;
+        };
+        let (bool, ty) = (ScalarType::Bool, self.points.arrs[row.acc].ty);
+        let (addr, _) = self.address(row.acc, &[place]);
+        let mut best = self.let_here(ty, Op::Load(addr));
+        let (addr, _) = self.address(places, &[place]);
+        let mut at = self.let_here(ScalarType::I32, Op::Load(addr));
+        // What is not less or equal is greater, or no number.
+        let worse = if row.op == BinaryOp::Max { BinaryOp::Le } else { BinaryOp::Ge };
+        for term in terms {
+            let body = Subst::one(ix, *term).apply(&mut self.points, reduction.body);
+            let (value, here) = (self.value(body), self.value(*term));
+            let worse = self.let_here(bool, Op::Binary(worse, value, best));
+            let mut better = self.let_here(bool, Op::Unary(UnaryOp::Not, worse));
+            if ty.is_float() {
+                let nan = self.let_here(bool, Op::Unary(UnaryOp::IsNan, best));
+                let number = self.let_here(bool, Op::Unary(UnaryOp::Not, nan));
+                better = self.let_here(bool, Op::Binary(BinaryOp::And, better, number));
+            }
+            best = self.let_here(ty, Op::Select(better, value, best));
+            at = self.let_here(ScalarType::I32, Op::Select(better, here, at));
+        }
+        self.store(row.acc, &[place], best);
+        self.store(places, &[place], at);
     }
 
     /// Adds all terms to rows of accumulators, several at a time.
@@ -288,7 +355,9 @@ impl Emit {
             self.open(*ix, lo, hi, ForKind::Serial);
         }
         let extent = self.constant_extent(*lo, *hi).unwrap_or(0);
-        let several = extent / TERMS;
+        // A chain of comparisons would be made one of jumps.
+        let compared = accs.iter().any(|row| row.places.is_some());
+        let several = if compared { 0 } else { extent / TERMS };
         if several > 0 {
             let cells: Vec<Cell> = vec![(vec![self.points.index(*ix)], *lo)];
             let (group, places) = self.jam(*ix, *lo, several * TERMS, &cells, TERMS);
@@ -354,7 +423,7 @@ impl Emit {
     fn reads_much_again(&self, accs: &[Row], step: Ix) -> bool {
         let bodies: Vec<Node> = accs
             .iter()
-            .filter_map(|(_, node, _)| match &self.points.nodes[*node].kind {
+            .filter_map(|row| match &self.points.nodes[row.node].kind {
                 Kind::Reduce(reduction) => Some(reduction.body),
                 _ => None,
             })
@@ -372,7 +441,10 @@ impl Emit {
 
     /// Adds the terms for these values of an index to a row of accumulators.
     fn accumulate_row(&mut self, row: &Row, place: Node, ix: Ix, terms: &[Node]) {
-        let (acc, node, op) = *row;
+        if row.places.is_some() {
+            return self.compare_row(row, place, (ix, terms));
+        }
+        let Row { acc, node, op, .. } = *row;
         let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else { return };
         let ty = self.points.arrs[acc].ty;
         let (addr, _) = self.address(acc, &[place]);

@@ -13,7 +13,7 @@ use super::factor;
 use super::halves;
 use super::nest::FEW;
 use super::peel;
-use super::{address, bins, hoist, scan, terms};
+use super::{address, bins, hoist, scan, settle, terms};
 use crate::points::{
     Arr, ArrInfo, Body, Clause, Def, End, Ix, Kind, Node, Points, Slot, Source, Subst, Until,
 };
@@ -36,6 +36,7 @@ const OFTEN: f64 = 16.0;
 
 /// Tidies; `wanted` are the arrays that matter outside.
 pub fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
+    settle::run(points);
     scan::run(points);
     address::run(points);
     bins::run(points);

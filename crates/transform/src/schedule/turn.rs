@@ -2,10 +2,11 @@
 //! axes in another order, so that loops can read it in vectors.
 
 use super::def_cost;
-use super::emit::{Emit, Use};
+use super::emit::{AxisPlace, Emit, Place, Use};
 use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Source, Step, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::BufferKind;
+use rustc_hash::FxHashMap;
 
 /// Larger arrays are read as they are.
 const LARGEST: i64 = 1 << 18;
@@ -29,8 +30,13 @@ impl Emit {
                     vectors.extend(reduction.binders.last().map(|binder| binder.0));
                 }
             }
-            let mut turned = rustc_hash::FxHashMap::default();
+            let mut turned = FxHashMap::default();
+            let last = clause.slots.last().map(|slot| slot.ix);
             for (of, at) in self.points.loads(&[clause.value]) {
+                // Rows of accumulators read it along memory as it is.
+                if last.is_some_and(|ix| self.stride(of, &at, ix) == Some(1)) {
+                    continue;
+                }
                 let found = vectors.iter().find_map(|ix| self.across_memory(of, &at, *ix, work));
                 if let Some(axis) = found
                     && !unfinished.contains(&of)
@@ -76,7 +82,7 @@ impl Emit {
         let Some(along) = last.map(|axis| clause.slots[axis].ix).filter(|_| count >= 16) else {
             return clause.clone();
         };
-        let mut turned = rustc_hash::FxHashMap::default();
+        let mut turned = FxHashMap::default();
         for node in self.points.below(&[clause.value]) {
             let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else { continue };
             let Some((inner, ..)) = reduction.binders.last().copied() else { continue };
@@ -88,6 +94,18 @@ impl Emit {
                 }
             }
         }
+        // What the cells of a step read across memory.
+        let (lo, hi) = self.points.ixs[along].range;
+        let work = count as f64 * (hi - lo + 1) as f64;
+        for (of, at) in self.points.loads(&[clause.value]) {
+            if of != arr
+                && !turned.contains_key(&of)
+                && let Some(axis) = self.across_memory(of, &at, along, work)
+            {
+                let cell = self.turn(of, axis);
+                turned.insert(of, cell);
+            }
+        }
         let mut clause = clause.clone();
         if !turned.is_empty() {
             clause.value = Subst::cells(turned).apply(&mut self.points, clause.value);
@@ -95,10 +113,81 @@ impl Emit {
         clause
     }
 
+    /// The clauses of a recurrence that fills one cell after another, where reductions read its own
+    /// cells across memory: they read a turned copy, which every store writes as well.
+    pub(crate) fn with_mirror(
+        &mut self,
+        arr: Arr,
+        clauses: &[Clause],
+        steps: &[Step],
+    ) -> Vec<Clause> {
+        let info = self.points.arrs[arr].clone();
+        let whole = match self.places.get(&arr) {
+            Some(Place::Buffer(_, axes)) => {
+                axes.iter().all(|axis| matches!(axis, AxisPlace::Strided(_)))
+            }
+            _ => false,
+        };
+        let partly = self.filled.contains_key(&arr) || self.samples.contains_key(&arr);
+        let size: i64 = info.shape.iter().product();
+        if steps.len() != info.shape.len() || !whole || partly || size > LARGEST {
+            return clauses.to_vec();
+        }
+        let mut found = Vec::new();
+        for clause in clauses {
+            for node in self.points.below(&[clause.value]) {
+                let Kind::Reduce(reduction) = &self.points.nodes[node].kind else { continue };
+                let Some((ix, ..)) = reduction.binders.last().copied() else { continue };
+                let loads = self.points.loads(&[reduction.body]);
+                let own = loads.into_iter().filter(|(of, _)| *of == arr);
+                found.extend(own.filter_map(|(_, at)| self.own_across(arr, &at, ix)));
+            }
+        }
+        let Some(axis) = found.first().copied() else { return clauses.to_vec() };
+        let mut shape = info.shape.clone();
+        let moved = shape.remove(axis);
+        shape.push(moved);
+        let source = Source::Defined(usize::MAX);
+        let mirror = self.points.arrs.push(ArrInfo { shape, source, ..info });
+        self.whole(mirror, BufferKind::Scratch, Use::Scratch);
+        self.mirrors.insert(arr, (mirror, axis));
+        let mut read = FxHashMap::default();
+        for node in self.points.below(&clauses.iter().map(|it| it.value).collect::<Vec<Node>>()) {
+            let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else { continue };
+            let Some((ix, ..)) = reduction.binders.last().copied() else { continue };
+            for inner in self.points.below(&[reduction.body]) {
+                let Kind::Load(of, at) = self.points.nodes[inner].kind.clone() else { continue };
+                if of == arr && self.own_across(arr, &at, ix) == Some(axis) {
+                    let mut at = at.to_vec();
+                    let moved = at.remove(axis);
+                    at.push(moved);
+                    read.insert(inner, self.points.load(mirror, &at));
+                }
+            }
+        }
+        let mut subst = Subst::nodes(read);
+        let turned = |clause: &Clause| Clause {
+            value: subst.apply(&mut self.points, clause.value),
+            ..clause.clone()
+        };
+        clauses.iter().map(turned).collect()
+    }
+
+    /// The one axis along which an index moves a read of a recurrence's own cells, if that jumps
+    /// over memory.
+    fn own_across(&self, arr: Arr, at: &[Node], ix: Ix) -> Option<usize> {
+        let mut moved = (0..at.len()).filter(|axis| self.points.depends(at[*axis], ix));
+        let (axis, rest) = (moved.next()?, moved.next());
+        let jumps = self.stride(arr, at, ix).is_some_and(|stride| stride > 1);
+        (rest.is_none() && jumps && self.points.factor(at[axis], ix) == Some(1)).then_some(axis)
+    }
+
     /// The axis that has to come last so that a read runs along memory for one index and not for
     /// another, if it is the other way round and the array is small.
     fn turning(&self, of: Arr, at: &[Node], along: Ix, inner: Ix) -> Option<usize> {
-        let plain = at.iter().all(|node| matches!(self.points.nodes[*node].kind, Kind::Index(_)));
+        let plain =
+            |node: &Node| matches!(self.points.nodes[*node].kind, Kind::Index(_) | Kind::Const(_));
+        let plain = at.iter().all(plain);
         let size: i64 = self.points.arrs[of].shape.iter().product();
         let wrong = self.stride(of, at, inner) == Some(1)
             && self.stride(of, at, along).is_some_and(|stride| stride > 1);

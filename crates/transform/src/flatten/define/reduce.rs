@@ -172,7 +172,8 @@ impl<'p> Flatten<'p> {
         let roots = bounds.chain([value]).chain(guard).chain(at.iter().copied());
         self.discharge(scope.obliged, &roots.collect::<Vec<_>>(), e.span)?;
         self.leave(&scope);
-        let body = Body::Scatter(crate::points::Scatter { binders, guard, at, value });
+        let body =
+            Body::Scatter(crate::points::Scatter { binders, guard, at, value, op: BinaryOp::Add });
         let arr = self.define(None, ty, extents, e.span, body);
         let kind = ArrayKind::Stored(arr, Vec::new());
         Ok(Val::Array(Rc::new(Array { ty, shape, kind })))

@@ -42,8 +42,18 @@ impl Emit {
 
     fn clamp(&mut self, at: Node, extent: i64, traps: bool, when: Option<Node>) -> (Reg, usize) {
         let sum = self.whole_sum(at);
-        let (at, level) = self.sum(&sum);
-        let int = |value: i64| Operand::Const(Scalar::I64(value));
+        // What is an `i32` is compared as one: vectors have twice as many of them.
+        let narrow = i32::try_from(extent).is_ok() && self.points.nodes[at].ty == ScalarType::I32;
+        let plain = sum.offset == 0 && matches!(sum.terms.as_slice(), [(term, 1)] if *term == at);
+        let ty = if narrow && plain { ScalarType::I32 } else { ScalarType::I64 };
+        let (at, level) = match ty {
+            ScalarType::I32 => self.valued(at),
+            _ => self.sum(&sum),
+        };
+        let int = |value: i64| match ty {
+            ScalarType::I32 => Operand::Const(Scalar::I32(value as i32)),
+            _ => Operand::Const(Scalar::I64(value)),
+        };
         if traps {
             let bool = ScalarType::Bool;
             let below = self.let_at(level, bool, Op::Binary(BinaryOp::Lt, at, int(0)));
@@ -53,9 +63,13 @@ impl Emit {
         }
         // The nearest position inside, and not just any: what is known of the range of the sum then
         // holds for the position too, and other positions are proved by it.
-        let low = self.let_at(level, ScalarType::I64, Op::Binary(BinaryOp::Max, at, int(0)));
-        let reg = self.reg(ScalarType::I64);
+        let low = self.let_at(level, ty, Op::Binary(BinaryOp::Max, at, int(0)));
         let op = Op::Binary(BinaryOp::Min, low, int((extent - 1).max(0)));
+        let reg = self.reg(ScalarType::I64);
+        let op = match ty {
+            ScalarType::I32 => Op::Cast(self.let_at(level, ty, op)),
+            _ => op,
+        };
         self.push_at(level, Stmt::Let(reg, op));
         (reg, level)
     }
@@ -203,6 +217,12 @@ impl Emit {
     pub(crate) fn store(&mut self, arr: Arr, at: &[Node], value: Operand) {
         let (addr, _) = self.address(arr, at);
         self.push(Stmt::Store(addr, value));
+        if let Some((mirror, last)) = self.mirrors.get(&arr).copied() {
+            let mut at = at.to_vec();
+            let moved = at.remove(last);
+            at.push(moved);
+            self.store(mirror, &at, value);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The loops of a group.
 
 use super::{Group, Member, MemberKind};
-use crate::points::{Arr, Body, Def, Node};
+use crate::points::{Arr, Body, Def, Ix, Node, Subst};
 use crate::schedule::emit::{AxisPlace, Emit, Place, Use};
 use crate::schedule::nest::{Loop, TILE};
 use crate::schedule::tidy::as_contraction;
@@ -22,8 +22,11 @@ impl Emit {
             MemberKind::Plain => emit.with_turned_reads(def, &own),
             MemberKind::Contraction | MemberKind::Recurrence | MemberKind::Other => def.clone(),
         };
-        let defs: Vec<Def> =
+        let mut defs: Vec<Def> =
             group.members.iter().zip(&defs).map(|pair| turned(self, pair)).collect();
+        if group.is_fused() {
+            self.name_alike(group, &mut defs);
+        }
         if !group.is_fused() {
             for def in &defs {
                 if !self.places.contains_key(&def.arr) {
@@ -82,6 +85,9 @@ impl Emit {
                 self.local(group, member, def, bounds.map(|bounds| bounds.2));
             }
             self.member(group, member, def, bounds.map(|(lo, hi, _)| (lo, hi)));
+            if flat {
+                self.remember_cell(def);
+            }
         }
         if flat {
             self.close_vector();
@@ -90,6 +96,48 @@ impl Emit {
             self.close();
         }
         self.filled_once(group);
+    }
+
+    /// Gives the shared loops the same indices in all plain members, so that what these have in
+    /// common is seen and computed once.
+    fn name_alike(&mut self, group: &Group, defs: &mut [Def]) {
+        let is_plain = |member: &Member| member.kind == MemberKind::Plain;
+        let mut first: Option<Vec<Ix>> = None;
+        for (member, def) in group.members.iter().zip(defs).filter(|(member, _)| is_plain(member)) {
+            let Body::Clauses(clauses, None) = &mut def.body else { continue };
+            let [clause] = clauses.as_mut_slice() else { continue };
+            let own: Vec<Ix> = member.axes.iter().map(|axis| clause.slots[*axis].ix).collect();
+            let Some(names) = &first else {
+                first = Some(own);
+                continue;
+            };
+            let apart = own.iter().zip(names).filter(|(own, name)| own != name);
+            let apart: Vec<(Ix, Node)> =
+                apart.map(|(own, name)| (*own, self.points.index(*name))).collect();
+            // Indices of its other axes must stay apart from those.
+            let clashes = clause.slots.iter().any(|slot| names.contains(&slot.ix));
+            if apart.is_empty() || clashes {
+                continue;
+            }
+            let mut subst = Subst::new(apart);
+            clause.value = subst.apply(&mut self.points, clause.value);
+            for (axis, name) in member.axes.iter().zip(names) {
+                clause.slots[*axis].ix = *name;
+            }
+        }
+    }
+
+    /// What a plain member has just stored need not be read again in the same turn of the loop.
+    fn remember_cell(&mut self, def: &Def) {
+        let Body::Clauses(clauses, None) = &def.body else { return };
+        let [clause] = clauses.as_slice() else { return };
+        let info = &self.points.nodes[clause.value];
+        if info.ty != self.points.arrs[def.arr].ty || info.traps {
+            return;
+        }
+        let at: Vec<Node> = clause.slots.iter().map(|slot| self.points.index(slot.ix)).collect();
+        let (cell, value) = (self.points.load(def.arr, &at), self.value(clause.value));
+        self.remember(cell, value);
     }
 
     /// Opens a loop in which nothing but values is computed: in tiles, if threads share it.
