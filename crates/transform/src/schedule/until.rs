@@ -12,7 +12,7 @@
 
 use super::emit::{Emit, Use};
 use super::{PARALLEL_WORK, def_cost};
-use crate::points::{Def, End, Ix, Node, Until};
+use crate::points::{Clause, Def, End, Ix, Node, Until};
 use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
@@ -49,12 +49,17 @@ impl Emit {
         if !self.places.contains_key(&body.last) {
             self.whole(body.last, BufferKind::Scratch, Use::Scratch);
         }
+        // What all of them read is made once, before the first begins.
+        let turned =
+            |emit: &mut Self, clause| emit.with_turned_arrays(def.arr, clause, &body.steps);
+        let clauses: Vec<Clause> = body.clauses.iter().map(|it| turned(self, it)).collect();
+        let (made, outside) = (self.kernel.bufs.len(), self.in_parallel);
         let mut shared = Vec::new();
         for (axis, ix) in body.around.iter().enumerate() {
             let parallel = axis == 0 && !self.in_parallel && work > PARALLEL_WORK;
             let kind = if parallel { ForKind::Parallel { grain: 1 } } else { ForKind::Serial };
             let var = self.open(*ix, int(0), int(shape[axis]), kind);
-            body.clauses.iter().for_each(|clause| self.alias(clause.slots[axis].ix, var));
+            clauses.iter().for_each(|clause| self.alias(clause.slots[axis].ix, var));
             shared.push((axis, None));
         }
         let ends = match body.end {
@@ -67,7 +72,7 @@ impl Emit {
             }
         };
         let outer = self.ends.replace(ends);
-        self.recurrence(def.arr, &body.clauses, &body.steps, &shared);
+        self.recurrence(def.arr, &clauses, &body.steps, &shared);
         self.ends = outer;
         if let (Ends::Asked(asked), End::Asked { fails, .. }) = (ends, &body.end) {
             let at: Vec<Node> = body.around.iter().map(|ix| self.points.index(*ix)).collect();
@@ -79,7 +84,15 @@ impl Emit {
                 self.push(Stmt::Trap(never));
             }
         }
-        body.around.iter().for_each(|_| self.close());
+        // Room that the steps made for themselves is one for all of them: then they take turns.
+        let shares = self.kernel.bufs.iter().skip(made).any(|it| it.kind == BufferKind::Scratch);
+        for _ in &body.around {
+            match shares {
+                true => self.close_in_turns(),
+                false => self.close(),
+            }
+        }
+        self.in_parallel = outside;
     }
 
     /// The condition that is asked after each of these steps.
