@@ -210,8 +210,7 @@ impl Emit {
         var
     }
 
-    /// Closes the innermost loop.
-    /// Ends a loop whose points must come one after the other, whatever it was opened as.
+    /// Closes a loop whose points must come one after the other, whatever it was opened as.
     pub(crate) fn close_in_turns(&mut self) {
         if let Some(head) = self.scopes.last_mut().and_then(|scope| scope.head.as_mut()) {
             head.kind = ForKind::Serial;
@@ -219,6 +218,7 @@ impl Emit {
         self.close();
     }
 
+    /// Closes the innermost loop.
     pub(crate) fn close(&mut self) {
         let Some(Scope { stmts: body, head: Some(head), .. }) = self.scopes.pop() else { return };
         let Head { var, lo, hi, kind } = head;
