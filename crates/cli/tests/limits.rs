@@ -261,3 +261,14 @@ fn terminals_are_told_nothing() {
     let (_, said) = ran(&["run", "-c", "let \u{9b}2J\u{1b} = \"\u{9b}\" + 1;"]);
     assert!(!said.contains(['\u{1b}', '\u{9b}']), "{said:?}");
 }
+
+#[test]
+fn rows_without_elements_are_not_written_out() {
+    let program =
+        "let few[i in 0..2, j in 0..0] = 1;\nlet many[i in 0..2147483647, j in 0..0] = 1;";
+    let (output, said) = ran(&["run", "--outputs", "json", "-c", program]);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("\"shape\": [2, 0], \"data\": [[], []]"), "{text}");
+    assert!(text.contains("\"shape\": [2147483647, 0], \"data\": []"), "{text}");
+}

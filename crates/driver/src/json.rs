@@ -168,8 +168,22 @@ fn write_tensor(out: &mut String, tensor: &Tensor) {
     });
 }
 
-/// Nested lists of the given shape.
+/// The most rows of an array without elements that are written out.
+const EMPTY_ROWS: usize = 1 << 16;
+
+/// Nested lists of the given shape. Of an array without elements that has very many rows, the shape
+/// beside it says enough.
 fn nest(out: &mut String, shape: &[usize], item: &mut dyn FnMut(&mut String)) {
+    let rows = shape.iter().take_while(|extent| **extent > 0);
+    let rows = rows.fold(1usize, |all, extent| all.saturating_mul(*extent));
+    if shape.contains(&0) && rows > EMPTY_ROWS {
+        out.push_str("[]");
+        return;
+    }
+    lists(out, shape, item);
+}
+
+fn lists(out: &mut String, shape: &[usize], item: &mut dyn FnMut(&mut String)) {
     match shape.split_first() {
         None => item(out),
         Some((extent, rest)) => {
@@ -178,7 +192,7 @@ fn nest(out: &mut String, shape: &[usize], item: &mut dyn FnMut(&mut String)) {
                 if position > 0 {
                     out.push_str(", ");
                 }
-                nest(out, rest, item);
+                lists(out, rest, item);
             }
             out.push(']');
         }
