@@ -46,6 +46,11 @@ impl Reverse<'_, '_> {
             return Ok(Some(self.bind(&self.bar_name(var), total)));
         }
         let extents = self.extents(var, part, &ty);
+        let mut axes = ty.axes().to_vec();
+        for (axis, extent) in axes.iter_mut().zip(&extents) {
+            axis.size = extent.clone();
+        }
+        let ty = Type::array(ty.elem().clone(), axes);
         let mut slots = Vec::new();
         let mut at = Vec::new();
         for extent in &extents {
@@ -104,27 +109,55 @@ impl Reverse<'_, '_> {
         format!("{}'", name.as_str().trim_start_matches('$'))
     }
 
-    /// The extents of a variable, in terms that can be computed here.
+    /// The extents of a component of a variable, in terms that can be computed here.
     pub(super) fn extents(&mut self, var: VarId, part: &[usize], ty: &Type) -> Vec<size::Expr> {
         let mut extents = Vec::new();
+        let mut holder = None;
         for (at, axis) in ty.axes().iter().enumerate() {
             let unknown = axis
                 .size
                 .atoms()
                 .iter()
                 .any(|atom| self.pass.program.atoms[*atom].def == AtomDef::Unknown);
-            if unknown && part.is_empty() {
-                let info = ein_ir::tensor::AtomInfo {
-                    name: self.pass.program.vars[var].name,
-                    def: AtomDef::Extent(var, at),
-                    external: false,
-                };
-                extents.push(size::Expr::atom(self.pass.program.atoms.push(info)));
-            } else {
+            if !unknown {
                 extents.push(axis.size.clone());
+                continue;
             }
+            let of = match holder {
+                Some(of) => of,
+                None => self.holder(var, part),
+            };
+            holder = Some(of);
+            let info = ein_ir::tensor::AtomInfo {
+                name: self.pass.program.vars[var].name,
+                def: AtomDef::Extent(of, at),
+                external: false,
+            };
+            extents.push(size::Expr::atom(self.pass.program.atoms.push(info)));
         }
         extents
+    }
+
+    /// A variable that holds a component of another one, whose extents are those of the component.
+    fn holder(&mut self, var: VarId, part: &[usize]) -> VarId {
+        if part.is_empty() {
+            return var;
+        }
+        let span = self.pass.program.vars[var].span;
+        let mut value = match self.aliases.get(&var) {
+            Some(own) => own.clone(),
+            None => self.pass.var(var, span),
+        };
+        for at in part {
+            let parts = self.pass.records.parts(self.pass.program, &value.ty);
+            let Some(ty) = parts.and_then(|parts| parts.get(*at).cloned()) else { return var };
+            value = crate::records::part(value, *at, ty);
+        }
+        let held = self.bind("$part", value);
+        match *held.kind {
+            ExprKind::Var(held) => held,
+            _ => var,
+        }
     }
 
     /// The steps of a term beyond those on the way to here.

@@ -340,7 +340,8 @@ impl Reverse<'_, '_> {
                 if !e.ty.is_array() {
                     return unsupported("an array whose rank is not known");
                 }
-                let axes = e.ty.axes().to_vec();
+                // What flows back has extents that are known here.
+                let axes = bar.ty.axes().to_vec();
                 let at: Vec<Expr> =
                     axes.iter().map(|axis| self.full_loop(&axis.size, span)).collect();
                 let read = self.indexed(e, at.iter().cloned().map(proved).collect(), span)?;
