@@ -39,8 +39,9 @@ pub enum X {
     Size,
     /// An element of a given array.
     Read(usize, Box<X>),
-    /// An element of the numbers below a count: the count, and the position.
-    Count(Box<X>, Box<X>),
+    /// An element of the numbers below a count, or the count, if nobody looks at them: the count, and
+    /// the position.
+    Count(Box<X>, Option<Box<X>>),
     /// An operation.
     Unary(U, Box<X>),
     /// An operation.
@@ -175,6 +176,7 @@ impl Edges {
                 if count < 0 {
                     return Err(Stop::Fails("E0809"));
                 }
+                let Some(place) = place else { return Ok(Value::exact(Scalar::I32(count as i32))) };
                 let place = self.place(place, count, at)?;
                 match (0..count).contains(&place) {
                     true => Ok(Value::exact(Scalar::I32(place as i32))),

@@ -67,7 +67,10 @@ fn text(x: &X, depth: usize) -> String {
         X::Literal(value) => literal(*value),
         X::Index(at) => format!("i{at}"),
         X::Size => "?n".to_owned(),
-        X::Count(count, at) => format!("iota({})[{}]", t(count), t(at)),
+        X::Count(count, Some(at)) => format!("iota({})[{}]", t(count), t(at)),
+        X::Count(count, None) => {
+            format!("{{ let _c{depth} = iota({}); {} }}", t(count), t(count))
+        }
         X::Read(array, at) => format!("a{array}[{}]", t(at)),
         X::Unary(U::Neg, a) => format!("(-{})", t(a)),
         X::Unary(op, a) => format!("{}({})", format!("{op:?}").to_lowercase(), t(a)),

@@ -18,7 +18,9 @@ const FLOATS: [S; 4] = [S::F16, S::BF16, S::F32, S::F64];
 pub fn edges(seed: u64) -> Edges {
     let mut rng = Rng::new(seed ^ 0xED6E);
     let sized = rng.one_in(12).then(|| [0, 1, 3, 300, 46341][rng.below(5)]);
-    let mut gen_ = Gen { rng, arrays: Vec::new(), indices: 0, sized: sized.is_some() };
+    let favourite = rng.one_in(3).then(|| FLOATS[rng.below(4)]);
+    let sizes = sized.is_some();
+    let mut gen_ = Gen { rng, arrays: Vec::new(), indices: 0, sized: sizes, favourite };
     let mut defs = Vec::new();
     for _ in 0..1 + gen_.rng.below(3) {
         let array = gen_.given();
@@ -41,10 +43,15 @@ struct Gen {
     indices: usize,
     /// Whether there is a size.
     sized: bool,
+    /// The type that half of all values have.
+    favourite: Option<S>,
 }
 
 impl Gen {
     fn any_type(&mut self) -> S {
+        if let Some(favourite) = self.favourite.filter(|_| self.rng.one_in(2)) {
+            return favourite;
+        }
         match self.rng.below(8) {
             0..=3 => S::I32,
             4 | 5 => INTS[self.rng.below(8)],
@@ -59,7 +66,7 @@ impl Gen {
     /// An array whose elements are written down.
     fn given(&mut self) -> Array {
         let ty = self.any_type();
-        let count = 1 + self.rng.below(9);
+        let count = if self.rng.one_in(4) { 17 } else { 1 + self.rng.below(9) };
         let full = match ty {
             S::F16 => 2048.0,
             S::BF16 => 256.0,
@@ -118,6 +125,7 @@ impl Gen {
                 // Few, and sometimes fewer than none.
                 let count = self.rng.between(-2, 9);
                 let at = Box::new(self.position(count.max(1), next));
+                let at = if self.rng.one_in(2) { Some(at) } else { None };
                 X::Count(Box::new(X::Literal(Scalar::I32(count as i32))), at)
             }
             6 | 7 => self.read(ty, next),
@@ -165,7 +173,10 @@ impl Gen {
 
     fn leaf(&mut self, ty: S) -> X {
         match self.rng.below(4) {
-            0 if ty == S::I32 && self.sized => X::Size,
+            0 if ty == S::I32 && self.sized => match self.rng.below(2) {
+                0 => X::Size,
+                _ => X::Binary(B::Mul, Box::new(X::Size), Box::new(X::Size)),
+            },
             0 | 1 if ty == S::I32 => X::Index(self.rng.below(self.indices)),
             2 => self.read(ty, 0),
             _ => X::Literal(self.literal(ty)),
@@ -202,7 +213,10 @@ impl Gen {
             7 => bin(B::Min, ix, int(extent - 1)),
             8 => some,
             // What fails cancels out of the position, and fails all the same.
-            9 => bin(B::Add, bin(B::Sub, some.clone(), some), bin(B::Min, ix, int(extent - 1))),
+            9 => {
+                let few = bin(B::Min, int(5), bin(B::Max, int(0), some));
+                bin(B::Add, bin(B::Sub, few.clone(), few), bin(B::Min, ix, int(extent - 1)))
+            }
             _ => int(self.rng.between(0, extent - 1)),
         }
     }
@@ -253,7 +267,15 @@ impl Gen {
         if bounds.is_some() {
             self.indices += 1;
         }
-        let guard = self.rng.one_in(3).then(|| Box::new(self.condition(depth.min(1))));
+        let guard = self.rng.one_in(3).then(|| {
+            let guard = Box::new(self.condition(depth.min(1)));
+            if bounds.is_none() || !self.rng.one_in(2) {
+                return guard;
+            }
+            // Where the index ends, behind what may fail for the points that this leaves out.
+            let end = Box::new(X::Literal(Scalar::I32(self.rng.between(0, 6) as i32)));
+            Box::new(X::And(guard, Box::new(X::Binary(B::Lt, Box::new(X::Index(outer)), end))))
+        });
         let guard = if bounds.is_none() && guard.is_none() {
             Some(Box::new(self.condition(1)))
         } else {
