@@ -207,7 +207,8 @@ fn every_phase_ends_with_its_time_and_by_an_interrupt() {
         assert!(after < SOON, "{phase}: {after:?} with a limit of half a second");
         for early in [50, 400] {
             let (after, code) = goes_on(&arguments, None, Duration::from_millis(early));
-            assert_eq!(code, 130, "{phase} after {early} ms");
+            // Before it listens, the system ends it.
+            assert!(code == 130 || early == 50 && code == -1, "{phase} after {early} ms: {code}");
             assert!(after < SOON, "{phase}: {after:?} after an interrupt at {early} ms");
         }
     }

@@ -9,6 +9,9 @@
 //!
 //! Needs: steps forward, reads a few steps back.
 //! Refuses: conditions, domains that depend on the step, intervals that say nothing.
+//!
+//! Failures: operations that the interval proves to fit lose their check. The interval holds
+//! whatever the clause has read, also where an operation before it has failed.
 
 use crate::points::{
     Arr, Body, Clause, Def, Fact, Ix, Kind, Node, Points, Range, Slot, Step, Subst,

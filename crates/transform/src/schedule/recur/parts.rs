@@ -10,6 +10,9 @@
 //!
 //! Needs: a step that is filled by itself, by one thread.
 //! Refuses: products of fewer multiplications than a call is worth.
+//!
+//! Failures: sums of products of floats do not fail. A factor is computed for every cell of the
+//! step, also where a condition would not have asked for it: an alarm at most.
 
 use crate::points::{
     Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Step, Subst,
