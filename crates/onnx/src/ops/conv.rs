@@ -213,6 +213,12 @@ pub fn convolve(
         return refuse("the channels of its operands do not agree");
     }
     let (outs, steps) = (spatial(n), inner(n));
+    // Zeros around the array once, and not a question at every term of the sum.
+    let (framed, way) = match way.beyond.contains(&true) && x.elem.is_float() {
+        true => framed(cx, x, way),
+        false => (x.clone(), way),
+    };
+    let x = &framed;
     let (places, guards) = way.places(&outs, &steps, &x.shape[2..]);
     let one = within.is(1);
     let per = outer.over(&Dim::from(groups));
@@ -258,6 +264,33 @@ pub fn convolve(
         ["batch".to_owned(), "channel".to_owned()].into_iter().chain(outs).collect();
     let shape: Vec<Dim> = [x.shape[0].clone(), outer].into_iter().chain(way.out.clone()).collect();
     Ok(cx.define(out, elem, shape, &axes, &[true, true], &body))
+}
+
+/// An array with the zeros that a window reaches around it, and the window, which then stays inside.
+fn framed(cx: &mut Cx<'_>, x: &Value, mut way: Window) -> (Value, Window) {
+    let axes: Vec<String> =
+        ["batch".to_owned(), "channel".to_owned()].into_iter().chain(spatial(way.out.len())).collect();
+    let (mut shape, mut places) = (x.shape.clone(), axes.clone());
+    let (mut covered, mut guards) = (vec![true; axes.len()], Vec::new());
+    for i in (0..way.out.len()).filter(|i| way.beyond[*i]) {
+        let (reach, stride) = ((way.kernel[i] - 1) * way.dilations[i] + 1, way.strides[i]);
+        shape[2 + i] = way.out[i].plus_int(-1).times(&Dim::from(stride)).plus_int(reach);
+        let place = match way.before[i].known() {
+            Some(0) => axes[2 + i].clone(),
+            Some(n) => shifted(&axes[2 + i], &Dim::from(-n)),
+            None => format!("{} - ({})", axes[2 + i], way.before[i]),
+        };
+        guards.push(format!("{place} in 0..{}", x.shape[2 + i]));
+        (places[2 + i], covered[2 + i]) = (place, false);
+    }
+    for i in 0..way.out.len() {
+        if way.beyond[i] {
+            (way.before[i], way.after[i], way.beyond[i]) = (Dim::from(0), Dim::from(0), false);
+        }
+    }
+    let read = cx.read(x, &places);
+    let body = format!("if {} {{ {read} }} else {{ 0.0 }}", guards.join(" && "));
+    (cx.temp("framed", x.elem, shape, &axes, &covered, &body), way)
 }
 
 fn transposed(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
