@@ -268,8 +268,10 @@ pub fn convolve(
 
 /// An array with the zeros that a window reaches around it, and the window, which then stays inside.
 fn framed(cx: &mut Cx<'_>, x: &Value, mut way: Window) -> (Value, Window) {
-    let axes: Vec<String> =
-        ["batch".to_owned(), "channel".to_owned()].into_iter().chain(spatial(way.out.len())).collect();
+    let axes: Vec<String> = ["batch".to_owned(), "channel".to_owned()]
+        .into_iter()
+        .chain(spatial(way.out.len()))
+        .collect();
     let (mut shape, mut places) = (x.shape.clone(), axes.clone());
     let (mut covered, mut guards) = (vec![true; axes.len()], Vec::new());
     for i in (0..way.out.len()).filter(|i| way.beyond[*i]) {
