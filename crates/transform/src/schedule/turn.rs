@@ -97,8 +97,11 @@ impl Emit {
         // What the cells of a step read across memory.
         let (lo, hi) = self.points.ixs[along].range;
         let work = count as f64 * (hi - lo + 1) as f64;
+        // Threads would write into one copy.
+        let alone = !self.any_parallel();
         for (of, at) in self.points.loads(&[clause.value]) {
-            if of != arr
+            if alone
+                && of != arr
                 && !turned.contains_key(&of)
                 && let Some(axis) = self.across_memory(of, &at, along, work)
             {
