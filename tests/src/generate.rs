@@ -17,6 +17,7 @@ mod ranked;
 mod recur;
 mod recursive;
 mod rng;
+mod sound;
 mod system;
 
 pub use edges::edges;
@@ -25,6 +26,7 @@ pub use history::history;
 pub use ranked::{Ranked, ranked};
 pub use recursive::recursive;
 use rng::Rng;
+pub use sound::{Sound, sound};
 pub use system::{Form, Several, several};
 
 /// A value that a program has a name for.

@@ -12,7 +12,7 @@ use crate::hir::{self, Arg, CoordArg, DefId, ExprId, ExprKind as H, Function, Ty
 use crate::resolve::builtins::builtin_name;
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{AtomDef, Expr, ExprKind, Place, Signature, Type};
+use ein_ir::tensor::{AtomDef, Expr, ExprKind, Place, Require, Signature, Type};
 
 impl Cx<'_> {
     pub(super) fn call(
@@ -389,8 +389,9 @@ impl Cx<'_> {
         Expr::new(kind, ty, span)
     }
 
-    /// Sizes that an unannotated function compares at run time, where this call decides them.
-    fn check_assumed(
+    /// Sizes that an unannotated function or closure compares at run time, where this call decides
+    /// them; what it does not decide is up to the calls of the function around it.
+    pub(super) fn check_assumed(
         &mut self,
         instance: &Instance,
         sizes: &[size::Expr],
@@ -417,6 +418,14 @@ impl Cx<'_> {
                 .help("pass arrays whose extents agree");
                 self.report_at(d);
                 return;
+            }
+            let known = |size: &size::Expr| {
+                let mut atoms = size.atoms().into_iter();
+                atoms.all(|atom| self.caller_size(atom, instance, sizes, args).is_some())
+            };
+            if difference.is_none() && known(&require.left) && known(&require.right) {
+                let (what, span) = (require.what.clone(), require.span);
+                self.f.assumed.push(Require { left, right, what, span });
             }
         }
     }

@@ -418,6 +418,7 @@ impl Cx<'_> {
             return Expr::error(span);
         };
         let instance = self.instances.items[at].clone();
+        self.check_assumed(&instance, &[], &args, span);
         let ty = match &instance.ret {
             Some(ret) => self.map_result(ret.clone(), &instance, &[], &args),
             None => Type::Error,
