@@ -364,7 +364,7 @@ impl Cx<'_> {
 
     /// The extents of an array, as known as they are.
     pub(super) fn shape_of(&mut self, base: Expr, span: Span) -> Expr {
-        let base = self.settle_expr(base);
+        let base = self.evaluated(base);
         let sizes: Vec<_> = base.ty.axes().iter().map(|axis| axis.size.clone()).collect();
         let rank = sizes.len() as i64;
         let items = sizes.into_iter().map(|size| Expr::size(size, span)).collect();
@@ -376,13 +376,24 @@ impl Cx<'_> {
     pub(super) fn length_of(&mut self, base: Expr, span: Span) -> Expr {
         match &base.ty {
             Type::Array(_) => {
-                let base = self.settle_expr(base);
+                let base = self.evaluated(base);
                 let size = base.ty.axes()[0].size.clone();
                 Expr::size(size, span)
             }
             Type::Tuple(items) => Expr::int(items.len() as i64, span),
             _ => Expr::new(ExprKind::Host(HostOp::Len, vec![base]), Type::I32, span),
         }
+    }
+
+    /// A value of which only the extents are wanted: what may fail is computed all the same, in a
+    /// variable.
+    fn evaluated(&mut self, value: Expr) -> Expr {
+        if !may_fail(&value) {
+            return self.settle_expr(value);
+        }
+        let span = value.span;
+        let var = self.bind(ein_base::Symbol::intern(super::vars::TEMPORARY), value);
+        self.var_expr(var, span)
     }
 
     /// The same value in a variable if its extents are not known yet, so that they are.
@@ -402,5 +413,15 @@ impl Cx<'_> {
         let ty = Type::array(base.ty.elem().clone(), rest);
         let indices = indices.into_iter().map(|value| IndexArg { value, bounds }).collect();
         Expr::new(ExprKind::Index { base, indices }, ty, span)
+    }
+}
+
+/// Whether computing a value may stop the program.
+fn may_fail(e: &Expr) -> bool {
+    match &*e.kind {
+        ExprKind::Const(_) | ExprKind::Str(_) | ExprKind::Var(_) | ExprKind::Size(_) => false,
+        ExprKind::FieldGet(base, _) | ExprKind::TupleGet(base, _) => may_fail(base),
+        ExprKind::Array(items) | ExprKind::Tuple(items) => items.iter().any(may_fail),
+        _ => true,
     }
 }
