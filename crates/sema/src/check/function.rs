@@ -33,10 +33,16 @@ impl<'a> Cx<'a> {
             self.instance_uncalled(def, function, Vec::new());
             return;
         }
+        let mut nearest: Option<(usize, Type)> = None;
         for elem in [Type::F32, Type::I32, Type::BOOL] {
-            if self.try_uncalled(def, function, elem) {
-                return;
+            let Err(wrong) = self.try_uncalled(def, function, elem.clone()) else { return };
+            if nearest.as_ref().is_none_or(|(least, _)| wrong < *least) {
+                nearest = Some((wrong, elem));
             }
+        }
+        // None fits, so the mistake is another one: it is told of the type that is nearest.
+        if let Some((_, elem)) = nearest {
+            self.instance_uncalled(def, function, vec![elem; function.generics.len()]);
         }
     }
 
@@ -48,18 +54,22 @@ impl<'a> Cx<'a> {
     }
 
     /// The same for one element type. What is wrong with coordinates and shapes is wrong for every
-    /// type; any other error only says that this type does not fit, and leaves nothing behind.
-    fn try_uncalled(&mut self, def: DefId, function: &Function, elem: Type) -> bool {
+    /// type; any other error only says that this type does not fit, and leaves nothing behind but
+    /// their number.
+    fn try_uncalled(&mut self, def: DefId, function: &Function, elem: Type) -> Result<(), usize> {
         let before = self.mark();
         self.instance_uncalled(def, function, vec![elem; function.generics.len()]);
         let of_every_type = |d: &Diagnostic| {
             !d.is_error() || matches!(d.code.stage(), Stage::Coordinates | Stage::Ranges)
         };
-        if self.diagnostics[before.diagnostics..].iter().all(of_every_type) {
-            return true;
+        let found = self.diagnostics.get(before.diagnostics..).unwrap_or_default();
+        match found.iter().filter(|d| !of_every_type(d)).count() {
+            0 => Ok(()),
+            wrong => {
+                self.roll_back(&before);
+                Err(wrong)
+            }
         }
-        self.roll_back(&before);
-        false
     }
 
     /// The instance of a function for the given argument types (of unannotated parameters), pack

@@ -192,11 +192,13 @@ impl Reverse<'_, '_> {
         Ok(Adjoints { stmts, of })
     }
 
+    /// Whether nothing says what a size is.
+    fn is_open(&self, size: &ein_ir::size::Expr) -> bool {
+        size.atoms().iter().any(|atom| self.pass.program.atoms[*atom].def == AtomDef::Unknown)
+    }
+
     fn has_unknown_size(&self, e: &Expr) -> bool {
-        let unknown = |size: &ein_ir::size::Expr| {
-            let atoms = size.atoms();
-            atoms.iter().any(|atom| self.pass.program.atoms[*atom].def == AtomDef::Unknown)
-        };
+        let unknown = |size: &ein_ir::size::Expr| self.is_open(size);
         any(e, &mut |part| match &*part.kind {
             ExprKind::Size(size) => unknown(size),
             ExprKind::Tensor(tensor) => tensor.shape.iter().flatten().any(unknown),

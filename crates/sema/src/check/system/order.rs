@@ -162,8 +162,12 @@ fn find<'e>(edges: &[&'e Edge], members: usize, rank: usize) -> Result<Run, Vec<
             if let Some(names) = topological(&links, members) {
                 return Ok((axes, names, !links.is_empty()));
             }
+            let astray = astray(&reads, rank).map(|at| open[at].0);
             let open: Vec<&Edge> = open.into_iter().map(|(edge, _)| edge).collect();
-            return Err(ring_of(&open, members));
+            return Err(match astray {
+                Some(edge) if edge.from == edge.to => vec![edge],
+                Some(_) | None => ring_of(&open, members),
+            });
         };
         let mut left = Vec::new();
         for ((edge, mut facts), before) in open.into_iter().zip(before) {
@@ -175,6 +179,20 @@ fn find<'e>(edges: &[&'e Edge], members: usize, rank: usize) -> Result<Run, Vec<
         open = left;
         axes.push(step);
     }
+}
+
+/// The read that goes the other way along an axis than most do: the one that is in the way.
+fn astray(reads: &[(&SelfRead, &size::Facts)], rank: usize) -> Option<usize> {
+    let ways: Vec<Option<RecurrenceAxis>> =
+        reads.iter().map(|read| standings(&[*read], rank, &[]).map(|(step, _)| step)).collect();
+    let opposite =
+        |a: &RecurrenceAxis, b: &RecurrenceAxis| a.axis == b.axis && a.backward != b.backward;
+    let count = |way: &RecurrenceAxis| ways.iter().flatten().filter(|it| *it == way).count();
+    ways.iter().position(|way| {
+        way.as_ref().is_some_and(|way| {
+            ways.iter().flatten().any(|other| opposite(way, other) && count(other) > count(way))
+        })
+    })
 }
 
 /// The names, each after those that it reads; nothing if they form a ring.

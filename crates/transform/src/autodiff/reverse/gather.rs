@@ -114,12 +114,7 @@ impl Reverse<'_, '_> {
         let mut extents = Vec::new();
         let mut holder = None;
         for (at, axis) in ty.axes().iter().enumerate() {
-            let unknown = axis
-                .size
-                .atoms()
-                .iter()
-                .any(|atom| self.pass.program.atoms[*atom].def == AtomDef::Unknown);
-            if !unknown {
+            if !self.is_open(&axis.size) {
                 extents.push(axis.size.clone());
                 continue;
             }

@@ -340,10 +340,12 @@ impl Reverse<'_, '_> {
                 if !e.ty.is_array() {
                     return unsupported("an array whose rank is not known");
                 }
-                // What flows back has extents that are known here.
-                let axes = bar.ty.axes().to_vec();
-                let at: Vec<Expr> =
-                    axes.iter().map(|axis| self.full_loop(&axis.size, span)).collect();
+                let mut at = Vec::new();
+                for (axis, flowing) in e.ty.axes().iter().zip(bar.ty.axes()) {
+                    // What flows back has extents that are known here.
+                    let extent = if self.is_open(&axis.size) { &flowing.size } else { &axis.size };
+                    at.push(self.full_loop(extent, span));
+                }
                 let read = self.indexed(e, at.iter().cloned().map(proved).collect(), span)?;
                 let own = own.map(|own| element(own, &at, span));
                 self.pull(&read, element(bar, &at, span), own)
