@@ -130,9 +130,9 @@ fn long_phases(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     let many = written("many.ein", lines(400_000, &|at| format!("let x{at} = [{at}, 1, 2];")));
     let calls = written(
         "calls.ein",
-        lines(20_000, &|at| format!("fn f{at}(x, y) {{ let z[i] = x[i] * y + {at}; z }}"))
+        lines(100_000, &|at| format!("fn f{at}(x, y) {{ let z[i] = x[i] * y + {at}; z }}"))
             + "\n"
-            + &lines(20_000, &|at| format!("let v{at} = f{at}([1, 2, 3], {at});")),
+            + &lines(100_000, &|at| format!("let v{at} = f{at}([1, 2, 3], {at});")),
     );
     let kernels = written(
         "kernels.ein",
@@ -146,7 +146,7 @@ fn long_phases(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     );
     let endless = "let x[i in 0..1000] = i;\nlet s = sum[i in 0..2000000000](x[i % 1000]);";
     let endless = written("endless.ein", endless.to_owned());
-    let prints = "let x[i in 0..3000000] = i;\nlet t = [print(x) | k in 0..1000];";
+    let prints = "let x[i in 0..3000000] = i;\nlet t = [print(x) | k in 0..20000000];";
     let prints = written("prints.ein", prints.to_owned());
     let shows = written("shows.ein", "let x[i in 0..20000000] = i % 10;".to_owned());
     let numbers = written("numbers.csv", lines(4_000_000, &|at| format!("{at}.5,{at}")));
