@@ -25,6 +25,11 @@ pub fn listen() {
             if running.is_some_and(|running| Arc::ptr_eq(&running, &flag)) {
                 leave();
             }
+            // It came just before the end: what is being written may have no reader.
+            if crate::limits::is_done() {
+                std::thread::sleep(crate::limits::WRITING);
+                leave();
+            }
         };
         if std::thread::Builder::new().name("interrupt".into()).spawn(wait).is_err() {
             leave();

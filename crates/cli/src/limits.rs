@@ -15,7 +15,7 @@ use std::time::Duration;
 pub const GRACE: Duration = Duration::from_millis(600);
 
 /// How long results may still be written when the time of the work is over.
-const WRITING: Duration = Duration::from_secs(1);
+pub const WRITING: Duration = Duration::from_secs(1);
 
 /// How long the last words may take.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -75,6 +75,11 @@ pub fn allow_memory(bytes: Option<u64>) {
 /// The work is done: what is written from now on has a second more.
 pub fn done() {
     DONE.store(true, Ordering::Relaxed);
+}
+
+/// Whether only results are being written.
+pub fn is_done() -> bool {
+    DONE.load(Ordering::Relaxed)
 }
 
 /// Says that there is no more memory, and ends the process.
