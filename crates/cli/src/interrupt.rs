@@ -13,11 +13,10 @@ pub fn listen() {
     // Without the handler Ctrl-C still ends the process, only with the system's own status.
     let _ = ctrlc::set_handler(|| {
         let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // First the flag: whoever waits for a compiler looks at it when that ends.
+        let again = running.as_ref().is_some_and(|flag| flag.swap(true, Ordering::Relaxed));
         ein_driver::stop_compilers();
-        let Some(flag) = running else { leave() };
-        if flag.swap(true, Ordering::Relaxed) {
-            leave();
-        }
+        let Some(flag) = running.filter(|_| !again) else { leave() };
         // A phase that looks at no flag is left.
         let wait = move || {
             std::thread::sleep(crate::limits::GRACE);

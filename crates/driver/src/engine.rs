@@ -264,6 +264,10 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             };
             match built {
                 Ok(code) => return Ok(Code::Native(Arc::new(code))),
+                // The evaluator sees at its next step that the run shall end, and says why.
+                Err(_) if ein_emit_c::compilers_are_stopped() => {
+                    return Err(NoCode::Evaluate("the work is being ended".into()));
+                }
                 Err(error) if self.engine == Engine::Native => return Err(NoCode::Fail(error)),
                 // The choice was ours, and the other engine needs no compiler.
                 Err(_) => {}

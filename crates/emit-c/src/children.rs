@@ -16,6 +16,11 @@ pub fn stop_compilers() {
     groups.into_iter().flatten().for_each(end_group);
 }
 
+/// Whether all compilers were ended: what one of them says since then is no fault of its own.
+pub fn compilers_are_stopped() -> bool {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+}
+
 /// Runs a program with a text as its input, and waits for its output.
 pub(crate) fn run(command: &mut Command, input: &[u8]) -> std::io::Result<Output> {
     #[cfg(unix)]

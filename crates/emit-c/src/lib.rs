@@ -21,7 +21,7 @@ mod op;
 mod prelude;
 mod vector;
 
-pub use children::stop_compilers;
+pub use children::{compilers_are_stopped, stop_compilers};
 pub use compiler::{BuildError, Compiled, Compiler, Unavailable};
 
 use ein_ir::loops::Kernel;
