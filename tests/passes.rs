@@ -2,7 +2,7 @@
 //! products taken apart, tiles across memory, results over operands, samples of recurrences, tiles
 //! that move with the steps.
 
-use ein_driver::Engine;
+use ein_driver::{Engine, PASSES, Passes};
 use ein_tests::engines::{Agreement, Setting, compare};
 
 /// Two matrices, two vectors and some addresses.
@@ -279,6 +279,23 @@ fn agree(engine: Engine) {
         };
         let agreement = compare(&text, &[setting(1), setting(2)]);
         assert_eq!(agreement, Agreement::Same(true), "{program}");
+    }
+}
+
+/// What a pass does is never more than a matter of speed.
+#[test]
+fn programs_agree_without_each_pass() {
+    for (program, observe) in PROGRAMS {
+        let text = format!("{DATA}{program}");
+        let observe: Vec<String> = observe.iter().map(|name| (*name).to_owned()).collect();
+        let without = |passes| Setting {
+            observe: Some(observe.clone()),
+            passes,
+            ..Setting::new(Engine::Jit)
+        };
+        let each = PASSES.iter().filter_map(|pass| Passes::default().without(pass.name));
+        let settings: Vec<Setting> = each.chain([Passes::none()]).map(without).collect();
+        assert_eq!(compare(&text, &settings), Agreement::Same(true), "{program}");
     }
 }
 

@@ -9,7 +9,7 @@ mod recurrences;
 mod reductions;
 mod storage;
 
-use ein_driver::{DumpOptions, FileSources, Input, Options, Session, Show};
+use ein_driver::{DumpOptions, FileSources, Form, Input, Options, Session, Show};
 
 /// The plan of a program of which these bindings are observed.
 fn plan(source: &str, observe: &[&str]) -> String {
@@ -22,7 +22,7 @@ fn plan_within(source: &str, observe: &[&str], ad_memory: Option<u64>) -> String
     let mut session = Session::new(Options::default(), FileSources::on_disk());
     let observe = Some(observe.iter().map(|name| (*name).to_owned()).collect());
     let options = DumpOptions { observe, ad_memory, ..DumpOptions::default() };
-    let planned = session.dump_plan(&input, &options, Show::Plan);
+    let planned = session.dump_plan(&input, &options, Show::Loops(Form::Plan));
     let (text, report) = planned.expect("the compiler does not break");
     assert!(!report.has_errors(), "{:?}", report.diagnostics);
     text

@@ -5,7 +5,7 @@
 //! the array, or of one; by nothing where a setting is deterministic. Failures have the same code, and what was computed before is the same.
 
 use ein_driver::render::Style;
-use ein_driver::{Engine, FileSources, Input, Options, RunOptions, Session};
+use ein_driver::{Engine, FileSources, Input, Options, Passes, RunOptions, Session};
 use serde_json::Value as Json;
 use std::time::Instant;
 
@@ -20,12 +20,20 @@ pub struct Setting {
     pub deterministic: bool,
     /// With these outputs only; with all if absent.
     pub observe: Option<Vec<String>>,
+    /// With these passes of the compiler.
+    pub passes: Passes,
 }
 
 impl Setting {
     /// An engine on one thread.
     pub fn new(engine: Engine) -> Setting {
-        Setting { engine, threads: 1, deterministic: false, observe: None }
+        Setting {
+            engine,
+            threads: 1,
+            deterministic: false,
+            observe: None,
+            passes: Passes::default(),
+        }
     }
 }
 
@@ -75,6 +83,7 @@ pub fn run_input(mut session: Session, input: Input, setting: &Setting) -> Resul
         threads: Some(setting.threads),
         deterministic: setting.deterministic,
         observe: setting.observe.clone(),
+        passes: setting.passes,
         memory_limit: Some(1 << 30),
         report_outputs: true,
         ..RunOptions::default()

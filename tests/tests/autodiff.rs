@@ -512,7 +512,11 @@ fn loops_inside_loops_are_swept_back() {
         let input = Input::Text { name: "program.ein".into(), text: text.as_str().into() };
         let mut session = Session::new(Options::default(), FileSources::in_memory());
         let (plan, report) = session
-            .dump_plan(&input, &ein_driver::DumpOptions::default(), ein_driver::Show::Plan)
+            .dump_plan(
+                &input,
+                &ein_driver::DumpOptions::default(),
+                ein_driver::Show::Loops(ein_driver::Form::Plan),
+            )
             .unwrap();
         assert!(!report.has_errors(), "{text}\n{:?}", report.diagnostics);
         assert!(plan.contains("@s / @v: one reverse sweep"), "{text}\n{plan}");

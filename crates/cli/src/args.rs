@@ -265,6 +265,20 @@ pub struct DumpArgs {
     /// The most memory that histories which derivatives read may take, as 64M.
     #[arg(long, value_name = "SIZE", value_parser = run::parse_size)]
     pub ad_memory: Option<u64>,
+    /// Show points as they are after this pass; without it after all of them.
+    #[arg(long, value_name = "PASS", value_parser = run::pass_names())]
+    pub after: Option<String>,
+    /// Leave out a pass. May be repeated.
+    #[arg(long, value_name = "PASS", value_parser = run::pass_names())]
+    pub disable: Vec<String>,
+}
+
+impl DumpArgs {
+    /// The passes that run.
+    pub fn passes(&self) -> ein_driver::Passes {
+        let passes = run::without(&self.disable);
+        self.after.as_deref().and_then(|name| passes.up_to(name)).unwrap_or(passes)
+    }
 }
 
 /// What can be shown of a program.
@@ -274,6 +288,8 @@ pub enum DumpKind {
     Ast,
     /// The checked program: tensor IR.
     Ir,
+    /// What each cell is, after the passes over it: points.
+    Points,
     /// What runs together and how: loop IR.
     Plan,
     /// How each binding is stored, and why.

@@ -55,8 +55,8 @@ pub(crate) struct Kernels<P> {
     /// Code is compiled for at most so many shapes.
     shapes: usize,
     arithmetic: Arithmetic,
-    /// What histories that derivatives read may take, in bytes.
-    ad_memory: Option<u64>,
+    /// How loops are made.
+    settings: schedule::Settings,
     pool: Arc<Pool>,
     /// Which kernels are not trusted.
     watch: watch::Watch,
@@ -168,7 +168,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             // The same bits on every engine: the one whose scalar code is that of the oracle.
             engine: if options.deterministic { Engine::Jit } else { options.engine },
             arithmetic: Arithmetic { wrapping: options.wrapping, exact: options.deterministic },
-            ad_memory,
+            settings: schedule::Settings { ad_memory, passes: options.passes },
             pool,
             watch: watch::Watch::new(options.paranoid),
             compiler: None,
@@ -217,7 +217,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
     ) -> Result<Option<usize>, Box<Diagnostic>> {
         let assumed = flat.assumed.clone();
         let known = Known(env);
-        let lowered = schedule::lower(flat, self.ad_memory);
+        let lowered = schedule::lower(flat, self.settings);
         debug_assert_eq!(verify::verify(&lowered.kernel), Vec::<String>::new());
         let inputs = lowered
             .uses

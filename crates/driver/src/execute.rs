@@ -11,6 +11,7 @@ use ein_ir::tensor::{Program, Type, VarId};
 use ein_runtime::Memory;
 use ein_runtime::format::{self, FileError, FileErrorKind};
 use ein_scalar::{Scalar, ScalarType, parse_float, parse_int};
+use ein_transform::schedule::Settings;
 use ein_transform::storage::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
@@ -163,7 +164,8 @@ fn storage(
     inputs: &[(String, InputValue)],
     ad_memory: Option<u64>,
 ) -> Vec<(String, String)> {
-    let histories = plan::histories(program, inputs, ad_memory);
+    let settings = Settings { ad_memory, ..Settings::default() };
+    let histories = plan::histories(program, inputs, settings);
     ein_transform::storage::plan(program, &histories)
         .into_iter()
         .map(|storage| {

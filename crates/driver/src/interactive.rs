@@ -14,9 +14,12 @@ mod names;
 mod values;
 
 use crate::engine::Kernels;
-use crate::engine::plan::{Show, plan_text};
+use crate::engine::plan::{Form, Show};
 use crate::guard::stack_bytes;
-use crate::{Diagnostic, FileSources, Input, InternalError, Options, RunOptions, Session, guarded};
+use crate::{
+    Diagnostic, DumpOptions, FileSources, Input, InternalError, Options, RunOptions, Session,
+    guarded,
+};
 use ein_base::{Code, FileId, Idx as _, Progress, Symbol, Work};
 use ein_interp::{Host, InputError, Outcome, Value, bound_by};
 use ein_ir::tensor::{Program, Stmt, Type, VarId};
@@ -244,7 +247,7 @@ impl Interactive {
             let parts = Parts::of(&mut program, root, before.len(), usize::MAX);
             program.outputs = parts.new.iter().flat_map(bound_by).collect();
             program.top = parts.new;
-            Ok(Ok(plan_text(&program, &[], None, Show::Plan)))
+            Ok(Ok(DumpOptions::default().text(&program, Show::Loops(Form::Plan))))
         })
         .flatten()
     }

@@ -39,8 +39,9 @@ pub use ein_base::{
 };
 pub use ein_emit_c::stop_compilers;
 pub use ein_runtime::heap;
+pub use ein_transform::pipeline::{PASSES, Passes};
 pub use engine::Evaluated;
-pub use engine::plan::{Planned, Show};
+pub use engine::plan::{Form, Planned, Show};
 pub use execute::{RunReport, free_memory};
 pub use facts::FileFacts;
 pub use fmt::{Formatted, format_file, format_text, program_files};

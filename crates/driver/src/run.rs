@@ -1,6 +1,7 @@
 //! What a run is asked to do.
 
 use ein_base::Progress;
+use ein_transform::pipeline::Passes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub struct RunOptions {
     pub report_storage: bool,
     /// Whether integer overflow wraps instead of being an error.
     pub wrapping: bool,
+    /// The passes that run before loops are written.
+    pub passes: Passes,
     /// Whether every run of every kernel is compared with what its loop IR means.
     pub paranoid: bool,
     /// What the program may do with files.
@@ -50,6 +53,8 @@ pub struct DumpOptions {
     pub observe: Option<Vec<String>>,
     /// As [`RunOptions::ad_memory`].
     pub ad_memory: Option<u64>,
+    /// As [`RunOptions::passes`].
+    pub passes: Passes,
 }
 
 /// What a program may do with files.

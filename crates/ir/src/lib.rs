@@ -7,3 +7,4 @@
 pub mod loops;
 pub mod size;
 pub mod tensor;
+pub mod text;

@@ -115,6 +115,17 @@ pub struct Flattened {
     pub assumed: Vec<(VarId, Scalar)>,
 }
 
+impl Flattened {
+    /// The arrays that matter outside.
+    pub fn wanted(&self) -> FxHashSet<Arr> {
+        let whole = self.outputs.iter().filter_map(|(_, output)| match output {
+            Output::Array(arr) | Output::Scalar(arr) | Output::Part(arr, _) => Some(*arr),
+            Output::Constant(_) | Output::Same(_) => None,
+        });
+        whole.chain(self.outputs.iter().flat_map(|(_, output)| output.ends())).collect()
+    }
+}
+
 /// What a variable is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {

@@ -3,7 +3,8 @@
 //! * Tensor IR to tensor IR: derivatives ([`autodiff`]), states of several parts as arrays
 //!   ([`unzip`]), guards that partition ([`guards`]), what is left of a program with mistakes
 //!   ([`sound`]).
-//! * Tensor IR to points ([`flatten`], [`points`]), points to loops ([`schedule`]).
+//! * Tensor IR to points ([`flatten`], [`points`]), points to points ([`pipeline`]), points to loops
+//!   ([`schedule`]).
 //! * Reports: how bindings are stored ([`storage`]), what kernels take ([`counts`]).
 //!
 //! Does not know: source text, which engine will run.
@@ -15,6 +16,7 @@ pub mod counts;
 mod fields;
 pub mod flatten;
 pub mod guards;
+pub mod pipeline;
 pub mod points;
 mod records;
 pub mod schedule;

@@ -26,10 +26,14 @@
 
 mod bend;
 mod build;
+mod interval;
 mod linear;
+pub mod parse;
 mod place;
+pub mod print;
 mod reduction;
 mod subst;
+pub mod verify;
 
 use ein_base::{IndexVec, Span, Symbol, id};
 use ein_ir::tensor::{ReduceOp, VarId};
@@ -461,6 +465,15 @@ impl Points {
         }
     }
 
+    /// Tells every array which definition it is, after definitions came, went or moved.
+    pub fn renumber(&mut self) {
+        for (at, def) in self.defs.iter().enumerate() {
+            for arr in Points::filled(def) {
+                self.arrs[arr].source = Source::Defined(at);
+            }
+        }
+    }
+
     /// A new index variable.
     pub fn fresh(&mut self, name: Symbol, range: Range) -> Ix {
         self.ixs.push(IxInfo { name, range, bounds: None })
@@ -536,6 +549,39 @@ impl Points {
             Body::Until(Until { last, end: End::Asked { .. }, .. }) => vec![def.arr, *last],
             Body::Until(_) => vec![def.arr],
             Body::Clauses(..) | Body::Scatter(_) => vec![def.arr],
+        }
+    }
+
+    /// The index variables that a definition binds outside its values.
+    pub fn bound(&self, def: &Def) -> Vec<Ix> {
+        fn phase(inner: &Phase, found: &mut Vec<Ix>) {
+            found.extend(inner.steps.iter().map(|steps| steps.ix));
+            for act in &inner.acts {
+                match act {
+                    Act::Phase(inner) => phase(inner, found),
+                    Act::Write(write) => found.extend(write.loops.iter().map(|it| it.0)),
+                }
+            }
+        }
+        let slots = |clauses: &[Clause]| -> Vec<Ix> {
+            clauses.iter().flat_map(|clause| clause.slots.iter().map(|slot| slot.ix)).collect()
+        };
+        match &def.body {
+            Body::Clauses(clauses, _) => slots(clauses),
+            Body::Until(body) => {
+                let mut found = body.around.clone();
+                if let End::Asked { ix, .. } = &body.end {
+                    found.push(*ix);
+                }
+                found.extend(slots(&body.clauses));
+                found
+            }
+            Body::Scatter(scatter) => scatter.binders.iter().map(|it| it.0).collect(),
+            Body::InPlace(body) => {
+                let mut found = Vec::new();
+                body.phases.iter().for_each(|inner| phase(inner, &mut found));
+                found
+            }
         }
     }
 

@@ -24,39 +24,41 @@
 //! Needs: positions inside their arrays, definitions after what they read.
 //! Refuses: nothing; what cannot be fused is computed whole.
 
-mod address;
+pub(crate) mod address;
 mod before;
-mod bins;
+pub(crate) mod bins;
 mod choice;
 mod contract;
 mod cross;
-mod delay;
+pub(crate) mod delay;
 mod edges;
 mod emit;
-mod factor;
+pub(crate) mod factor;
 mod gemm;
 mod group;
-mod halves;
-mod hoist;
+pub(crate) mod halves;
+pub(crate) mod hoist;
 mod in_place;
 mod nest;
-mod peel;
+pub(crate) mod peel;
 mod recur;
 mod reduce;
 mod reuse;
 mod rows;
 mod sample;
-mod scan;
-mod settle;
+pub(crate) mod scan;
+pub(crate) mod settle;
 mod sweep;
-mod terms;
-mod tidy;
+pub(crate) mod terms;
+pub(crate) mod tidy;
 mod turn;
 mod until;
 mod wavefront;
 mod windows;
 
 use crate::flatten::{Flattened, Output};
+use crate::pipeline::{self, Passes};
+use crate::points::print::print;
 use crate::points::{Arr, Body, Clause, Def, Kind, Node, Points, Source};
 use ein_base::Symbol;
 use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
@@ -127,19 +129,29 @@ pub enum Result {
     Same(VarId),
 }
 
-/// Writes the loops of a region. Histories that derivatives read may take `ad_memory` bytes, if that
-/// is limited.
-pub fn lower(flat: Flattened, ad_memory: Option<u64>) -> Lowered {
+/// How loops are made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// The bytes that histories which derivatives read may take, if that is limited.
+    pub ad_memory: Option<u64>,
+    /// The passes that run before.
+    pub passes: Passes,
+}
+
+/// The points of a region after some passes, as text.
+pub fn points_text(flat: Flattened, passes: Passes) -> String {
+    let wanted = flat.wanted();
+    let mut points = flat.points;
+    pipeline::run(&mut points, &wanted, passes);
+    print(&points, &wanted)
+}
+
+/// Writes the loops of a region.
+pub fn lower(flat: Flattened, settings: Settings) -> Lowered {
+    let Settings { ad_memory, passes } = settings;
+    let wanted = flat.wanted();
     let Flattened { mut points, outputs, .. } = flat;
-    let wanted: FxHashSet<Arr> = outputs
-        .iter()
-        .filter_map(|(_, output)| match output {
-            Output::Array(arr) | Output::Scalar(arr) | Output::Part(arr, _) => Some(*arr),
-            Output::Constant(_) | Output::Same(_) => None,
-        })
-        .chain(outputs.iter().flat_map(|(_, output)| output.ends()))
-        .collect();
-    tidy::run(&mut points, &wanted);
+    pipeline::run(&mut points, &wanted, passes);
     let work = points.defs.iter().map(|def| def_cost(&points, def)).sum();
     let name = kernel_name(&points);
     let mut notes = Vec::new();

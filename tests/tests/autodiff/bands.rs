@@ -2,7 +2,7 @@
 //! and central differences, and what is read of them against what is filled in.
 
 use super::{Rng, dot, outputs, outputs_on, outputs_within};
-use ein_driver::{DumpOptions, Engine, FileSources, Input, Options, Session, Show};
+use ein_driver::{DumpOptions, Engine, FileSources, Form, Input, Options, Session, Show};
 use ein_tests::seeds;
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -286,7 +286,8 @@ fn decision(definitions: &str) -> String {
     let text = format!("{definitions}\nlet J = @y / @x;");
     let input = Input::Text { name: "program.ein".into(), text: text.into() };
     let mut session = Session::new(Options::default(), FileSources::in_memory());
-    let (plan, report) = session.dump_plan(&input, &DumpOptions::default(), Show::Plan).unwrap();
+    let (plan, report) =
+        session.dump_plan(&input, &DumpOptions::default(), Show::Loops(Form::Plan)).unwrap();
     assert!(!report.has_errors(), "{definitions}\n{:?}", report.diagnostics);
     let line = plan.lines().next().unwrap_or("");
     line.trim_start_matches("# derivative @y / @x: ").to_owned()

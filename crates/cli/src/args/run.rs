@@ -1,7 +1,7 @@
 //! The options of `einlang run`.
 
 use clap::{Args, ValueEnum};
-use ein_driver::{Access, Code, Engine, InputValue, RunOptions};
+use ein_driver::{Access, Code, Engine, InputValue, PASSES, Passes, RunOptions};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,6 +57,10 @@ pub struct RunArgs {
     /// the engine computes. Some hundred times as slow; what is wrong is an internal error.
     #[arg(long)]
     pub paranoid: bool,
+
+    /// Leave out a pass of the compiler, to see what it does. May be repeated.
+    #[arg(long, value_name = "PASS", value_parser = pass_names())]
+    pub disable: Vec<String>,
 
     /// Report on standard error how long each phase took.
     #[arg(long)]
@@ -118,6 +122,7 @@ impl RunArgs {
             report_storage: self.explain_storage.is_some(),
             wrapping: self.wrapping,
             paranoid: self.paranoid,
+            passes: without(&self.disable),
             access: Access {
                 read: self.allow_read.clone(),
                 write: self.allow_write.clone(),
@@ -149,6 +154,17 @@ pub(super) fn parse_input(text: &str) -> Result<(String, InputValue), String> {
         InputValue::Scalar(value.to_owned())
     };
     Ok((name.to_owned(), value))
+}
+
+/// The passes of the compiler.
+pub(super) fn pass_names() -> clap::builder::PossibleValuesParser {
+    PASSES.iter().map(|pass| pass.name).collect::<Vec<_>>().into()
+}
+
+/// All passes but some.
+pub(super) fn without(names: &[String]) -> Passes {
+    let left = |passes: Passes, name: &String| passes.without(name).unwrap_or(passes);
+    names.iter().fold(Passes::default(), left)
 }
 
 /// A number of bytes: `1000`, `512K`, `1.5G`, `4GiB`. The units are powers of 1024.

@@ -3,7 +3,7 @@
 use crate::args::{DumpArgs, DumpKind};
 use crate::exit::Exit;
 use crate::output;
-use ein_driver::{DumpOptions, FileSources, Options, Session, Show};
+use ein_driver::{DumpOptions, FileSources, Form, Options, Session, Show};
 
 /// Runs the command. Of a program with errors the tree is shown as far as it goes.
 pub fn run(args: &DumpArgs) -> Exit {
@@ -16,12 +16,14 @@ pub fn run(args: &DumpArgs) -> Exit {
         inputs: args.input.clone(),
         observe: args.observe.clone(),
         ad_memory: args.ad_memory,
+        passes: args.passes(),
     };
     let dumped = match args.what {
         DumpKind::Ast => session.dump_ast(&input),
         DumpKind::Ir => session.dump_ir(&input),
-        DumpKind::Plan => session.dump_plan(&input, &options, Show::Plan),
-        DumpKind::C => session.dump_plan(&input, &options, Show::C),
+        DumpKind::Points => session.dump_plan(&input, &options, Show::Points),
+        DumpKind::Plan => session.dump_plan(&input, &options, Show::Loops(Form::Plan)),
+        DumpKind::C => session.dump_plan(&input, &options, Show::Loops(Form::C)),
         DumpKind::Storage => session.dump_storage(&input, &options),
     };
     match dumped {

@@ -9,7 +9,7 @@ use ein_ir::tensor::{Expr, ExprKind, HostOp, Program, Stmt, StmtKind, VarId};
 use ein_scalar::{Overflow, Scalar, ScalarType, UnaryOp};
 use ein_transform::flatten::{self, Declared, Given, World};
 use ein_transform::points::Arithmetic;
-use ein_transform::schedule::{self, Lowered, Result as Computed, Use};
+use ein_transform::schedule::{self, Lowered, Result as Computed, Settings, Use};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 
@@ -134,7 +134,8 @@ pub(super) fn lower(program: &Program, options: &BuildOptions) -> Result<Whole, 
             false => refused,
         }
     })?;
-    let lowered = schedule::lower(flat, options.ad_memory);
+    let settings = Settings { ad_memory: options.ad_memory, ..Settings::default() };
+    let lowered = schedule::lower(flat, settings);
     debug_assert_eq!(ein_ir::loops::verify::verify(&lowered.kernel), Vec::<String>::new());
     let Outputs { list: outputs, written } = outputs(program, &parts, &lowered)?;
     let buffers = buffers(program, &parts, &lowered, &written)?;

@@ -2,7 +2,7 @@
 
 use super::evaluate::{Outside, Values};
 use super::{Failure, Request, Surroundings, Told};
-use crate::engine::plan::Show;
+use crate::engine::plan::Form;
 use crate::engine::{Kernels, whole};
 use crate::execute::ad_memory;
 use crate::guard::{caught, stack_bytes, watched};
@@ -330,7 +330,7 @@ impl Special {
 
     /// How a call with these arguments is computed: its loops, or why there are none.
     pub fn plan(&self, args: &[Value], c: bool) -> Result<String, Failure> {
-        let show = if c { Show::C } else { Show::Plan };
+        let show = if c { Form::C } else { Form::Plan };
         if let Some(kernels) = &self.kernels
             && self.whole.load(Ordering::Relaxed)
         {

@@ -9,15 +9,24 @@ use ein_ir::tensor::{ExprKind, HostOp, Program, StmtKind, Type, VarId};
 use ein_runtime::Memory;
 use ein_scalar::Scalar;
 use ein_transform::counts::{Counts, counts};
-use ein_transform::flatten::{self, Declared, Given, World};
+use ein_transform::flatten::{self, Declared, Flattened, Given, World};
 use ein_transform::points::Arithmetic;
-use ein_transform::schedule::{self, History, Lowered};
+use ein_transform::schedule::{self, History, Lowered, Settings};
 use ein_transform::storage::Kind;
 use rustc_hash::FxHashMap;
 
 /// What to show of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
+    /// What each cell is: the points that the loops are made from.
+    Points,
+    /// The loops.
+    Loops(Form),
+}
+
+/// How loops are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
     /// Which definitions run together and how, with the loops.
     Plan,
     /// The C that the optimising engine builds.
@@ -50,13 +59,12 @@ impl Session {
             };
             keep_outputs(&mut compiled.program, options.observe.as_deref());
             let mut text = String::new();
-            if show == Show::Plan {
+            if show == Show::Loops(Form::Plan) {
                 for decision in &compiled.derivatives {
                     text.push_str(&format!("# {decision}\n"));
                 }
             }
-            let ad_memory = ad_memory(options.ad_memory, &Memory::default());
-            text.push_str(&plan_text(&compiled.program, &options.inputs, ad_memory, show));
+            text.push_str(&options.text(&compiled.program, show));
             Ok((text, report))
         })
         .flatten()
@@ -77,13 +85,11 @@ impl Session {
                 return Ok((planned, report));
             };
             keep_outputs(&mut compiled.program, options.observe.as_deref());
-            let ad_memory = ad_memory(options.ad_memory, &Memory::default());
-            for region in regions(&compiled.program, &options.inputs, ad_memory) {
+            let make = |flat| counts(&schedule::lower(flat, options.settings()).kernel);
+            for region in regions(&compiled.program, &options.inputs, &make) {
                 match region {
                     Region::Host(why) => planned.evaluated.push(why),
-                    Region::Kernel(lowered) => {
-                        planned.counts = planned.counts + counts(&lowered.kernel);
-                    }
+                    Region::Kernel(taken) => planned.counts = planned.counts + taken,
                 }
             }
             Ok((planned, report))
@@ -105,8 +111,7 @@ impl Session {
                 return Ok((String::new(), report));
             };
             keep_outputs(&mut compiled.program, options.observe.as_deref());
-            let ad_memory = ad_memory(options.ad_memory, &Memory::default());
-            let histories = histories(&compiled.program, &options.inputs, ad_memory);
+            let histories = histories(&compiled.program, &options.inputs, options.settings());
             let plan = ein_transform::storage::plan(&compiled.program, &histories);
             let line = |storage: &ein_transform::storage::Storage| {
                 let kind = match storage.kind {
@@ -121,34 +126,50 @@ impl Session {
     }
 }
 
-/// The plan of a program as text.
-pub(crate) fn plan_text(
-    program: &Program,
-    inputs: Inputs<'_>,
-    memory: Option<u64>,
-    show: Show,
-) -> String {
-    let mut text = String::new();
-    for region in regions(program, inputs, memory) {
-        match region {
-            Region::Host(why) => text.push_str(&format!("# host: {why}\n")),
-            Region::Kernel(lowered) => text.push_str(&region_text(&lowered, show)),
+impl DumpOptions {
+    fn settings(&self) -> Settings {
+        let ad_memory = ad_memory(self.ad_memory, &Memory::default());
+        Settings { ad_memory, passes: self.passes }
+    }
+
+    /// What is shown of a region.
+    fn shown(&self, flat: Flattened, show: Show) -> String {
+        match show {
+            Show::Points => schedule::points_text(flat, self.passes) + "\n",
+            Show::Loops(form) => region_text(&schedule::lower(flat, self.settings()), form),
         }
     }
-    text
+
+    /// A program as text, region by region.
+    pub(crate) fn text(&self, program: &Program, show: Show) -> String {
+        let make = |flat| self.shown(flat, show);
+        let text = |region| match region {
+            Region::Host(why) => format!("# host: {why}\n"),
+            Region::Kernel(shown) => shown,
+        };
+        regions(program, &self.inputs, &make).into_iter().map(text).collect()
+    }
+}
+
+/// The loops of a region as text.
+pub(super) fn region_text(lowered: &Lowered, form: Form) -> String {
+    match form {
+        Form::Plan => {
+            let notes = lowered.notes.iter().map(|note| format!("# {note}\n"));
+            notes.collect::<String>() + &ein_ir::loops::print::print(&lowered.kernel) + "\n"
+        }
+        Form::C => ein_emit_c::source(&lowered.kernel, "kernel") + "\n",
+    }
 }
 
 /// How the histories are kept that derivatives in a program read back.
-pub(crate) fn histories(
-    program: &Program,
-    inputs: Inputs<'_>,
-    ad_memory: Option<u64>,
-) -> Vec<History> {
+pub(crate) fn histories(program: &Program, inputs: Inputs<'_>, settings: Settings) -> Vec<History> {
     let kept = |region| match region {
         Region::Host(_) => Vec::new(),
-        Region::Kernel(lowered) => lowered.histories,
+        Region::Kernel(histories) => histories,
     };
-    regions(program, inputs, ad_memory).into_iter().flat_map(kept).collect()
+    let make = |flat| schedule::lower(flat, settings).histories;
+    regions(program, inputs, &make).into_iter().flat_map(kept).collect()
 }
 
 /// The values that are given from outside.
@@ -195,36 +216,40 @@ impl World for Told<'_> {
 }
 
 /// A piece of a program.
-enum Region {
+enum Region<T> {
     /// It ends where the host has to do something, for this reason.
     Host(String),
-    /// It is a kernel.
-    Kernel(Box<Lowered>),
+    /// It is a kernel, of which this was made.
+    Kernel(T),
 }
 
 /// The regions of a program, for the shapes that are declared.
-fn regions(program: &Program, inputs: Inputs<'_>, ad_memory: Option<u64>) -> Vec<Region> {
+fn regions<T>(
+    program: &Program,
+    inputs: Inputs<'_>,
+    make: &dyn Fn(Flattened) -> T,
+) -> Vec<Region<T>> {
     let world = Told::new(program, inputs);
     let mut regions = Vec::new();
     let mut rest = program.top.as_slice();
     while !rest.is_empty() {
         let mut count = region::eligible(program, rest);
-        let mut lowered = None;
-        while count > 0 && lowered.is_none() {
+        let mut made = None;
+        while count > 0 && made.is_none() {
             let wanted = region::needed_after(program, &rest[..count]);
             let wants = |var| wanted.contains(&var);
             let plain = Arithmetic::default();
             match flatten::statements(program, &rest[..count], &world, &wants, plain) {
-                Ok(flat) => lowered = Some(schedule::lower(flat, ad_memory)),
+                Ok(flat) => made = Some(make(flat)),
                 Err((at, declined)) => {
                     regions.push(Region::Host(declined.why));
                     count = at;
                 }
             }
         }
-        match lowered {
-            Some(lowered) => {
-                regions.push(Region::Kernel(Box::new(lowered)));
+        match made {
+            Some(made) => {
+                regions.push(Region::Kernel(made));
                 rest = &rest[count..];
             }
             None => rest = &rest[1..],
@@ -238,18 +263,4 @@ fn keep_outputs(program: &mut Program, observe: Option<&[String]>) {
         let vars = &program.vars;
         program.outputs.retain(|var| names.iter().any(|name| vars[*var].name.as_str() == name));
     }
-}
-
-/// A lowered region as text.
-pub(super) fn region_text(lowered: &Lowered, show: Show) -> String {
-    let mut text = String::new();
-    for note in &lowered.notes {
-        text.push_str(&format!("# {note}\n"));
-    }
-    match show {
-        Show::Plan => text.push_str(&ein_ir::loops::print::print(&lowered.kernel)),
-        Show::C => text = ein_emit_c::source(&lowered.kernel, "kernel"),
-    }
-    text.push('\n');
-    text
 }

@@ -1,6 +1,6 @@
 //! All statements of a program as one kernel, for those who call it again and again.
 
-use super::plan::{Show, region_text};
+use super::plan::{Form, region_text};
 use super::{Code, Kernels};
 use ein_base::Diagnostic;
 use ein_interp::{Environment, Value};
@@ -85,8 +85,8 @@ impl<P: Deref<Target = Program>> Kernels<P> {
     }
 
     /// Its loops as text.
-    pub(crate) fn text_of_whole(&self, stmts: &[Stmt], at: usize, show: Show) -> String {
-        region_text(&self.compiled[&(stmts.as_ptr() as usize)][at].lowered, show)
+    pub(crate) fn text_of_whole(&self, stmts: &[Stmt], at: usize, form: Form) -> String {
+        region_text(&self.compiled[&(stmts.as_ptr() as usize)][at].lowered, form)
     }
 
     /// Why statements were left to the evaluator, in the order in which it was found out.

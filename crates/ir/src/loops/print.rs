@@ -26,9 +26,14 @@
 use std::fmt::Write;
 
 use ein_base::Idx;
-use ein_scalar::{Scalar, ScalarType, parse_float};
+use ein_scalar::ScalarType;
+
+use crate::text::{is_plain, scalar_text, write_string};
 
 use super::{Addr, Buf, BufferKind, For, ForKind, Gemm, Kernel, Matrix, Op, Operand, Reg, Stmt};
+
+/// The type of a number without one.
+pub(super) const PLAIN: ScalarType = ScalarType::I64;
 
 /// The text of a kernel.
 pub fn print(kernel: &Kernel) -> String {
@@ -219,13 +224,6 @@ pub(super) fn kind_name(kind: BufferKind) -> &'static str {
     }
 }
 
-/// Whether a name of a buffer can stand as a word.
-fn is_plain(name: &str) -> bool {
-    let mut chars = name.chars();
-    chars.next().is_some_and(|c| c.is_ascii_alphabetic())
-        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
 fn mark_defined(block: &[Stmt], defined: &mut [bool]) {
     fn mark(reg: Reg, defined: &mut [bool]) {
         if let Some(it) = defined.get_mut(reg.index()) {
@@ -251,39 +249,6 @@ fn mark_defined(block: &[Stmt], defined: &mut [bool]) {
 fn operand(operand: Operand) -> String {
     match operand {
         Operand::Reg(reg) => reg.to_string(),
-        Operand::Const(value) => scalar(value),
+        Operand::Const(value) => scalar_text(value, PLAIN),
     }
-}
-
-/// A constant. Floats that no digits give back exactly are written as bits.
-fn scalar(value: Scalar) -> String {
-    let ty = value.ty();
-    let text = match value {
-        Scalar::Bool(truth) => return truth.to_string(),
-        value => ein_scalar::display(value),
-    };
-    let digits = text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());
-    let exact = !ty.is_float()
-        || digits && parse_float(&text, ty).is_some_and(|read| read.to_bits() == value.to_bits());
-    match ty {
-        _ if !exact => format!("bits({ty}, {})", value.to_bits()),
-        ScalarType::I64 => text,
-        ty => format!("{text}{ty}"),
-    }
-}
-
-fn write_string(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }

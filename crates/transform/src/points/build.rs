@@ -1,26 +1,34 @@
 //! Making nodes: equal ones are shared, constants are folded, integers are kept exact.
 
+use super::interval::result_range;
 use super::{Arr, Info, Ix, Kind, Node, Points, Range, Reduction};
-use ein_ir::tensor::ReduceOp;
 use ein_scalar::{
     BinaryOp, Overflow, Scalar, ScalarType, UnaryOp, apply_binary, apply_unary, cast,
 };
 
 impl Points {
     /// Shares a node.
-    fn intern(&mut self, kind: Kind, ty: ScalarType, range: Option<Range>) -> Node {
+    fn intern(&mut self, kind: Kind, ty: ScalarType) -> Node {
         let key = (kind, ty);
         if let Some(node) = self.shared.get(&key) {
             return *node;
         }
-        let info = self.describe(key.0.clone(), ty, range);
+        let range = self.interval(&key.0, ty);
+        self.intern_within(key, range)
+    }
+
+    /// Shares a node whose interval is known.
+    pub(super) fn intern_within(&mut self, key: (Kind, ScalarType), range: Option<Range>) -> Node {
+        if let Some(node) = self.shared.get(&key) {
+            return *node;
+        }
+        let info = self.describe(key.0.clone(), key.1, range);
         let node = self.nodes.push(info);
         self.shared.insert(key, node);
         node
     }
 
     fn describe(&self, kind: Kind, ty: ScalarType, range: Option<Range>) -> Info {
-        let range = if ty.is_int() { range.or_else(|| ty.int_range()) } else { None };
         let mut info = Info {
             kind,
             ty,
@@ -85,8 +93,7 @@ impl Points {
 
     /// A constant.
     pub fn constant(&mut self, value: Scalar) -> Node {
-        let range = value.as_i128().filter(|_| value.ty().is_int()).map(|v| (v, v));
-        self.intern(Kind::Const(value), value.ty(), range)
+        self.intern(Kind::Const(value), value.ty())
     }
 
     /// An `i32` constant, or an `i64` one if it is too large.
@@ -108,29 +115,13 @@ impl Points {
         if lo == hi {
             return self.int(lo as i64);
         }
-        self.intern(Kind::Index(ix), ScalarType::I32, Some((lo, hi)))
+        self.intern(Kind::Index(ix), ScalarType::I32)
     }
 
     /// An element.
     pub fn load(&mut self, arr: Arr, at: &[Node]) -> Node {
         let ty = self.arrs[arr].ty;
-        let range = self.known_cells(arr, at);
-        self.intern(Kind::Load(arr, at.into()), ty, range)
-    }
-
-    /// The interval of the cells at some positions. A position that had to be brought inside may be
-    /// one that nothing has been written to yet.
-    fn known_cells(&self, arr: Arr, at: &[Node]) -> Option<Range> {
-        let facts = self.facts.get(&arr)?;
-        let brought = |node: Node| matches!(self.nodes[node].kind, Kind::Clamp { .. });
-        if self.below(at).into_iter().any(brought) {
-            return None;
-        }
-        let holds = |fact: &&super::Fact| {
-            let (lo, hi) = fact.steps;
-            self.nodes[at[fact.axis]].range.is_some_and(|(first, end)| lo <= first && end <= hi)
-        };
-        facts.iter().find(holds).map(|fact| fact.range)
+        self.intern(Kind::Load(arr, at.into()), ty)
     }
 
     /// A position that is inside `0..extent`, or made so.
@@ -147,10 +138,7 @@ impl Points {
         let ty = self.nodes[at].ty;
         // A condition under which nothing happens would only make it depend on more.
         let when = when.filter(|_| traps);
-        let most = i128::from(extent - 1).max(0);
-        let (lo, hi) = range.unwrap_or((0, most));
-        let range = (lo.clamp(0, most), hi.clamp(0, most));
-        self.intern(Kind::Clamp { at, extent, traps, when }, ty, Some(range))
+        self.intern(Kind::Clamp { at, extent, traps, when }, ty)
     }
 
     /// The same for a position of the program, which may be of any integer type: what is read there
@@ -215,7 +203,7 @@ impl Points {
             }
         }
         let result = op.result_type(ty).unwrap_or(ty);
-        self.intern(Kind::Unary(op, a), result, None)
+        self.intern(Kind::Unary(op, a), result)
     }
 
     /// A scalar operation, which on integers may fail only where `when` holds.
@@ -242,7 +230,7 @@ impl Points {
             return self.binary(op, a, exponent, None);
         }
         if !ta.is_int() || !tb.is_int() {
-            return self.intern(Kind::Binary(op, a, b), ty, None);
+            return self.intern(Kind::Binary(op, a, b), ty);
         }
         let exact = match (self.nodes[a].range, self.nodes[b].range) {
             (Some(x), Some(y)) => result_range(op, x, y),
@@ -256,7 +244,7 @@ impl Points {
             };
             return match known {
                 Some(known) if !traps => self.truth(known),
-                _ => self.intern(Kind::Binary(op, a, b), ty, None),
+                _ => self.intern(Kind::Binary(op, a, b), ty),
             };
         }
         if let Some(straight) = self.straight(op, a, b, ty) {
@@ -265,14 +253,14 @@ impl Points {
         let limits = ty.int_range().unwrap_or((0, 0));
         match exact {
             Some((lo, hi)) if limits.0 <= lo && hi <= limits.1 => {
-                self.intern(Kind::Binary(op, a, b), ty, exact)
+                self.intern(Kind::Binary(op, a, b), ty)
             }
             _ if self.wrapping && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) => {
-                self.intern(Kind::Wrapping(op, a, b), ty, None)
+                self.intern(Kind::Wrapping(op, a, b), ty)
             }
             // Where it fails the register holds some number of its type, and what reads the number may
             // run before anybody looks at the trap.
-            _ => self.intern(Kind::Checked(op, a, b, when), ty, None),
+            _ => self.intern(Kind::Checked(op, a, b, when), ty),
         }
     }
 
@@ -373,11 +361,7 @@ impl Points {
         if let Kind::Const(value) = self.nodes[a].kind {
             return self.constant(cast(value, ty));
         }
-        let range = match (self.nodes[a].range, ty.int_range()) {
-            (Some((lo, hi)), Some((least, most))) if least <= lo && hi <= most => Some((lo, hi)),
-            _ => None,
-        };
-        self.intern(Kind::Cast(a), ty, range)
+        self.intern(Kind::Cast(a), ty)
     }
 
     /// A choice.
@@ -389,11 +373,7 @@ impl Points {
             _ => {}
         }
         let ty = self.nodes[a].ty;
-        let range = match (self.nodes[a].range, self.nodes[b].range) {
-            (Some((lo, hi)), Some((least, most))) => Some((lo.min(least), hi.max(most))),
-            _ => None,
-        };
-        self.intern(Kind::Select(cond, a, b), ty, range)
+        self.intern(Kind::Select(cond, a, b), ty)
     }
 
     /// Both conditions, where they are there.
@@ -413,10 +393,7 @@ impl Points {
     /// A reduction; its indices are renamed so that equal reductions are equal nodes and
     /// reductions over equal domains share their indices.
     pub fn reduce(&mut self, mut reduction: Reduction, ty: ScalarType) -> Node {
-        let mut level = self.nodes[reduction.body].level;
-        if let Some(guard) = reduction.guard {
-            level = level.max(self.nodes[guard].level);
-        }
+        let level = self.level(&reduction);
         let count = reduction.binders.len();
         for at in 0..count {
             let (ix, lo, hi) = reduction.binders[at];
@@ -444,24 +421,21 @@ impl Points {
             reduction.guard = reduction.guard.map(|guard| renamed.apply(self, guard));
             reduction.binders[at].0 = canonical;
         }
-        let range = self.reduced_range(&reduction, ty);
-        self.intern(Kind::Reduce(Box::new(reduction)), ty, range)
+        self.intern(Kind::Reduce(Box::new(reduction)), ty)
     }
 
-    fn reduced_range(&self, reduction: &Reduction, ty: ScalarType) -> Option<Range> {
-        let body = self.nodes[reduction.body].range;
-        match reduction.op {
-            // Of no points it is what the accumulator begins with.
-            _ if self.may_lack_points(reduction) => ty.int_range(),
-            ReduceOp::Max | ReduceOp::Min => body,
-            ReduceOp::Count if self.may_overflow(reduction, ty) => ty.int_range(),
-            ReduceOp::Count => Some((0, i128::from(i32::MAX))),
-            ReduceOp::Argmax | ReduceOp::Argmin => match reduction.binders.as_slice() {
-                [(ix, ..)] => Some(self.ixs[*ix].range),
-                _ => Some((0, i128::from(i32::MAX))),
-            },
-            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => ty.int_range(),
-            ReduceOp::Any | ReduceOp::All => None,
+    /// How many levels of reductions are inside a reduction.
+    fn level(&self, reduction: &Reduction) -> u32 {
+        let inside = [Some(reduction.body), reduction.guard].into_iter().flatten();
+        inside.map(|node| self.nodes[node].level).max().unwrap_or_default()
+    }
+
+    /// The indices of a reduction are those that others over equal domains shall share.
+    pub(super) fn remember(&mut self, reduction: &Reduction) {
+        let (level, count) = (self.level(reduction), reduction.binders.len());
+        for (at, (ix, lo, hi)) in reduction.binders.iter().enumerate() {
+            let depth = level + (count - at) as u32;
+            self.canonical.entry((depth, *lo, *hi)).or_insert(*ix);
         }
     }
 }
@@ -491,50 +465,6 @@ impl Kind {
                 f(reduction.body);
             }
         }
-    }
-}
-
-/// The results of an operation on values of two intervals; of a comparison 0 for no and 1 for yes.
-/// `None` if nothing is known or it may fail.
-fn result_range(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
-    let corners = |f: &dyn Fn(i128, i128) -> Option<i128>| {
-        let all = [f(a.0, b.0)?, f(a.0, b.1)?, f(a.1, b.0)?, f(a.1, b.1)?];
-        Some((*all.iter().min()?, *all.iter().max()?))
-    };
-    let known = |yes: bool, no: bool| match (yes, no) {
-        (true, _) => Some((1, 1)),
-        (_, true) => Some((0, 0)),
-        _ => Some((0, 1)),
-    };
-    match op {
-        BinaryOp::Add => Some((a.0 + b.0, a.1 + b.1)),
-        BinaryOp::Sub => Some((a.0 - b.1, a.1 - b.0)),
-        BinaryOp::Mul => corners(&i128::checked_mul),
-        BinaryOp::Div if b.0 > 0 || b.1 < 0 => corners(&i128::checked_div),
-        BinaryOp::FloorDiv if b.0 > 0 => corners(&i128::checked_div_euclid),
-        BinaryOp::FloorMod if b.0 > 0 => {
-            if a.0 >= 0 && a.1 < b.0 {
-                Some(a)
-            } else {
-                Some((0, b.1 - 1))
-            }
-        }
-        BinaryOp::Rem if b.0 > 0 => {
-            let most = b.1 - 1;
-            let hi = a.1.clamp(0, most);
-            let lo = a.0.clamp(-most, 0);
-            if a.0 >= 0 && a.1 < b.0 { Some(a) } else { Some((lo, hi)) }
-        }
-        BinaryOp::Min => Some((a.0.min(b.0), a.1.min(b.1))),
-        BinaryOp::Max => Some((a.0.max(b.0), a.1.max(b.1))),
-        BinaryOp::Lt => known(a.1 < b.0, a.0 >= b.1),
-        BinaryOp::Le => known(a.1 <= b.0, a.0 > b.1),
-        BinaryOp::Gt => known(a.0 > b.1, a.1 <= b.0),
-        BinaryOp::Ge => known(a.0 >= b.1, a.1 < b.0),
-        BinaryOp::Eq => known(a.0 == a.1 && a == b, a.1 < b.0 || b.1 < a.0),
-        BinaryOp::Ne => known(a.1 < b.0 || b.1 < a.0, a.0 == a.1 && a == b),
-        BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv | BinaryOp::FloorMod => None,
-        BinaryOp::Pow | BinaryOp::And | BinaryOp::Or | BinaryOp::Atan2 => None,
     }
 }
 

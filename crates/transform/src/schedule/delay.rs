@@ -24,7 +24,7 @@ const STEPS: i64 = 8;
 const LEAST: i64 = 4 * STEPS;
 
 /// Delays the updates of all definitions that allow it.
-pub(super) fn run(points: &mut Points) {
+pub(crate) fn run(points: &mut Points) {
     for at in 0..points.defs.len() {
         let Body::InPlace(body) = &points.defs[at].body else { continue };
         let mut phases = Vec::new();

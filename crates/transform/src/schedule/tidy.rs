@@ -8,12 +8,7 @@
 //! where it is read.
 
 use super::contract::{self, Contraction};
-use super::delay;
-use super::factor;
-use super::halves;
 use super::nest::FEW;
-use super::peel;
-use super::{address, bins, hoist, scan, settle, terms};
 use crate::points::{
     Arr, ArrInfo, Body, Clause, Def, End, Ix, Kind, Node, Points, Slot, Source, Subst, Until,
 };
@@ -34,27 +29,8 @@ const WINDOW: f64 = 256.0;
 /// As often as this is again and again.
 const OFTEN: f64 = 16.0;
 
-/// Tidies; `wanted` are the arrays that matter outside.
-pub fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
-    settle::run(points);
-    scan::run(points);
-    address::run(points);
-    bins::run(points);
-    terms::run(points);
-    hoist::run(points);
-    halves::run(points);
-    factor::run(points);
-    renumber(points);
-    split_contractions(points);
-    inline(points, wanted);
-    drop_unread(points, wanted);
-    peel::run(points, wanted);
-    renumber(points);
-    delay::run(points);
-}
-
 /// Gives every contraction inside a larger expression a definition of its own.
-fn split_contractions(points: &mut Points) {
+pub(crate) fn contractions(points: &mut Points) {
     let mut at = 0;
     while at < points.defs.len() {
         let def = points.defs[at].clone();
@@ -99,16 +75,8 @@ fn split(points: &mut Points, at: usize, def: &Def, clause: &Clause) {
         let new = Def { arr, span: def.span, body, adjoint: false };
         points.defs[at].body = Body::Clauses(vec![Clause { value, ..clause.clone() }], None);
         points.defs.insert(at, new);
-        renumber(points);
+        points.renumber();
         return;
-    }
-}
-
-fn renumber(points: &mut Points) {
-    for (at, def) in points.defs.iter().enumerate() {
-        for arr in Points::filled(def) {
-            points.arrs[arr].source = Source::Defined(at);
-        }
     }
 }
 
@@ -122,7 +90,8 @@ pub fn as_contraction(points: &Points, def: &Def) -> Option<Contraction> {
     }
 }
 
-fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
+/// Computes cheap definitions, and those that are read once, where they are read.
+pub(crate) fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
     // What each definition reads, brought up to date where one is rewritten: to look at all of them
     // for each of them takes minutes where there are a thousand.
     let mut read: Vec<FxHashSet<Arr>> =
@@ -307,7 +276,7 @@ pub(crate) fn substitute(points: &mut Points, def: usize, subst: &mut Subst) {
 }
 
 /// Drops definitions that nobody reads and that cannot fail.
-fn drop_unread(points: &mut Points, wanted: &FxHashSet<Arr>) {
+pub(crate) fn drop_unread(points: &mut Points, wanted: &FxHashSet<Arr>) {
     let mut needed = wanted.clone();
     let mut kept = Vec::new();
     for def in std::mem::take(&mut points.defs).into_iter().rev() {
@@ -321,5 +290,5 @@ fn drop_unread(points: &mut Points, wanted: &FxHashSet<Arr>) {
     }
     kept.reverse();
     points.defs = kept;
-    renumber(points);
+    points.renumber();
 }
