@@ -36,7 +36,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("ein-python", &["ein-driver", "einlang"]),
     ("ein-tests", &["ein-base", "ein-scalar", "ein-syntax", "ein-driver"]),
     ("ein-benches", &["ein-base", "ein-ir", "ein-syntax", "ein-sema", "ein-driver"]),
-    ("ein-fuzz", &["ein-base", "ein-syntax", "ein-ir", "ein-runtime", "ein-onnx", "ein-driver"]),
+    (
+        "ein-fuzz",
+        &[
+            "ein-base",
+            "ein-syntax",
+            "ein-ir",
+            "ein-transform",
+            "ein-runtime",
+            "ein-onnx",
+            "ein-driver",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

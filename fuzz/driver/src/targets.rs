@@ -39,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "svexp", kind: Kind::Notation, run: svexp },
     Target { name: "tensor-ir", kind: Kind::Ir, run: tensor_ir },
     Target { name: "loop-ir", kind: Kind::Ir, run: loop_ir },
+    Target { name: "points", kind: Kind::Ir, run: points },
     Target { name: "npy", kind: Kind::File("npy"), run: npy },
     Target { name: "npz", kind: Kind::File("npz"), run: npz },
     Target { name: "safetensors", kind: Kind::File("safetensors"), run: safetensors },
@@ -147,6 +148,19 @@ pub fn loop_ir(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(kernel) = ein_ir::loops::parse::parse(text) {
         let _ = ein_ir::loops::verify::verify(&kernel);
+    }
+}
+
+/// The same for points, whose text is the same when it is written again.
+pub fn points(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok((points, wanted)) = ein_transform::points::parse::parse(text)
+        && ein_transform::points::verify::verify(&points).is_ok()
+    {
+        let written = ein_transform::points::print::print(&points, &wanted);
+        let read = ein_transform::points::parse::parse(&written);
+        let (points, wanted) = read.unwrap_or_else(|it| panic!("it does not read back: {it}"));
+        assert_eq!(ein_transform::points::print::print(&points, &wanted), written);
     }
 }
 

@@ -106,8 +106,11 @@ impl Parser {
         }
         let name = Symbol::intern(&self.tokens.text()?);
         self.tokens.sign(":")?;
-        let range = self.range()?;
-        self.points.fresh(name, range);
+        let (lo, hi) = self.range()?;
+        if [lo, hi].iter().any(|end| i32::try_from(*end).is_err()) {
+            return Err(self.tokens.wrong("an index outside its type"));
+        }
+        self.points.fresh(name, (lo, hi));
         Ok(())
     }
 
@@ -287,6 +290,14 @@ impl Parser {
             Some(known) => known,
             None => return Err(self.tokens.wrong("an operation on operands of the wrong type")),
         };
+        let inside = match (range, ty.int_range()) {
+            (Some((lo, hi)), Some((least, most))) => least <= lo && lo <= hi && hi <= most,
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if !inside {
+            return Err(self.tokens.wrong("an interval outside its type"));
+        }
         if let Kind::Reduce(reduction) = &kind {
             self.points.remember(reduction);
         }
@@ -320,6 +331,9 @@ impl Parser {
             "reduce" => self.reduction()?,
             "inside" | "clamp" => {
                 let extent = self.tokens.int()?;
+                if extent < 0 {
+                    return Err(self.tokens.wrong("an extent below zero"));
+                }
                 let (at, when) = self.some_operands::<1>()?;
                 Kind::Clamp { at: at[0], extent, traps: word == "inside", when }
             }
