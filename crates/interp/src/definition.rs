@@ -48,6 +48,10 @@ impl<'p> Machine<'p> {
             self.marks.truncate(marks);
             return Ok(value);
         }
+        // Nobody could say how long it is, with or without the memory for it.
+        if let Some(extent) = outer.iter().find(|extent| i32::try_from(**extent).is_err()) {
+            return Err(self.too_large(e.span, *extent as i128, "i32"));
+        }
         let mut build = self.build(tensor, e, outer)?;
         let metered = self.meter.take();
         build.metered = metered;

@@ -7,7 +7,7 @@ mod reduce;
 mod until;
 
 use super::array::{Array, ArrayKind};
-use super::extent::Extent;
+use super::extent::{Extent, countable};
 use super::{Flat, Flatten, Val, declined, element_type, steps};
 use crate::points::{Body, Clause, Ix, Kind, Node, Slot};
 use ein_base::{Span, Symbol};
@@ -174,6 +174,7 @@ impl<'p> Flatten<'p> {
                 _ => return Err(declined("rows of unknown shape", e.span)),
             }
         }
+        countable(&shape, e.span)?;
         Ok(shape)
     }
 
@@ -192,6 +193,9 @@ impl<'p> Flatten<'p> {
         }
         if shape.len() != tensor.shape.len() + tensor.inner_rank {
             return Err(declined("a recurrence of unknown shape", e.span));
+        }
+        if until.is_none() {
+            countable(&shape, e.span)?;
         }
         let body = Body::Clauses(Vec::new(), None);
         let room = self.room(&shape, e.span)?;

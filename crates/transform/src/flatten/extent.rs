@@ -56,6 +56,15 @@ pub(crate) fn fixed_shape(shape: &[i64]) -> Vec<Extent> {
     shape.iter().copied().map(Extent::fixed).collect()
 }
 
+/// Refuses a shape that has more positions along an axis than integers can count: the evaluator says
+/// so, whether or not anybody asks for the cells.
+pub(crate) fn countable(shape: &[Extent], span: Span) -> Flat<()> {
+    match shape.iter().all(|extent| i32::try_from(extent.first).is_ok()) {
+        true => Ok(()),
+        false => Err(declined("a size that does not fit its type", span)),
+    }
+}
+
 impl Flatten<'_> {
     /// Whether only steps that end by themselves tell what a number is.
     pub(crate) fn is_counted(&self, node: Node) -> bool {
