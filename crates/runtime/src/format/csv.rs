@@ -5,7 +5,7 @@
 //! them; empty lines are skipped. Rows of unequal length and cells that are not numbers are errors that
 //! say where.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read as _, Write};
 use std::path::Path;
 
 use ein_scalar::{Scalar, ScalarType, parse_float, parse_int};
@@ -26,44 +26,50 @@ pub(super) fn read(path: &Path, ty: ScalarType, memory: &Memory) -> Result<Tenso
     read_table(&mut BufReader::new(file), ty, memory)
 }
 
+/// The most bytes of a line that are read before the memory is looked at again.
+const PIECE: u64 = 1 << 20;
+
+/// The most characters of a cell that a message shows.
+const SHOWN: usize = 40;
+
 fn read_table(input: &mut dyn BufRead, ty: ScalarType, memory: &Memory) -> Result<Tensor, Fault> {
     // The bits of the elements: half the size of the elements with their types.
     let mut elements: Vec<u64> = Vec::new();
     let (mut rows, mut columns) = (0, None);
-    let (mut line, mut number, mut first) = (String::new(), 0, true);
-    loop {
-        line.clear();
-        if input.read_line(&mut line).map_err(not_text)? == 0 {
-            break;
-        }
+    let (mut line, mut number, mut first) = (Vec::new(), 0, true);
+    while read_line(input, &mut line, memory)? {
         number += 1;
-        let text = line.strip_prefix('\u{feff}').filter(|_| number == 1).unwrap_or(&line);
+        let text =
+            str::from_utf8(&line).map_err(|_| Fault::malformed("this is not text in UTF-8"))?;
+        let text = text.strip_prefix('\u{feff}').filter(|_| number == 1).unwrap_or(text);
         if text.trim().is_empty() {
             continue;
         }
-        let cells = cells(text.trim_end_matches(['\n', '\r']));
-        let heading = first && cells.iter().all(|cell| cell.parse::<f64>().is_err());
-        let boolean = ty.is_bool() && cells.iter().all(|cell| element(cell, ty).is_some());
+        let row = Cells::of(text.trim_end_matches(['\n', '\r']));
+        let count = row.clone().count();
+        let heading = first && row.clone().all(|cell| cell.parse::<f64>().is_err());
+        let boolean = ty.is_bool() && row.clone().all(|cell| element(&cell, ty).is_some());
         first = false;
-        let columns = *columns.get_or_insert(cells.len());
-        if cells.len() != columns {
+        let columns = *columns.get_or_insert(count);
+        if count != columns {
             return Err(Fault::malformed(format!(
-                "line {number} has {} cells, the lines before it {columns}",
-                cells.len()
+                "line {number} has {count} cells, the lines before it {columns}"
             )));
         }
         if heading && !boolean {
             continue;
         }
-        for (at, cell) in cells.iter().enumerate() {
-            let value = element(cell, ty).ok_or_else(|| {
-                let column = at + 1;
-                Fault::malformed(format!("line {number}, column {column}: {cell:?} is no {ty}"))
+        // The list, the one it grows into, and the array that it becomes.
+        let cells = elements.len() as u128 + count as u128;
+        memory.check_bytes(cells * (24 + ty.size_bytes() as u128))?;
+        for (at, cell) in row.enumerate() {
+            let value = element(&cell, ty).ok_or_else(|| {
+                let (column, shown) = (at + 1, shortened(&cell));
+                Fault::malformed(format!("line {number}, column {column}: {shown} is no {ty}"))
             })?;
             elements.push(value.to_bits());
         }
         rows += 1;
-        memory.check(ty, &[rows, columns])?;
     }
     match columns {
         Some(columns) if rows > 0 => {
@@ -74,10 +80,26 @@ fn read_table(input: &mut dyn BufRead, ty: ScalarType, memory: &Memory) -> Resul
     }
 }
 
-fn not_text(error: std::io::Error) -> Fault {
-    match error.kind() {
-        std::io::ErrorKind::InvalidData => Fault::malformed("this is not text in UTF-8"),
-        _ => error.into(),
+/// Reads a line, however long, while there is memory for it; whether there was one.
+fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>, memory: &Memory) -> Result<bool, Fault> {
+    line.clear();
+    while line.last() != Some(&b'\n') {
+        if input.take(PIECE).read_until(b'\n', line)? == 0 {
+            break;
+        }
+        // It grows by doubling.
+        if line.len() as u64 >= PIECE {
+            memory.check_bytes(3 * line.len() as u128)?;
+        }
+    }
+    Ok(!line.is_empty())
+}
+
+/// A cell as a message shows it.
+fn shortened(cell: &str) -> String {
+    match cell.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}…", &cell[..end]),
+        None => format!("{cell:?}"),
     }
 }
 
@@ -100,23 +122,41 @@ fn element(cell: &str, ty: ScalarType) -> Option<Scalar> {
 }
 
 /// The cells of a line, without the quotes and spaces around them.
-fn cells(line: &str) -> Vec<String> {
-    let mut cells = Vec::new();
-    let (mut cell, mut quoted) = (String::new(), false);
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                cell.push('"');
-            }
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(std::mem::take(&mut cell).trim().to_owned()),
-            c => cell.push(c),
-        }
+#[derive(Clone)]
+struct Cells<'a> {
+    /// What is left of the line, if there is another cell.
+    rest: Option<&'a str>,
+}
+
+impl Cells<'_> {
+    fn of(line: &str) -> Cells<'_> {
+        Cells { rest: Some(line) }
     }
-    cells.push(cell.trim().to_owned());
-    cells
+}
+
+impl Iterator for Cells<'_> {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        let line = self.rest.take()?;
+        let (mut cell, mut quoted) = (String::new(), false);
+        let mut chars = line.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' if quoted && chars.peek().is_some_and(|next| next.1 == '"') => {
+                    chars.next();
+                    cell.push('"');
+                }
+                '"' => quoted = !quoted,
+                ',' if !quoted => {
+                    self.rest = Some(&line[at + 1..]);
+                    break;
+                }
+                c => cell.push(c),
+            }
+        }
+        Some(cell.trim().to_owned())
+    }
 }
 
 /// Writes a matrix, or a vector as one column.
@@ -170,12 +210,24 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_counted() {
+        // A line that no memory holds, many cells on one, and many lines.
+        for text in ["1".repeat(9 << 20), "1,".repeat(3 << 20), "1\n".repeat(3 << 20)] {
+            let memory = Memory::new(Some(16 << 20));
+            let fault = read_table(&mut text.as_bytes(), ScalarType::U8, &memory).unwrap_err();
+            assert_eq!(fault.kind, FileErrorKind::TooLarge, "{}", fault.detail);
+        }
+    }
+
+    #[test]
     fn faults_say_where() {
         let message = |text: &str| read(text, ScalarType::F64).unwrap_err().detail;
         assert_eq!(message("1,2\n3\n"), "line 2 has 1 cells, the lines before it 2");
         assert_eq!(message("1,2\n3,x\n"), "line 2, column 2: \"x\" is no f64");
         assert_eq!(message("1,b\n3,4\n"), "line 1, column 2: \"b\" is no f64");
         assert_eq!(message("\n\n"), "the table has no numbers");
+        let long = format!("{}\n{}\n", 1, "x".repeat(1000));
+        assert_eq!(message(&long).len(), "line 2, column 1: \"\"… is no f64".len() + SHOWN);
         assert_eq!(message("a,b\n"), "the table has no numbers");
     }
 }
