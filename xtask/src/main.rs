@@ -1,7 +1,8 @@
-//! Chores of the repository: `cargo xtask tidy`, `bless`, `fuzz` and `sabotage`.
+//! Chores of the repository: `cargo xtask tidy`, `bless`, `campaign`, `fuzz` and `sabotage`.
 
 #![forbid(unsafe_code)]
 
+mod campaign;
 mod layers;
 mod sabotage;
 mod tidy;
@@ -14,14 +15,17 @@ fn main() -> ExitCode {
     match chore.as_deref() {
         Some("tidy") => report(&[tidy::check(&root()), sabotage::check(&root())].concat()),
         Some("bless") => bless(&root()),
+        Some("campaign") => campaign::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         Some("sabotage") => sabotage::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!(
-                "usage: cargo xtask tidy | bless | fuzz SECONDS [TARGET…] | sabotage [NAME…]"
+                "usage: cargo xtask tidy | bless | campaign PROGRAMS [SEED] | \
+                 fuzz SECONDS [TARGET…] | sabotage [NAME…]"
             );
             eprintln!("  tidy    check layers, headers, file sizes, forbidden words and patches");
             eprintln!("  bless   accept what golden files would now say");
+            eprintln!("  campaign  run so many generated programs through all generators");
             eprintln!(
                 "  fuzz    try changed programs and files on every fuzz target for that time"
             );

@@ -1,9 +1,10 @@
 //! Whether the generators find what they are there for: repairs are taken out, and each must be missed.
 //!
 //! A patch in `tests/sabotage` takes one repair out where `EINLANG_SABOTAGE` is its name, so that all of
-//! them are built together, once: in a copy below `target`, with a target folder of its own. Its first
-//! lines say what it takes out, and which generator must find it with which numbers:
-//! `# Found by: TEST NAME VARIABLE=VALUE…`.
+//! them are built together, once: in a copy below `target`, beside links to the dependencies that are
+//! built already. Its first lines say what it takes out, and which generator must find it with which
+//! numbers: `# Found by: TEST NAME EINLANG_PROGRAMS=MOST EINLANG_SEED=FIRST`. Programs are tried a few at
+//! a time, so a repair that is found soon takes little; the same programs find nothing where it is in.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +16,14 @@ struct Sabotage {
     patch: PathBuf,
     /// The test that must fail without it: its file and its name.
     test: [String; 2],
-    /// With which settings.
-    settings: Vec<(String, String)>,
+    /// The first program,
+    first: u64,
+    /// and the most that are tried.
+    most: u64,
 }
+
+/// So many programs are tried at once.
+const CHUNK: u64 = 250;
 
 /// Takes out every repair, or the named ones, and expects finds.
 pub fn run(root: &Path, names: &[String]) -> ExitCode {
@@ -33,23 +39,20 @@ pub fn run(root: &Path, names: &[String]) -> ExitCode {
         Err(why) => return crate::report(&[why]),
     };
     let mut problems = Vec::new();
-    let mut sound: Vec<String> = Vec::new();
     for it in all.iter().filter(|it| names.is_empty() || names.contains(&it.name)) {
-        let command = it.command();
-        let Some(test) = tests.iter().find(|test| test.0 == it.test[0]) else {
+        let Some((_, test)) = tests.iter().find(|test| test.0 == it.test[0]) else {
             problems.push(format!("{}: there is no test `{}`", it.name, it.test[0]));
             continue;
         };
-        if !sound.contains(&command) {
-            if let Some(find) = it.attack(root, &test.1, false) {
-                problems.push(format!("{command} finds something without sabotage: {find}"));
-                continue;
-            }
-            sound.push(command.clone());
-        }
-        match it.attack(root, &test.1, true) {
-            Some(find) => println!("{:>24}: found by {command}: {find}", it.name),
+        let command = it.test.join(" ");
+        let chunks = (it.first..it.first + it.most).step_by(CHUNK as usize);
+        let found = chunks.into_iter().find_map(|at| Some((at, it.attack(root, test, at, true)?)));
+        match found.map(|(at, find)| (find, it.attack(root, test, at, false))) {
             None => problems.push(format!("{}: not found by {command}", it.name)),
+            Some((find, None)) => println!("{:>24}: found by {command}: {find}", it.name),
+            Some((_, Some(find))) => {
+                problems.push(format!("{command} finds something without sabotage: {find}"));
+            }
         }
     }
     crate::report(&problems)
@@ -77,17 +80,25 @@ fn load(root: &Path) -> Result<Vec<Sabotage>, String> {
 fn parse(patch: PathBuf) -> Result<Sabotage, String> {
     let text = fs::read_to_string(&patch).map_err(|error| format!("{patch:?}: {error}"))?;
     let name = patch.file_stem().and_then(|it| it.to_str()).unwrap_or_default().to_owned();
-    let wrong =
-        || format!("{patch:?} says in its second line: `# Found by: TEST NAME VARIABLE=VALUE…`");
+    let wrong = || {
+        format!(
+            "{patch:?} says in its second line: \
+             `# Found by: TEST NAME EINLANG_PROGRAMS=MOST EINLANG_SEED=FIRST`"
+        )
+    };
     let line = text.lines().nth(1).and_then(|line| line.strip_prefix("# Found by: "));
-    let mut words = line.ok_or_else(wrong)?.split_whitespace().map(str::to_owned);
-    let test = [words.next().ok_or_else(wrong)?, words.next().ok_or_else(wrong)?];
-    let setting = |word: String| word.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned()));
-    let settings = words.map(setting).collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
-    if settings.is_empty() || !text.contains(&format!("\"{name}\"")) {
-        return Err(format!("{patch:?} has no settings, or no place where it looks at its name"));
+    let words: Vec<&str> = line.ok_or_else(wrong)?.split_whitespace().collect();
+    let [file, test, most, first] = words.as_slice() else { return Err(wrong()) };
+    let number = |word: &str, name: &str| {
+        let value = word.strip_prefix(name).and_then(|it| it.strip_prefix('='));
+        value.and_then(|it| it.parse().ok()).ok_or_else(wrong)
+    };
+    let (most, first) = (number(most, "EINLANG_PROGRAMS")?, number(first, "EINLANG_SEED")?);
+    if !text.contains(&format!("\"{name}\"")) {
+        return Err(format!("{patch:?} has no place where it looks at its name"));
     }
-    Ok(Sabotage { name, patch, test, settings })
+    let test = [(*file).to_owned(), (*test).to_owned()];
+    Ok(Sabotage { name, patch, test, first, most })
 }
 
 fn apply(folder: &Path, patch: &Path, options: &[&str]) -> Result<(), String> {
@@ -123,9 +134,15 @@ fn prepare(root: &Path, all: &[Sabotage]) -> Result<Vec<(String, PathBuf)>, Stri
     let mut tests: Vec<&str> = all.iter().map(|it| it.test[0].as_str()).collect();
     tests.sort_unstable();
     tests.dedup();
-    // What is built here must not take the place of what is built from the repository.
+    // What is built here must not take the place of what is built from the repository: cargo gives both
+    // the same names.
+    let (built, target) = (root.join("target/debug"), root.join("target/sabotage/target"));
+    for folder in ["deps", "build", ".fingerprint"] {
+        // A dependency that could not be linked is built again.
+        let _ = link(&built.join(folder), &target.join("debug").join(folder));
+    }
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.current_dir(&tree).env("CARGO_TARGET_DIR", root.join("target/sabotage/target"));
+    build.current_dir(&tree).env("CARGO_TARGET_DIR", target);
     build.args(["test", "--package", "ein-tests", "--no-run", "--message-format=json"]);
     tests.iter().for_each(|test| _ = build.args(["--test", test]));
     let built = build.stderr(Stdio::inherit()).output();
@@ -149,6 +166,27 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::File::options().write(true).open(to)?.set_modified(about.modified()?)
 }
 
+/// Links what is built of crates that are not ours.
+fn link(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)?.flatten() {
+        let name = entry.file_name();
+        let name = name.to_str().unwrap_or("ein");
+        let ours = ["ein", "libein", "xtask"].iter().any(|prefix| name.starts_with(prefix));
+        // Commands and tests are ours, too, whatever they are called.
+        let command = from.ends_with("deps") && !name.contains('.');
+        let to = to.join(name);
+        if ours || command || to.is_file() {
+            continue;
+        }
+        match entry.file_type()?.is_dir() {
+            true => link(&entry.path(), &to)?,
+            false => fs::hard_link(entry.path(), to)?,
+        }
+    }
+    Ok(())
+}
+
 /// The file that cargo says it has built for a test.
 fn executable(said: &str, test: &str) -> Option<PathBuf> {
     let named = format!("\"name\":\"{test}\"");
@@ -158,17 +196,13 @@ fn executable(said: &str, test: &str) -> Option<PathBuf> {
 }
 
 impl Sabotage {
-    fn command(&self) -> String {
-        let settings = self.settings.iter().map(|(name, value)| format!("{name}={value} "));
-        format!("{}{} {}", settings.collect::<String>(), self.test[0], self.test[1])
-    }
-
-    /// Runs the generator; its find, if it has one.
-    fn attack(&self, root: &Path, test: &Path, sabotaged: bool) -> Option<String> {
+    /// Runs the generator on a few programs; its find, if it has one.
+    fn attack(&self, root: &Path, test: &Path, first: u64, sabotaged: bool) -> Option<String> {
         let mut command = Command::new(test);
         command.current_dir(root.join("tests")).stdin(Stdio::null());
         command.args([&self.test[1], "--exact", "--nocapture"]);
-        command.envs(self.settings.iter().map(|(name, value)| (name, value)));
+        command.env("EINLANG_SEED", first.to_string());
+        command.env("EINLANG_PROGRAMS", CHUNK.to_string());
         if sabotaged {
             command.env("EINLANG_SABOTAGE", &self.name);
         }
