@@ -8,7 +8,7 @@ use ein_scalar::Scalar;
 
 use crate::keep::Scope;
 use crate::machine::Machine;
-use crate::stop::{MarkKind, Stop};
+use crate::stop::{Entry, MarkKind, Stop};
 use crate::tail::Ending;
 use crate::value::Value;
 
@@ -107,8 +107,9 @@ impl<'p> Machine<'p> {
     ) -> Result<Value, Stop> {
         self.descend(span)?;
         let (base, slots, marks) = (self.base, self.slots, self.marks.len());
+        let mut entry = Entry { func, at: span };
         let result = loop {
-            match self.frame(func, start, span)? {
+            match self.frame(func, entry, start, span)? {
                 Ending::Value(value) => break value,
                 Ending::Call(next, at) => {
                     self.tick()?;
@@ -117,6 +118,9 @@ impl<'p> Machine<'p> {
                     self.locals.drain(start..above);
                     self.marks.truncate(marks);
                     (func, span) = (next, at);
+                    if !self.program.library.contains(&at.file()) {
+                        entry = Entry { func, at };
+                    }
                 }
             }
         };
@@ -129,7 +133,13 @@ impl<'p> Machine<'p> {
     }
 
     /// Makes a frame of what lies on the stack from `start`, and runs a function in it.
-    fn frame(&mut self, func: FuncId, start: usize, span: Span) -> Result<Ending, Stop> {
+    fn frame(
+        &mut self,
+        func: FuncId,
+        entry: Entry,
+        start: usize,
+        span: Span,
+    ) -> Result<Ending, Stop> {
         let code = &self.program.funcs[func];
         let given = self.locals.len() - start;
         if given != code.sizes.len() + code.captures.len() + code.params.len() {
@@ -138,7 +148,7 @@ impl<'p> Machine<'p> {
         self.base = self.locals.len();
         self.slots = code.slots as usize;
         self.locals.resize_with(self.base + self.slots, Value::default);
-        self.push_mark(MarkKind::Call(func));
+        self.push_mark(MarkKind::Call(func, entry));
         let params = code.sizes.iter().chain(&code.captures).chain(&code.params);
         for (at, param) in params.enumerate() {
             let value = std::mem::take(&mut self.locals[start + at]);

@@ -211,14 +211,14 @@ pub fn run_tests<'a>(
     let mut failures = Vec::with_capacity(tests.len());
     match machine.top_level() {
         Ok(()) => {}
-        Err(Stop::Error(diagnostic)) => return (Some(*diagnostic), failures),
+        Err(Stop::Error(diagnostic)) => return (Some(machine.told(*diagnostic)), failures),
         Err(Stop::Interrupted) => return (None, failures),
     }
     let clean = machine.checkpoint();
     for (_, _, func) in tests.iter().filter_map(|test| program.tests.get(*test)) {
         match machine.within(Scope::default(), |machine| machine.enter(*func)).0 {
             Ok(_) => failures.push(None),
-            Err(Stop::Error(diagnostic)) => failures.push(Some(*diagnostic)),
+            Err(Stop::Error(diagnostic)) => failures.push(Some(machine.told(*diagnostic))),
             Err(Stop::Interrupted) => break,
         }
         machine.go_back(&clean);
@@ -243,7 +243,7 @@ fn run_then<'a>(
     let outputs = machine.outputs();
     let (result, error, interrupted) = match result {
         Ok(value) => (value, None, false),
-        Err(Stop::Error(diagnostic)) => (None, Some(*diagnostic), false),
+        Err(Stop::Error(diagnostic)) => (None, Some(machine.told(*diagnostic)), false),
         Err(Stop::Interrupted) => (None, None, true),
     };
     Outcome { outputs, error, interrupted, result }

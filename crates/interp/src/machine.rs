@@ -239,7 +239,7 @@ impl<'p> Machine<'p> {
     #[inline(never)]
     fn too_deep(&self, span: Span) -> Stop {
         let name = self.marks.iter().rev().find_map(|mark| match mark.kind {
-            MarkKind::Call(func) => Some(self.program.funcs[func].name),
+            MarkKind::Call(func, _) => Some(self.program.funcs[func].name),
             MarkKind::Definition(name) => name,
             MarkKind::Let(_) | MarkKind::Index(_) => None,
         });

@@ -86,7 +86,7 @@ impl Machine<'_> {
             let name = match mark.kind {
                 MarkKind::Definition(name) => name?,
                 MarkKind::Let(var) => self.program.vars[var].name,
-                MarkKind::Call(func) => self.program.funcs[func].name,
+                MarkKind::Call(func, _) => self.program.funcs[func].name,
                 MarkKind::Index(_) => return None,
             };
             is_written(name.as_str()).then_some(name)

@@ -51,7 +51,7 @@ impl Machine<'_> {
     fn place(&self) -> Option<Span> {
         let marked = self.marks.iter().rev().find_map(|mark| match mark.kind {
             MarkKind::Let(var) | MarkKind::Index(var) => Some(self.program.vars[var].span),
-            MarkKind::Call(func) => Some(self.program.funcs[func].body.span),
+            MarkKind::Call(func, _) => Some(self.program.funcs[func].body.span),
             MarkKind::Definition(_) => None,
         });
         marked.or_else(|| self.program.top.last().map(|stmt| stmt.span))

@@ -1,7 +1,7 @@
 //! Why an evaluation ends early, and what the user is told: the place, the values of the indices
 //! around it, and the definitions they belong to.
 
-use ein_base::{Code, Diagnostic, Span, Symbol};
+use ein_base::{Code, Diagnostic, Label, Span, Symbol};
 use ein_ir::tensor::{FuncId, VarId};
 use ein_scalar::{ArithError, Scalar};
 
@@ -41,6 +41,13 @@ pub(crate) struct Mark {
     pub(crate) base: u32,
 }
 
+/// A call as it is written: what is called, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) func: FuncId,
+    pub(crate) at: Span,
+}
+
 /// The kinds of things under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum MarkKind {
@@ -48,8 +55,8 @@ pub(crate) enum MarkKind {
     Definition(Option<Symbol>),
     /// A binding.
     Let(VarId),
-    /// A call.
-    Call(FuncId),
+    /// A call, and the one from outside of the library that led to it without one in between.
+    Call(FuncId, Entry),
     /// A loop over an index.
     Index(VarId),
 }
@@ -81,7 +88,7 @@ impl<'p> Machine<'p> {
                 MarkKind::Definition(Some(name)) => name.as_str(),
                 MarkKind::Definition(None) => continue,
                 MarkKind::Let(var) => self.program.vars[var].name.as_str(),
-                MarkKind::Call(func) => self.program.funcs[func].name.as_str(),
+                MarkKind::Call(func, _) => self.program.funcs[func].name.as_str(),
             };
             let name = if is_written(name) { name } else { continue };
             if inner.is_some() && indices.is_empty() {
@@ -111,6 +118,28 @@ impl<'p> Machine<'p> {
             }
         }
         (inner.unwrap_or_default(), notes)
+    }
+
+    /// An error as it is told: what fails in the library at the call that led there, with the place
+    /// in the library beside it.
+    pub(crate) fn told(&self, mut diagnostic: Diagnostic) -> Diagnostic {
+        let inside = |span: Span| self.program.library.contains(&span.file());
+        if !inside(diagnostic.primary.span) {
+            return diagnostic;
+        }
+        let entry = self.marks.iter().rev().find_map(|mark| match mark.kind {
+            MarkKind::Call(_, entry) => (!inside(entry.at)).then_some(entry),
+            MarkKind::Definition(_) | MarkKind::Let(_) | MarkKind::Index(_) => None,
+        });
+        let Some(entry) = entry else { return diagnostic };
+        let name = self.program.funcs[entry.func].name;
+        let call = Label { span: entry.at, text: format!("in this call of `{name}`") };
+        let mut place = std::mem::replace(&mut diagnostic.primary, call);
+        if place.text.is_empty() {
+            place.text = "here in the library".to_owned();
+        }
+        diagnostic.labels.insert(0, place);
+        diagnostic
     }
 
     /// An error whose message is followed by where it happened: `integer overflow in …`.

@@ -10,7 +10,7 @@
 //! Every node carries the span of the source construct that it came from.
 
 use crate::size::{self, Atom};
-use ein_base::{IndexVec, Span, Symbol, id};
+use ein_base::{FileId, IndexVec, Span, Symbol, id};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
 mod define;
@@ -72,6 +72,9 @@ pub struct Program {
     pub main: Option<FuncId>,
     /// `test` blocks: name, span, and a function without parameters.
     pub tests: Vec<(Symbol, Span, FuncId)>,
+    /// The files of the library: what fails in one of them is told at the call that led there. No
+    /// part of the text.
+    pub library: Vec<FileId>,
 }
 
 /// A specialised function.

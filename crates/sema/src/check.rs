@@ -123,6 +123,8 @@ struct Cx<'a> {
     ranges: FxHashMap<Atom, (size::Expr, size::Expr)>,
     /// Values of globals, for functions that read them.
     globals: FxHashMap<LocalId, VarId>,
+    /// Names of `[]` without a type of their own: each use says what they would hold.
+    empties: FxHashSet<LocalId>,
     consts: FxHashMap<DefId, consts::ConstState>,
     data: FxHashMap<DefId, DataId>,
     /// Structs of the form of a declared one, whose type arguments are the types of the fields.
@@ -293,9 +295,12 @@ struct CoordExtent {
 
 impl<'a> Cx<'a> {
     fn new(hir: &'a hir::Program, inputs: &'a FxHashSet<Symbol>) -> Self {
+        let library_files = library_files(hir);
+        let mut library: Vec<ein_base::FileId> = library_files.iter().copied().collect();
+        library.sort_unstable();
         Cx {
             hir,
-            out: Program::default(),
+            out: Program { library, ..Program::default() },
             diagnostics: Vec::new(),
             lasting: tries::Lasting::default(),
             indices: IndexVec::new(),
@@ -304,6 +309,7 @@ impl<'a> Cx<'a> {
             var_sizes: FxHashMap::default(),
             ranges: FxHashMap::default(),
             globals: FxHashMap::default(),
+            empties: FxHashSet::default(),
             consts: FxHashMap::default(),
             data: FxHashMap::default(),
             derived: FxHashMap::default(),
@@ -311,7 +317,7 @@ impl<'a> Cx<'a> {
             system_names: Vec::new(),
             instances: instance::Instances::default(),
             filling: Vec::new(),
-            library_files: library_files(hir),
+            library_files,
             templates: Vec::new(),
             ledger: Vec::new(),
             widenings: Vec::new(),

@@ -65,6 +65,8 @@ pub struct Outcome {
     pub decisions: Vec<Decision>,
 }
 
+const UNKNOWN_FUNCTION: &str = "this function value has no derivative";
+
 /// Replaces all derivative requests of a program.
 pub fn run(program: &mut Program) -> Outcome {
     if !asks(program) {
@@ -78,6 +80,7 @@ pub fn run(program: &mut Program) -> Outcome {
         pass.clean_function(func);
     }
     pass.clean_top();
+    pass.report_unknown();
     Outcome { diagnostics: pass.diagnostics, decisions: pass.decisions }
 }
 
@@ -123,6 +126,8 @@ pub(crate) struct Pass<'p> {
     /// What structs are made of.
     records: crate::records::Records,
     diagnostics: Vec<Diagnostic>,
+    /// Calls of functions that only a caller knows, each in the body that it stands in.
+    unknown: Vec<(FuncId, Span)>,
     /// Functions without requests.
     clean: FxHashSet<FuncId>,
     /// Tangent functions, by what they are the tangent of.
@@ -152,6 +157,7 @@ impl<'p> Pass<'p> {
             records,
             program,
             diagnostics: Vec::new(),
+            unknown: Vec::new(),
             clean: FxHashSet::default(),
             tangents: FxHashMap::default(),
             frame: Frame::Top,
@@ -478,6 +484,33 @@ impl Pass<'_> {
             );
         }
         Expr::error(span)
+    }
+
+    /// The tangent of a call of a function value whose code is not known here. In a function that
+    /// nothing calls that is no mistake: a call says which function it is.
+    fn unknown_function(&mut self, primal: Expr) -> Expr {
+        let span = primal.span;
+        match self.frame {
+            Frame::Top => self.refuse(span, UNKNOWN_FUNCTION),
+            Frame::Func(func) => {
+                self.unknown.push((func, span));
+                self.zeros_like(primal)
+            }
+        }
+    }
+
+    /// Reports what the program would call without knowing its tangent.
+    fn report_unknown(&mut self) {
+        let unknown = std::mem::take(&mut self.unknown);
+        if unknown.is_empty() {
+            return;
+        }
+        let called = known::called(self.program);
+        for (func, span) in unknown {
+            if called.contains(&func) {
+                self.refuse(span, UNKNOWN_FUNCTION);
+            }
+        }
     }
 
     fn independent(&mut self, y: VarId, x: VarId, span: Span) {

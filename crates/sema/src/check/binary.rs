@@ -38,8 +38,22 @@ impl Cx<'_> {
         }
     }
 
-    /// Both operands, literals taking the type of the other side.
+    /// Both operands, literals and `[]` taking the type of the other side.
     fn operands(&mut self, op: B, a: ExprId, b: ExprId, want: Option<&Type>) -> (Expr, Expr) {
+        match (self.is_nothing(a), self.is_nothing(b)) {
+            (true, false) => {
+                let y = self.expr(b, want);
+                let like = Some(&y.ty).filter(|ty| ty.is_array());
+                return (self.expr(a, like), y);
+            }
+            (false, true) => {
+                let x = self.expr(a, want);
+                let like = Some(&x.ty).filter(|ty| ty.is_array());
+                let y = self.expr(b, like);
+                return (x, y);
+            }
+            (true, true) | (false, false) => {}
+        }
         match (self.literal_class(a), self.literal_class(b)) {
             (Some(x), Some(y)) => {
                 let ty = Type::Scalar(self.literal_type(x.max(y), want));
@@ -326,13 +340,18 @@ impl Cx<'_> {
             _ => {}
         }
         match (x.ty.elem(), y.ty.elem(), op) {
+            (Type::Str, Type::Str, B::Eq | B::Ne) => {
+                self.pointwise_equality(vec![x, y], span, |cx, args| {
+                    cx.compare_strings(scalar_op, args, span)
+                })
+            }
             (Type::Str, Type::Str, _) => self
                 .pointwise(vec![x, y], span, |cx, args| cx.compare_strings(scalar_op, args, span)),
             (a, b, B::Eq | B::Ne)
                 if self.same_kind(a, b)
                     && !matches!(a, Type::Template(..) | Type::Signature(_) | Type::Range) =>
             {
-                self.pointwise(vec![x, y], span, |_, args| {
+                self.pointwise_equality(vec![x, y], span, |_, args| {
                     let equal = Expr::new(ExprKind::Host(HostOp::Equal, args), Type::BOOL, span);
                     negate_if(equal, op == B::Ne, span)
                 })

@@ -238,6 +238,18 @@ impl Cx<'_> {
         b: ExprId,
         mapped: &[(Symbol, super::IndexId)],
     ) -> (Expr, Expr) {
+        // `[]` is like the other one.
+        if self.is_nothing(a) && !self.is_nothing(b) {
+            let y = self.closed_argument(b, None, mapped);
+            let like = Some(&y.ty).filter(|ty| !ty.has_error());
+            return (self.closed_argument(a, like, mapped), y);
+        }
+        if self.is_nothing(b) && !self.is_nothing(a) {
+            let x = self.closed_argument(a, None, mapped);
+            let like = Some(&x.ty).filter(|ty| !ty.has_error());
+            let y = self.closed_argument(b, like, mapped);
+            return (x, y);
+        }
         match (self.literal_class(a), self.literal_class(b)) {
             (Some(class), None) => {
                 let y = self.closed_argument(b, None, mapped);

@@ -379,14 +379,50 @@ impl Cx<'_> {
             instance.sizes.iter().map(|key| self.size_argument(m, *key)).collect();
         self.check_assumed(&instance, &sizes, &args, span);
         let ty = match &function.ret {
-            Some(ret) => self.result_type(m, ret),
+            Some(ret) => {
+                let declared = self.result_type(m, ret);
+                match &instance.ret {
+                    Some(own) => self.as_far_as_held(declared, own),
+                    None => declared,
+                }
+            }
             None => match &instance.ret {
-                Some(ret) => self.map_result(ret.clone(), &instance, &sizes, &args),
+                Some(ret) => {
+                    let ret = match &instance.over {
+                        Some(over) => {
+                            let own = self.written_over(at);
+                            self.rewritten(ret.clone(), over, &own)
+                        }
+                        None => ret.clone(),
+                    };
+                    self.map_result(ret, &instance, &sizes, &args)
+                }
                 None => Type::Error,
             },
         };
         let kind = ExprKind::Call { func: instance.func, sizes, closure: None, args };
         Expr::new(kind, ty, span)
+    }
+
+    /// A declared result, without the extents in it that the body is not held to: those of what an
+    /// enum may carry are compared where it is taken apart.
+    fn as_far_as_held(&mut self, declared: Type, own: &Type) -> Type {
+        match (declared, own) {
+            (Type::Data(id, args), Type::Data(_, own)) => {
+                let args = args.iter().zip(own).map(|(arg, own)| match self.open_inside(own) {
+                    true => self.map_sizes(arg.clone(), &mut |cx, _| cx.unknown_size(true)),
+                    false => arg.clone(),
+                });
+                Type::Data(id, args.collect())
+            }
+            (Type::Tuple(items), Type::Tuple(own)) => {
+                let items = items.iter().zip(own);
+                Type::Tuple(
+                    items.map(|(item, own)| self.as_far_as_held(item.clone(), own)).collect(),
+                )
+            }
+            (declared, _) => declared,
+        }
     }
 
     /// Sizes that an unannotated function or closure compares at run time, where this call decides

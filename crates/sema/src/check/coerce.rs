@@ -60,12 +60,8 @@ impl Cx<'_> {
             let d = self.mismatch(&value, ty, what);
             return self.fail(d);
         }
-        if matches!(ty, Type::Tuple(_)) {
-            let span = value.span;
-            let Some(ty) = self.adopt_type(&value, ty, what) else { return Expr::error(span) };
-            let mut value = value;
-            value.ty = ty;
-            return value;
+        if matches!(ty, Type::Tuple(_) | Type::Data(..)) {
+            return self.hold_record(value, ty, what);
         }
         self.expect_sizes(&value, ty, what);
         value

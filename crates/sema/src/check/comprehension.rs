@@ -136,7 +136,7 @@ impl Cx<'_> {
     /// shape.
     fn collected(&mut self, body: Expr, draft: &Draft, want: Option<&Type>) -> (Expr, Type) {
         let jagged = matches!(want, Some(Type::Jagged(..))) && body.ty.is_array();
-        if jagged || matches!(body.ty, Type::Jagged(..)) || self.varies(&body.ty, &draft.bound) {
+        if jagged || matches!(body.ty, Type::Jagged(..)) || self.varies(&body, &draft.bound) {
             return self.ragged_row(body);
         }
         let row = self.forget_vars(body.ty.clone(), &|var| draft.bound.contains(&var));

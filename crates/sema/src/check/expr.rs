@@ -29,7 +29,13 @@ impl Cx<'_> {
                 Expr::new(ExprKind::Const(ein_scalar::Scalar::Bool(*value)), Type::BOOL, span)
             }
             H::Str(parts) => self.string(parts, span),
-            H::Local(local) => self.local(*local, span),
+            H::Local(local) => match want {
+                // Without elements it is an array of whatever is asked for.
+                Some(want) if self.empties.contains(local) && !want.has_error() => {
+                    self.empty_array(Some(want), span)
+                }
+                _ => self.local(*local, span),
+            },
             H::Size(local) => {
                 let size = self.named_size(*local);
                 Expr::size(size, span)

@@ -33,8 +33,20 @@ impl Cx<'_> {
         }
     }
 
+    /// The types of the parts of a tuple or struct.
+    pub(super) fn part_types(&mut self, ty: &Type) -> Vec<Type> {
+        match ty {
+            Type::Tuple(items) => items.to_vec(),
+            Type::Data(id, args) => match self.data_def(*id) {
+                Some(def) => self.types_of_fields(*id, def, args),
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
     /// The parts of a value that costs nothing to read again.
-    fn parts_of(&mut self, value: &Expr) -> Vec<Part> {
+    pub(super) fn parts_of(&mut self, value: &Expr) -> Vec<Part> {
         let span = value.span;
         match &value.ty {
             Type::Tuple(items) => items
@@ -42,7 +54,8 @@ impl Cx<'_> {
                 .enumerate()
                 .map(|(at, ty)| {
                     let kind = ExprKind::TupleGet(value.clone(), at);
-                    (Symbol::intern(&at.to_string()), Expr::new(kind, ty.clone(), span))
+                    let part = Expr::new(kind, ty.clone(), span);
+                    (Symbol::intern(&at.to_string()), self.settle_part(part))
                 })
                 .collect(),
             Type::Data(id, args) => {

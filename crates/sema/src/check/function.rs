@@ -1,6 +1,6 @@
 //! Function bodies: checked once for all sizes, or once for each way an unannotated one is used.
 
-use super::instance::{Instance, Key, LIMIT, SizeKey, Source};
+use super::instance::{Instance, Key, LIMIT, Over, SizeKey, Source};
 use super::{Binding, Cx, FnState, error};
 use crate::hir::{self, DefId, DefKind, DimKind, Function, Param, TypeKind};
 use ein_base::{Code, Diagnostic, Name, Span, Stage, Symbol};
@@ -99,7 +99,7 @@ impl<'a> Cx<'a> {
             let through_others = self.filling.last() != Some(&at);
             let instance = &mut self.instances.items[at];
             instance.recursive |= !instance.done;
-            let open = !instance.done && instance.ret.is_none();
+            let open = !instance.done && instance.ret.is_none() && function.ret.is_none();
             instance.called_itself |= open;
             instance.called_back |= open && through_others;
             return Some(at);
@@ -180,6 +180,7 @@ impl<'a> Cx<'a> {
         self.instances.items.push(Instance {
             func,
             ret: None,
+            over: None,
             params: Vec::new(),
             captures: Vec::new(),
             sizes: Vec::new(),
@@ -206,15 +207,7 @@ impl<'a> Cx<'a> {
         let body = self.in_frame(at, &check);
         let again = self.instances.items[at].called_itself;
         if again && !body.ty.has_error() {
-            let ret = self.map_sizes(body.ty.clone(), &mut |cx, _| cx.unknown_size(true));
-            if self.instances.items[at].called_back {
-                // Functions that call this one back did not know its type: all of them again.
-                self.roll_back(&before);
-            } else {
-                self.take_back(reported);
-            }
-            self.instances.items[at].ret = Some(ret);
-            self.in_frame(at, &check);
+            self.settle_result(at, body.ty, &before, check);
         } else if again && self.diagnostics.len() == reported {
             let func = &self.out.funcs[self.instances.items[at].func];
             let (name, span) = (func.name, func.span);
@@ -240,6 +233,94 @@ impl<'a> Cx<'a> {
             self.instances.items[at].broken = broken;
         }
         self.instances.items[at].done = true;
+    }
+
+    /// Finds the result of a function that calls itself: the paths that do not say what it is, and
+    /// their extents hold where the others give the same under them. What differs is left open.
+    fn settle_result(
+        &mut self,
+        at: usize,
+        found: Type,
+        before: &super::tries::Mark,
+        check: impl Fn(&mut Self) -> Expr,
+    ) {
+        let mut ret = found;
+        loop {
+            let over = self.written_over(at);
+            if self.instances.items[at].called_back {
+                // Functions that call this one back did not know its type: all of them again.
+                self.roll_back(before);
+            } else {
+                self.take_back(before.diagnostics);
+            }
+            self.instances.items[at].ret = Some(ret.clone());
+            self.instances.items[at].over = Some(over.clone());
+            let found = self.in_frame(at, &check).ty;
+            let own = self.written_over(at);
+            let assumed = self.rewritten(ret, &over, &own);
+            let open = self.open_where_unequal(&assumed, &found);
+            let holds = open == assumed;
+            ret = open;
+            if holds {
+                break;
+            }
+        }
+        let instance = &mut self.instances.items[at];
+        instance.ret = Some(ret);
+        instance.over = None;
+    }
+
+    /// The variables of a frame that a type may be written over.
+    pub(super) fn written_over(&self, at: usize) -> Over {
+        let instance = &self.instances.items[at];
+        let values = instance.captures.iter().chain(&instance.params).copied().collect();
+        Over { values, sizes: self.out.funcs[instance.func].sizes.clone() }
+    }
+
+    /// A type over the variables of one frame, over those of another one of the same function.
+    pub(super) fn rewritten(&mut self, ty: Type, from: &Over, to: &Over) -> Type {
+        self.map_sizes(ty, &mut |cx, size| {
+            size.substitute(&|atom| match cx.out.atoms[atom].def {
+                AtomDef::Extent(var, axis) => {
+                    let at = from.values.iter().position(|value| *value == var)?;
+                    let axes = cx.out.vars[*to.values.get(at)?].ty.axes();
+                    axes.get(axis).map(|axis| axis.size.clone())
+                }
+                AtomDef::Var(var) => {
+                    let same = |from: &[VarId], to: &[VarId]| {
+                        let at = from.iter().position(|own| *own == var)?;
+                        to.get(at).copied()
+                    };
+                    let own = same(&from.sizes, &to.sizes);
+                    let own = own.or_else(|| same(&from.values, &to.values))?;
+                    cx.var_sizes.get(&own).cloned()
+                }
+                AtomDef::Length(_) | AtomDef::Unknown => None,
+            })
+        })
+    }
+
+    /// A type with its extents open where another one has others, as far as they were not open.
+    fn open_where_unequal(&mut self, ty: &Type, other: &Type) -> Type {
+        match (ty, other) {
+            (Type::Array(own), Type::Array(found)) if own.axes.len() == found.axes.len() => {
+                let mut axes = own.axes.clone();
+                for (axis, found) in axes.iter_mut().zip(&found.axes) {
+                    if axis.size != found.size && self.unsettled(&axis.size).is_none() {
+                        axis.size = self.unknown_size(true);
+                    }
+                }
+                Type::array(self.open_where_unequal(&own.elem, &found.elem), axes)
+            }
+            (Type::Tuple(own), Type::Tuple(found)) if own.len() == found.len() => Type::Tuple(
+                own.iter().zip(found).map(|(a, b)| self.open_where_unequal(a, b)).collect(),
+            ),
+            (Type::Data(id, own), Type::Data(other, found)) if id == other => Type::Data(
+                *id,
+                own.iter().zip(found).map(|(a, b)| self.open_where_unequal(a, b)).collect(),
+            ),
+            (own, _) => own.clone(),
+        }
     }
 
     fn in_frame(&mut self, at: usize, check: &impl Fn(&mut Self) -> Expr) -> Expr {

@@ -107,13 +107,17 @@ impl Cx<'_> {
         Expr::new(ExprKind::Array(items), ty, span)
     }
 
-    /// Whether an expression is written `[]`.
+    /// Whether an expression is written `[]`, or is a name of that.
     pub(super) fn is_empty(&self, id: ExprId) -> bool {
-        matches!(&self.hir.exprs[id].kind, H::Array(items) if items.is_empty())
+        match &self.hir.exprs[id].kind {
+            H::Array(items) => items.is_empty(),
+            H::Local(local) => self.empties.contains(local),
+            _ => false,
+        }
     }
 
     /// `[]`
-    fn empty_array(&mut self, want: Option<&Type>, span: Span) -> Expr {
+    pub(super) fn empty_array(&mut self, want: Option<&Type>, span: Span) -> Expr {
         let none = || Axis::anonymous(size::Expr::zero());
         let ty = match want {
             // Nothing says what it would hold.

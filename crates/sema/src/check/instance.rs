@@ -73,6 +73,8 @@ pub(super) struct Instance {
     pub func: FuncId,
     /// The type of the result over the instance's own variables; `None` while that is not known.
     pub ret: Option<Type>,
+    /// While its body is checked again: the variables of the frame in which `ret` was found.
+    pub over: Option<Over>,
     pub params: Vec<VarId>,
     pub captures: Vec<VarId>,
     /// What the hidden size parameters stand for, in order.
@@ -89,6 +91,13 @@ pub(super) struct Instance {
     /// Whether it was asked for while its own body was being checked.
     pub recursive: bool,
     pub done: bool,
+}
+
+/// The variables of a frame: what it captured and its parameters, and its sizes.
+#[derive(Clone, Debug)]
+pub(super) struct Over {
+    pub values: Vec<ein_ir::tensor::VarId>,
+    pub sizes: Vec<ein_ir::tensor::VarId>,
 }
 
 /// A size that a signature leaves to its caller.

@@ -9,7 +9,7 @@ use super::{Cx, error};
 use crate::hir::{Dim, DimKind};
 use ein_base::{Code, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{Axis, Coord, Expr, ExprKind, Type};
+use ein_ir::tensor::{Axis, Coord, Expr, ExprKind, Pattern, Type};
 
 /// What is declared of one axis.
 pub(super) struct Stated {
@@ -106,11 +106,26 @@ impl Cx<'_> {
                 }
                 fine
             }
-            ExprKind::Match { arms, .. } => {
+            ExprKind::Match { value: matched, arms } => {
                 let mut fine = true;
-                for arm in arms {
-                    // What an arm knows of sizes is not known here: only what differs anyway counts.
-                    fine &= self.check_arm(&arm.value, stated, what);
+                // How long an array is, an arm knows by its pattern, which is not known here: only
+                // what differs anyway counts.
+                let by_length = arms.iter().any(|arm| measures(&arm.pattern));
+                for (at, arm) in arms.iter().enumerate() {
+                    if by_length {
+                        fine &= self.check_arm(&arm.value, stated, what);
+                        continue;
+                    }
+                    let known = self.f.facts.len();
+                    let mut facts = std::mem::take(&mut self.f.facts);
+                    let above = arms[..at].iter().map(|arm| (&arm.pattern, arm.guard.as_ref()));
+                    self.assume_arm(matched, above, &arm.pattern, &mut facts);
+                    if let Some(guard) = &arm.guard {
+                        self.assume(guard, true, &mut facts);
+                    }
+                    self.f.facts = facts;
+                    fine &= self.check_branch(&arm.value, stated, what);
+                    self.f.facts.truncate(known);
                 }
                 fine
             }
@@ -179,8 +194,100 @@ impl Cx<'_> {
                 }
                 Some(Type::Tuple(items.into()))
             }
+            // What fields hold of it is said by the type arguments.
+            (Type::Data(id, have), Type::Data(other, want)) if id == other => {
+                let mut args = Vec::with_capacity(have.len());
+                for (have, want) in have.iter().zip(want) {
+                    let arg = Expr::new(ExprKind::Error, have.clone(), value.span);
+                    args.push(match self.open_inside(have) {
+                        true => have.clone(),
+                        false => self.adopt_type(&arg, want, what)?,
+                    });
+                }
+                Some(Type::Data(*id, args.into()))
+            }
             (have, _) => Some(have.clone()),
         }
+    }
+
+    /// Whether an extent in a type has no meaning at run time yet.
+    pub(super) fn open_inside(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Array(array) => {
+                array.axes.iter().any(|axis| self.unsettled(&axis.size).is_some())
+                    || self.open_inside(&array.elem)
+            }
+            Type::Tuple(items) | Type::Data(_, items) => {
+                items.iter().any(|item| self.open_inside(item))
+            }
+            Type::AnyRank(_)
+            | Type::Jagged(..)
+            | Type::Template(..)
+            | Type::Signature(_)
+            | Type::Unit
+            | Type::Scalar(_)
+            | Type::Str
+            | Type::Range
+            | Type::Error => false,
+        }
+    }
+
+    /// A tuple or struct whose parts are held to a type one by one, each in a variable where its
+    /// extents are known only when it is there.
+    pub(super) fn hold_record(&mut self, value: Expr, ty: &Type, what: &str) -> Expr {
+        let span = value.span;
+        let value = match self.open_inside(&value.ty) && self.is_record(&value.ty) {
+            true => match self.settle_record(value, ty, what) {
+                Some(value) => value,
+                None => return Expr::error(span),
+            },
+            false => value,
+        };
+        match self.adopt_type(&value, ty, what) {
+            Some(ty) => Expr { ty, ..value },
+            None => Expr::error(span),
+        }
+    }
+
+    /// The same value with its parts in variables, each of them held to its part of the type.
+    fn settle_record(&mut self, value: Expr, ty: &Type, what: &str) -> Option<Expr> {
+        let span = value.span;
+        let parts = match &*value.kind {
+            ExprKind::Tuple(items) => items.clone(),
+            ExprKind::Make { fields, .. } => fields.clone(),
+            _ => {
+                let whole = self.atomise(value.clone());
+                self.parts_of(&whole).into_iter().map(|(_, part)| part).collect()
+            }
+        };
+        let wanted = self.part_types(ty);
+        let mut held = Vec::with_capacity(parts.len());
+        for (part, want) in parts.into_iter().zip(&wanted) {
+            let part = match self.is_record(&part.ty) {
+                true => self.hold_record(part, want, what),
+                false => {
+                    let part = self.settle_expr(part);
+                    let ty = self.adopt_type(&part, want, what)?;
+                    Expr { ty, ..part }
+                }
+            };
+            if part.ty.is_broken() {
+                return None;
+            }
+            held.push(part);
+        }
+        Some(match ty {
+            // Its fields are what the type says of them, where it says something.
+            Type::Data(data, args) if !self.open_inside(ty) => {
+                let kind = ExprKind::Make { data: *data, variant: 0, fields: held };
+                Expr::new(kind, Type::Data(*data, args.clone()), span)
+            }
+            Type::Data(..) => value,
+            _ => {
+                let types = held.iter().map(|part| part.ty.clone()).collect();
+                Expr::new(ExprKind::Tuple(held), Type::Tuple(types), span)
+            }
+        })
     }
 
     /// A type with the extents of another one where it leaves its own open.
@@ -237,5 +344,21 @@ impl Cx<'_> {
             return false;
         }
         true
+    }
+}
+
+/// Whether a pattern says how long an array is.
+fn measures(pattern: &Pattern) -> bool {
+    match pattern {
+        Pattern::Array { .. } => true,
+        Pattern::At(_, inner) => measures(inner),
+        Pattern::Tuple(items) => items.iter().any(measures),
+        Pattern::Data { fields, .. } => fields.iter().any(measures),
+        Pattern::Or(items) => items.iter().any(measures),
+        Pattern::Wild
+        | Pattern::Bind(_)
+        | Pattern::Literal(_)
+        | Pattern::Str(_)
+        | Pattern::Range { .. } => false,
     }
 }

@@ -94,7 +94,7 @@ impl Cx<'_> {
         let value = self.scoped(|cx| build(cx, &indices));
         self.f.loops -= 1;
         let bound: Vec<VarId> = frame.iter().map(|binder| binder.var).collect();
-        if self.varies(&value.ty, &bound) || matches!(value.ty, Type::Jagged(..)) {
+        if self.varies(&value, &bound) || matches!(value.ty, Type::Jagged(..)) {
             return self.ragged_frame(frame, value, span);
         }
         let mut axes = axes;

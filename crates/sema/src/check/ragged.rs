@@ -6,20 +6,79 @@
 //! Needs: a cell that is checked, and the index variables around it.
 //! Limit: a call runs over the rows of one ragged argument; the others are the same for all rows.
 
+use super::symbolic::SizeRelation;
 use super::{Cx, error};
 use crate::hir::{self, CoordArg, DefId, DimKind, Function, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
+use ein_ir::tensor::walk::any;
 use ein_ir::tensor::{
-    AtomDef, Axis, Binder, CompClause, Expr, ExprKind, HostOp, Pattern, ReduceOp, Type, VarId,
+    AtomDef, Axis, Binder, CompClause, Expr, ExprKind, HostOp, Pattern, ReduceOp, StmtKind, Type,
+    VarId,
 };
 
 impl Cx<'_> {
-    /// Whether values of this type differ in shape from one step of a loop to the next.
-    pub(super) fn varies(&self, ty: &Type, bound: &[VarId]) -> bool {
-        ty.axes().iter().any(|axis| {
+    /// Whether a value differs in shape from one step of a loop to the next.
+    pub(super) fn varies(&self, value: &Expr, bound: &[VarId]) -> bool {
+        value.ty.axes().iter().any(|axis| {
             self.depends(&axis.size, bound) || self.unsettled(&axis.size) == Some(false)
+        }) || self.unequal_choice(value, &mut bound.to_vec()).is_some()
+    }
+
+    /// Two values of unequal shapes between which each step of a loop chooses anew. What is the
+    /// same for all steps may choose between any shapes.
+    fn unequal_choice<'e>(
+        &self,
+        value: &'e Expr,
+        bound: &mut Vec<VarId>,
+    ) -> Option<(&'e Expr, &'e Expr)> {
+        if value.ty.rank() == 0 {
+            return None;
+        }
+        match &*value.kind {
+            ExprKind::Block { stmts, value } => {
+                for stmt in stmts {
+                    match &stmt.kind {
+                        StmtKind::Let(var, _) => bound.push(*var),
+                        StmtKind::Destructure(pattern, _) => bound.extend(pattern.variables()),
+                        StmtKind::Expr(_) | StmtKind::Require(_) => {}
+                    }
+                }
+                self.unequal_choice(value, bound)
+            }
+            ExprKind::If { cond, then, otherwise } => {
+                let anew = self.mentions_bound(cond, bound);
+                let differ = anew && self.differ_in_shape(then, otherwise);
+                differ
+                    .then_some((then, otherwise))
+                    .or_else(|| self.unequal_choice(then, bound))
+                    .or_else(|| self.unequal_choice(otherwise, bound))
+            }
+            ExprKind::Match { value, arms } => {
+                let anew = self.mentions_bound(value, bound);
+                let (first, others) = arms.split_first()?;
+                let other = others.iter().find(|it| self.differ_in_shape(&first.value, &it.value));
+                match other.filter(|_| anew) {
+                    Some(other) => Some((&first.value, &other.value)),
+                    None => arms.iter().find_map(|arm| self.unequal_choice(&arm.value, bound)),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a value reads what a loop binds.
+    fn mentions_bound(&self, value: &Expr, bound: &[VarId]) -> bool {
+        any(value, &mut |e| match &*e.kind {
+            ExprKind::Var(var) => bound.contains(var),
+            ExprKind::Size(size) => self.depends(size, bound),
+            _ => false,
         })
+    }
+
+    fn differ_in_shape(&self, a: &Expr, b: &Expr) -> bool {
+        let mut axes = a.ty.axes().iter().zip(b.ty.axes());
+        axes.any(|(p, q)| self.compare_sizes(&p.size, &q.size) == SizeRelation::Different)
     }
 
     /// Whether a size mentions what a loop binds.
@@ -69,10 +128,21 @@ impl Cx<'_> {
         value: &Expr,
         bound: &[VarId],
     ) -> bool {
-        if !self.varies(&value.ty, bound) {
+        if !self.varies(value, bound) {
             return false;
         }
         let what = name.map_or("this definition".into(), |name| format!("`{name}`"));
+        if let Some((a, b)) = self.unequal_choice(value, &mut bound.to_vec()) {
+            let (p, q) = (self.show(&a.ty), self.show(&b.ty));
+            let message = format!("the values of {what} differ in shape: `{p}` and `{q}`");
+            let d = error(Code::E0416, b.span, message)
+                .here(format!("this is `{q}`"))
+                .label(a.span, format!("this is `{p}`"))
+                .note("an indexed definition is a rectangular array")
+                .help("collect rows of unequal lengths with a comprehension: `[f(i) | i in 0..n]`");
+            self.report_at(d);
+            return true;
+        }
         let d = error(
             Code::E0416,
             value.span,
@@ -87,7 +157,7 @@ impl Cx<'_> {
 
     /// The same for arrays that a reduction takes together.
     pub(super) fn ragged_terms(&mut self, op: ReduceOp, value: &Expr, bound: &[VarId]) -> bool {
-        if !self.varies(&value.ty, bound) {
+        if !self.varies(value, bound) {
             return false;
         }
         let message =

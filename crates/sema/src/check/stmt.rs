@@ -71,6 +71,10 @@ impl Cx<'_> {
         match local {
             Some(local) => {
                 let checked = self.replaced_by_input(local, checked);
+                let is_literal = matches!(&*checked.kind, ExprKind::Array(_) | ExprKind::Var(_));
+                if ty.is_none() && is_literal && self.is_nothing(value) {
+                    self.empties.insert(local);
+                }
                 self.bind_local(local, checked);
             }
             None => self.destructure(pat, checked),

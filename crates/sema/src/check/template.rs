@@ -1,6 +1,8 @@
 //! Function values. A function or closure without fixed types is a *template*: its code is chosen
 //! where it is called, or where a signature asks for it.
 
+mod signature;
+
 use super::instance::{Key, Source};
 use super::{Binding, Cx, error};
 use crate::hir::{self, Arg, Builtin, DefId, ExprId, ExprKind as H, LocalId, Param};
@@ -546,93 +548,6 @@ impl Cx<'_> {
             _ => Symbol::intern("the function"),
         };
         self.lift(name, args, &cells, span, |cx, args| cx.apply_template(inner, callee, args, span))
-    }
-
-    /// A template as a value of a fixed signature.
-    pub(super) fn specialise_value(&mut self, value: Expr, params: Vec<Type>, ret: Type) -> Expr {
-        let span = value.span;
-        let Type::Template(id, captures) = value.ty.clone() else { return value };
-        let at = match self.templates.get(id as usize).cloned() {
-            Some(Template::Closure(closure)) => {
-                let count = match &self.hir.exprs[closure].kind {
-                    H::Closure { params, .. } => params.len(),
-                    _ => 0,
-                };
-                if count != params.len() {
-                    let d = error(
-                        Code::E0508,
-                        span,
-                        format!(
-                            "a function of {} arguments is wanted, this closure takes {count}",
-                            params.len()
-                        ),
-                    )
-                    .here("the closure")
-                    .help("give the closure that many parameters");
-                    return self.fail(d);
-                }
-                self.closure_instance(closure, captures.to_vec(), params.clone(), span)
-            }
-            Some(Template::Choice(ids)) => {
-                self.choice_instance(id, &ids, captures.to_vec(), params.clone(), span)
-            }
-            Some(_) => self.adapter(id, &params, span),
-            None => None,
-        };
-        let Some(at) = at else { return Expr::error(span) };
-        let instance = self.instances.items[at].clone();
-        let have = instance.ret.clone().unwrap_or(Type::Error);
-        if !self.same_kind(&have, &ret) && !ret.has_error() {
-            let (have, want) = (self.show(&have), self.show(&ret));
-            let d = error(
-                Code::E0501,
-                span,
-                format!("a function that gives `{want}` is wanted, but this one gives `{have}`"),
-            )
-            .here(format!("gives `{have}`"))
-            .help(format!("pass a function whose result is `{want}`"));
-            return self.fail(d);
-        }
-        // A type parameter may still be open in what is wanted: then the function says it.
-        let ty = Type::signature(params, if ret.has_error() { have } else { ret });
-        Expr::new(ExprKind::Specialise { value, func: instance.func }, ty, span)
-    }
-
-    /// A function of fixed parameter types that calls a template.
-    fn adapter(&mut self, id: u32, params: &[Type], span: Span) -> Option<usize> {
-        let erase = super::function::erase;
-        let key = Key {
-            source: Source::Adapter(id),
-            captures: Vec::new(),
-            params: params.iter().cloned().map(|ty| Some(erase(ty))).collect(),
-            packs: Vec::new(),
-            types: Vec::new(),
-        };
-        if let Some(at) = self.instances.table.get(&key) {
-            return Some(*at);
-        }
-        let name = match self.templates.get(id as usize) {
-            Some(Template::Fn(def)) => self.hir.defs[*def].name.sym,
-            _ => Symbol::intern("function"),
-        };
-        let at = self.new_instance(key, Name { sym: name, span });
-        self.fill_instance(at, |cx| {
-            let vars: Vec<_> = params
-                .iter()
-                .map(|ty| {
-                    let ty = cx.map_sizes(ty.clone(), &mut |cx, _| cx.unknown_size(true));
-                    let var = cx.new_var(Symbol::intern("argument"), span, ty.clone());
-                    cx.settle_type(var, ty);
-                    cx.size_variable(var, None, true);
-                    var
-                })
-                .collect();
-            cx.instances.items[at].params = vars.clone();
-            let args = vars.into_iter().map(|var| cx.var_expr(var, span)).collect();
-            let callee = Expr::new(ExprKind::Unit, Type::Unit, span);
-            cx.apply_template(id, callee, args, span)
-        });
-        Some(at)
     }
 }
 

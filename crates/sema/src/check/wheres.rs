@@ -21,6 +21,7 @@ impl Cx<'_> {
                     let deps = self.index_deps(&value);
                     self.var_deps.insert(var, deps);
                     self.note_address(var, &value);
+                    self.bound_inside(var);
                     self.f.env.insert(*local, Binding::Var(var));
                     checked.push(Item::Let(var, value));
                 }

@@ -76,7 +76,12 @@ impl<'r> Lower<'r, '_> {
         if nodes.len() < 2 {
             return Systems::default();
         }
-        let defined: FxHashSet<Symbol> = nodes.iter().map(|node| node.name.sym).collect();
+        // Where each name is first defined: above that, a `let` of the list may say what it is.
+        let mut defined: FxHashMap<Symbol, usize> = FxHashMap::default();
+        for node in &nodes {
+            let first = defined.entry(node.name.sym).or_insert(node.clauses[0]);
+            *first = node.clauses[0].min(*first);
+        }
         for node in &mut nodes {
             for at in &node.clauses {
                 let StmtKind::Clause(clause) = &self.ast.stmt[stmts[*at]].kind else { continue };
@@ -90,7 +95,11 @@ impl<'r> Lower<'r, '_> {
                 if let Some(until) = &clause.until {
                     self.mentions(until.cond, &mut bound, &mut found);
                 }
-                found.retain(|sym| defined.contains(sym));
+                found.retain(|sym| {
+                    defined.get(sym).is_some_and(|first| {
+                        first <= at || !self.binds_between(stmts, 0..*at, &[*sym])
+                    })
+                });
                 node.mentions.extend(found.into_iter().map(|sym| (*at, sym)));
             }
         }
@@ -138,7 +147,7 @@ impl<'r> Lower<'r, '_> {
         let first = members.iter().filter_map(|node| node.clauses.first()).min();
         let last = members.iter().filter_map(|node| node.clauses.last()).max();
         let (Some(first), Some(last)) = (first.copied(), last.copied()) else { return false };
-        if names.len() < members.len() || self.binds_between(stmts, (first, last), &names) {
+        if names.len() < members.len() || self.binds_between(stmts, first..last + 1, &names) {
             return false;
         }
         // The same left side twice is a new definition.
@@ -171,14 +180,14 @@ impl<'r> Lower<'r, '_> {
         self.scopes.entry(self.scopes.head(Space::Value, sym)).is_some()
     }
 
-    /// Whether another statement between these binds one of the names.
+    /// Whether a `let` among these statements binds one of the names.
     fn binds_between(
         &self,
         stmts: &[StmtId],
-        (first, last): (usize, usize),
+        between: std::ops::Range<usize>,
         names: &[Symbol],
     ) -> bool {
-        stmts[first..=last].iter().any(|id| {
+        stmts[between].iter().any(|id| {
             let StmtKind::Let(decl) = &self.ast.stmt[*id].kind else { return false };
             let mut bound = Vec::new();
             pattern_names(self.ast, decl.pat, &mut bound);

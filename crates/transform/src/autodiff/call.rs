@@ -86,7 +86,10 @@ impl Pass<'_> {
                         let kind = ExprKind::CallValue { callee, args: all };
                         Some(Expr::new(kind, e.ty.clone(), span))
                     }
-                    None => Some(self.refuse(span, "this function value has no derivative")),
+                    None => {
+                        let primal = self.primal(e, t);
+                        Some(self.unknown_function(primal))
+                    }
                 }
             }
             // The tangent of a closure holds the tangents of what it captured.

@@ -142,30 +142,7 @@ impl Known<'_> {
     /// A function that only its copies have taken the place of must not be asked for its
     /// derivatives any more.
     fn forget_unused(&mut self) {
-        let mut used = FxHashSet::default();
-        let mut open = Vec::new();
-        let mut found = |e: &Expr, open: &mut Vec<FuncId>| {
-            any(e, &mut |e| {
-                if let ExprKind::Call { func, .. }
-                | ExprKind::Specialise { func, .. }
-                | ExprKind::Closure { func: Some(func), .. } = &*e.kind
-                    && used.insert(*func)
-                {
-                    open.push(*func);
-                }
-                false
-            });
-        };
-        for stmt in &self.program.top {
-            each_in_stmt(stmt, &mut |e| found(e, &mut open));
-        }
-        while let Some(func) = open.pop() {
-            let callee = &self.program.funcs[func];
-            found(&callee.body, &mut open);
-            if let Some(rule) = callee.rule {
-                found(&self.program.funcs[rule].body, &mut open);
-            }
-        }
+        let used = called(self.program);
         let mut copies: Vec<(FuncId, FuncId)> =
             self.copies.iter().map(|((func, _), copy)| (*func, *copy)).collect();
         copies.sort();
@@ -175,4 +152,35 @@ impl Known<'_> {
             }
         }
     }
+}
+
+/// The functions that a run of the program, its `main` or its tests may come to.
+pub(super) fn called(program: &Program) -> FxHashSet<FuncId> {
+    let mut used: FxHashSet<FuncId> = FxHashSet::default();
+    let mut open: Vec<FuncId> = program.tests.iter().map(|(_, _, func)| *func).collect();
+    open.extend(program.main);
+    used.extend(&open);
+    let mut found = |e: &Expr, open: &mut Vec<FuncId>| {
+        any(e, &mut |e| {
+            if let ExprKind::Call { func, .. }
+            | ExprKind::Specialise { func, .. }
+            | ExprKind::Closure { func: Some(func), .. } = &*e.kind
+                && used.insert(*func)
+            {
+                open.push(*func);
+            }
+            false
+        });
+    };
+    for stmt in &program.top {
+        each_in_stmt(stmt, &mut |e| found(e, &mut open));
+    }
+    while let Some(func) = open.pop() {
+        let callee = &program.funcs[func];
+        found(&callee.body, &mut open);
+        if let Some(rule) = callee.rule {
+            found(&program.funcs[rule].body, &mut open);
+        }
+    }
+    used
 }

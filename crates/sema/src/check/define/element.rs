@@ -8,7 +8,7 @@
 use super::{Draft, Drafts};
 use crate::check::tries::Mark;
 use crate::check::{Binding, Cx, error};
-use crate::hir;
+use crate::hir::{self, LocalId};
 use ein_base::{Code, Diagnostic, Stage};
 use ein_ir::tensor::{Type, VarId};
 use ein_scalar::ScalarType as S;
@@ -198,8 +198,16 @@ impl Cx<'_> {
         let name = definition.clauses[0].name;
         let message = format!("the type of `{name}` cannot be inferred");
         let d = error(Code::E0516, name.span, message)
-            .here("every value of it is made from other values of it")
-            .help(format!("add a base clause: `let {name}[0] = …;`"));
+            .here("every value of it is made from other values of it");
+        let d = match self.bound_above(definition) {
+            Some((_, var)) => d
+                .label(
+                    self.out.vars[var].span,
+                    format!("not this `{name}`: a definition reads itself"),
+                )
+                .help(format!("give one of them another name: `let next[…] = … {name}[…] …;`")),
+            None => d.help(format!("add a base clause: `let {name}[0] = …;`")),
+        };
         self.report_at(d);
     }
 
@@ -230,6 +238,22 @@ impl Cx<'_> {
         elem
     }
 
+    /// The nearest value above a definition that has its name.
+    fn bound_above(&self, definition: &hir::Definition) -> Option<(LocalId, VarId)> {
+        let name = self.hir.locals[definition.local].name;
+        let before = self.f.env.keys().chain(self.globals.keys()).copied().filter(|local| {
+            let other = self.hir.locals[*local].name;
+            other.sym == name.sym
+                && other.span.file() == name.span.file()
+                && other.span.lo() < name.span.lo()
+        });
+        let before = before.max_by_key(|local| self.hir.locals[*local].name.span.lo())?;
+        match self.f.env.get(&before) {
+            Some(Binding::Var(var)) => Some((before, *var)),
+            _ => Some((before, *self.globals.get(&before)?)),
+        }
+    }
+
     /// A recurrence without a base may have one above it with another number of indices, which is
     /// a tensor of its own then.
     pub(super) fn base_apart(
@@ -243,17 +267,7 @@ impl Cx<'_> {
         }
         let name = self.hir.locals[definition.local].name;
         let rank = definition.clauses[0].slots.len();
-        let before = self.f.env.keys().chain(self.globals.keys()).copied().filter(|local| {
-            let other = self.hir.locals[*local].name;
-            other.sym == name.sym
-                && other.span.file() == name.span.file()
-                && other.span.lo() < name.span.lo()
-        });
-        let before = before.max_by_key(|local| self.hir.locals[*local].name.span.lo())?;
-        let var = match self.f.env.get(&before) {
-            Some(Binding::Var(var)) => *var,
-            _ => *self.globals.get(&before)?,
-        };
+        let (before, var) = self.bound_above(definition)?;
         // What is read is meant as a tensor of its own.
         if self.hir.locals[before].used || self.out.vars[var].ty.rank() == 0 {
             return None;

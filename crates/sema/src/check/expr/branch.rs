@@ -135,7 +135,7 @@ impl Cx<'_> {
     }
 
     /// Whether an expression is `[]`, perhaps in braces.
-    fn is_nothing(&self, id: ExprId) -> bool {
+    pub(in crate::check) fn is_nothing(&self, id: ExprId) -> bool {
         match &self.hir.exprs[id].kind {
             H::Block { stmts, tail: Some(tail) } if stmts.is_empty() => self.is_nothing(*tail),
             _ => self.is_empty(id),
