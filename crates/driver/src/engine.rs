@@ -16,7 +16,7 @@ mod watch;
 pub(crate) mod whole;
 
 use crate::run::{Engine, RunOptions};
-use call::{Call, hold};
+use call::{Call, hold, outcome, part};
 use choice::{Choice, choose};
 use ein_base::{Diagnostic, Span};
 use ein_emit_c::Compiler;
@@ -26,8 +26,8 @@ use ein_ir::tensor::{Expr, Program, Stmt, VarId};
 use ein_runtime::Pool;
 use ein_scalar::Scalar;
 use ein_transform::flatten::{self, Given, World};
-use ein_transform::points::Arithmetic;
-use ein_transform::schedule::{self, Lowered, Result as Computed, Use};
+use ein_transform::points::{Arithmetic, Input};
+use ein_transform::schedule::{self, Lowered, Use};
 use rustc_hash::FxHashMap;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ enum NoCode {
 /// A kernel for one set of shapes.
 struct Compiled {
     /// The values it was made for, without their elements.
-    inputs: Vec<(VarId, Given)>,
+    inputs: Vec<(Input, Given)>,
     assumed: Vec<(VarId, Scalar)>,
     /// How many statements it stands for.
     count: usize,
@@ -121,19 +121,47 @@ enum Code {
 }
 
 /// The host's values as lowering sees them.
-struct Known<'a>(&'a dyn Environment);
+struct Known<'a> {
+    env: &'a dyn Environment,
+    program: &'a Program,
+}
 
-impl World for Known<'_> {
-    fn given(&self, var: VarId) -> Given {
-        match self.0.get(var) {
-            Value::Scalar(value) => Given::Scalar(value),
+impl Known<'_> {
+    fn of(&self, value: &Value) -> Given {
+        let all = |parts: &[Value]| parts.iter().map(|part| self.of(part)).collect();
+        match value {
+            Value::Scalar(value) => Given::Scalar(*value),
             Value::Tensor(tensor) => Given::Array {
                 ty: tensor.ty(),
                 shape: tensor.shape().iter().map(|extent| *extent as i64).collect(),
                 strides: tensor.strides().iter().map(|stride| *stride as i64).collect(),
             },
-            _ => Given::Other,
+            Value::Tuple(items) => Given::Record(None, all(items)),
+            // A kernel is made for one variant, and another one may come.
+            Value::Data(data) if !self.program.data[data.data].is_enum => {
+                Given::Record(Some((data.data, data.variant)), all(&data.fields))
+            }
+            Value::Data(_)
+            | Value::Unit
+            | Value::Str(_)
+            | Value::Objects(_)
+            | Value::Jagged(_)
+            | Value::Closure(_)
+            | Value::Range(_)
+            | Value::Pending(_)
+            | Value::History(_) => Given::Other,
         }
+    }
+
+    /// What an input of a kernel is.
+    fn input(&self, input: &Input) -> Given {
+        part(self.env.get(input.var), &input.parts).map_or(Given::Other, |value| self.of(&value))
+    }
+}
+
+impl World for Known<'_> {
+    fn given(&self, var: VarId) -> Given {
+        self.of(&self.env.get(var))
     }
 }
 
@@ -193,9 +221,9 @@ impl<P: Deref<Target = Program>> Kernels<P> {
 
     /// The kernel for code at this address with the values that are there now.
     fn find(&self, key: usize, env: &dyn Environment) -> Option<usize> {
-        let known = Known(env);
+        let known = Known { env, program: &self.program };
         self.compiled.get(&key)?.iter().position(|compiled| {
-            let same = |(var, given): &(VarId, Given)| match (known.given(*var), given) {
+            let same = |(input, given): &(Input, Given)| match (known.input(input), given) {
                 (Given::Scalar(a), Given::Scalar(b)) => a.ty() == b.ty(),
                 (a, b) => a == *b,
             };
@@ -216,14 +244,14 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         env: &dyn Environment,
     ) -> Result<Option<usize>, Box<Diagnostic>> {
         let assumed = flat.assumed.clone();
-        let known = Known(env);
+        let known = Known { env, program: &self.program };
         let lowered = schedule::lower(flat, self.settings);
         debug_assert_eq!(verify::verify(&lowered.kernel), Vec::<String>::new());
         let inputs = lowered
             .uses
             .iter()
             .filter_map(|used| match used {
-                Use::Input(var) => Some((*var, known.given(*var))),
+                Use::Input(input) => Some((input.clone(), known.input(input))),
                 Use::Output(_) | Use::Scratch | Use::Local => None,
             })
             .collect();
@@ -350,21 +378,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         }
         let mut values = Vec::with_capacity(lowered.outputs.len());
         for (var, computed) in &lowered.outputs {
-            let value = match computed {
-                Computed::Array(buf) => Value::tensor(held[index(*buf)].tensor()?.clone()),
-                Computed::Part(buf, ends) => {
-                    let mut part = held[index(*buf)].tensor()?.clone();
-                    for (axis, end) in ends {
-                        let end = held[index(*end)].tensor()?.get(&[]).ok()?.as_i64()?;
-                        part = part.slice(*axis, 0, usize::try_from(end).ok()?).ok()?;
-                    }
-                    Value::tensor(part)
-                }
-                Computed::Scalar(buf) => Value::Scalar(held[index(*buf)].tensor()?.get(&[]).ok()?),
-                Computed::Constant(value) => Value::Scalar(*value),
-                Computed::Same(other) => env.get(*other),
-            };
-            values.push((*var, value));
+            values.push((*var, outcome(computed, &held, env)?));
         }
         Some(values)
     }
@@ -392,10 +406,6 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         }
         self.declined.get(&key).is_some_and(|times| *times >= 2)
     }
-}
-
-fn index(buf: ein_ir::loops::Buf) -> usize {
-    ein_base::Idx::index(buf)
 }
 
 impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
@@ -477,7 +487,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         let mut count = stmts.len();
         let result = loop {
             let wanted = region::needed_after(&self.program, &stmts[..count]);
-            let known = Known(env);
+            let known = Known { env, program: &self.program };
             let run = &stmts[..count];
             let wants = |var| wanted.contains(&var);
             match flatten::statements(&self.program, run, &known, &wants, self.arithmetic) {
@@ -504,7 +514,8 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         // Any variable will do as the name of the result: nothing is bound to it.
         let Some(var) = region::any_var(&self.program) else { return Ok(None) };
         let started = Instant::now();
-        let flat = flatten::expression(&self.program, e, var, &Known(env), self.arithmetic);
+        let known = Known { env, program: &self.program };
+        let flat = flatten::expression(&self.program, e, var, &known, self.arithmetic);
         let result = match flat {
             Ok(flat) => self.add(key, (1, e.span), flat, env),
             Err(declined) => {

@@ -27,14 +27,14 @@ mod oblige;
 mod pattern;
 
 use crate::points::{
-    Arithmetic, Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Step,
+    Arithmetic, Arr, ArrInfo, Body, Clause, Def, Input, Ix, Kind, Node, Points, Slot, Source, Step,
 };
 use array::{Array, ArrayKind};
 pub(crate) use define::MAX_PARTS;
 use descent::Descent;
 use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom, Operation};
-use ein_ir::tensor::{AtomDef, Expr, FuncId, Program, Stmt, StmtKind, Type, VarId};
+use ein_ir::tensor::{AtomDef, DataId, Expr, FuncId, Program, Stmt, StmtKind, Type, VarId};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use extent::{Extent, fixed_shape};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -54,9 +54,14 @@ pub enum Given {
         /// For each axis, how many elements further the next one lies.
         strides: Vec<i64>,
     },
+    /// A tuple, or a struct of this type.
+    Record(Option<Made>, Vec<Given>),
     /// Something else.
     Other,
 }
+
+/// What was made: a struct or enum, and its variant.
+pub type Made = (DataId, usize);
 
 /// What the host knows.
 pub trait World {
@@ -118,11 +123,7 @@ pub struct Flattened {
 impl Flattened {
     /// The arrays that matter outside.
     pub fn wanted(&self) -> FxHashSet<Arr> {
-        let whole = self.outputs.iter().filter_map(|(_, output)| match output {
-            Output::Array(arr) | Output::Scalar(arr) | Output::Part(arr, _) => Some(*arr),
-            Output::Constant(_) | Output::Same(_) => None,
-        });
-        whole.chain(self.outputs.iter().flat_map(|(_, output)| output.ends())).collect()
+        self.outputs.iter().flat_map(|(_, output)| output.arrays()).collect()
     }
 }
 
@@ -138,18 +139,23 @@ pub enum Output {
     Scalar(Arr),
     /// A constant.
     Constant(Scalar),
-    /// What another variable is, which was given.
-    Same(VarId),
+    /// What was given.
+    Same(Input),
+    /// A tuple, or a struct or variant.
+    Record(Option<Made>, Vec<Output>),
 }
 
 impl Output {
-    /// The arrays that say how much of it there is.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = Arr> {
-        let ends = match self {
-            Output::Part(_, ends) => ends.as_slice(),
-            Output::Array(_) | Output::Scalar(_) | Output::Constant(_) | Output::Same(_) => &[],
-        };
-        ends.iter().map(|(_, end)| *end)
+    /// The arrays that it is made of.
+    pub(crate) fn arrays(&self) -> Vec<Arr> {
+        match self {
+            Output::Array(arr) | Output::Scalar(arr) => vec![*arr],
+            Output::Part(arr, ends) => {
+                [*arr].into_iter().chain(ends.iter().map(|(_, end)| *end)).collect()
+            }
+            Output::Constant(_) | Output::Same(_) => Vec::new(),
+            Output::Record(_, parts) => parts.iter().flat_map(Output::arrays).collect(),
+        }
     }
 }
 
@@ -160,7 +166,7 @@ pub(crate) enum Val {
     Scalar(Node),
     Tuple(Rc<[Val]>),
     /// A struct or variant.
-    Data(usize, Rc<[Val]>),
+    Data(Made, Rc<[Val]>),
     Array(Rc<Array>),
     Fn(Option<FuncId>, Rc<[Val]>),
 }
@@ -299,7 +305,7 @@ impl<'p> Flatten<'p> {
             Val::Scalar(node) => match self.points.nodes[*node].kind.clone() {
                 Kind::Const(value) => Ok(Output::Constant(value)),
                 Kind::Load(arr, at) if at.is_empty() => match self.points.arrs[arr].source {
-                    Source::Input(var, _) => Ok(Output::Same(var)),
+                    Source::Input(ref input, _) => Ok(Output::Same(input.clone())),
                     Source::Defined(_) => Ok(Output::Scalar(arr)),
                 },
                 _ => Ok(Output::Scalar(self.store_scalar(*node, Some(name), span))),
@@ -310,13 +316,23 @@ impl<'p> Flatten<'p> {
             Val::Array(array) => match &array.kind {
                 ArrayKind::Stored(arr, leading) if leading.is_empty() => {
                     match self.points.arrs[*arr].source {
-                        Source::Input(var, _) => Ok(Output::Same(var)),
+                        Source::Input(ref input, _) => Ok(Output::Same(input.clone())),
                         Source::Defined(_) => Ok(Output::Array(*arr)),
                     }
                 }
                 _ => Ok(Output::Array(self.store(array, Some(name), span))),
             },
-            _ => Err(declined("a value that is neither a number nor an array", span)),
+            Val::Tuple(items) => {
+                let parts = items.iter().map(|item| self.output(item, name, span));
+                Ok(Output::Record(None, parts.collect::<Flat<_>>()?))
+            }
+            Val::Data(made, items) => {
+                let parts = items.iter().map(|item| self.output(item, name, span));
+                Ok(Output::Record(Some(*made), parts.collect::<Flat<_>>()?))
+            }
+            Val::Unit | Val::Fn(..) => {
+                Err(declined("a value that is neither a number nor an array", span))
+            }
         }
     }
 
@@ -377,25 +393,42 @@ impl<'p> Flatten<'p> {
         if let Some(value) = found {
             return Ok(value.clone());
         }
-        let name = Some(self.program.vars[var].name);
-        let value = match self.world.given(var) {
+        let value = self.given(Input { var, parts: Vec::new() }, self.world.given(var), span)?;
+        self.outside.insert(var, value.clone());
+        Ok(value)
+    }
+
+    /// What is there before, as a value.
+    fn given(&mut self, input: Input, given: Given, span: Span) -> Flat<Val> {
+        let name = Some(self.program.vars[input.var].name);
+        match given {
             Given::Scalar(value) => {
-                let source = Source::Input(var, Vec::new());
+                let source = Source::Input(input, Vec::new());
                 let info = ArrInfo { name, ty: value.ty(), shape: Vec::new(), source };
                 let arr = self.points.arrs.push(info);
-                Val::Scalar(self.points.load(arr, &[]))
+                Ok(Val::Scalar(self.points.load(arr, &[])))
             }
             Given::Array { ty, shape, strides } => {
-                let source = Source::Input(var, strides);
+                let source = Source::Input(input, strides);
                 let info = ArrInfo { name, ty, shape: shape.clone(), source };
                 let arr = self.points.arrs.push(info);
                 let kind = ArrayKind::Stored(arr, Vec::new());
-                Val::Array(Rc::new(Array { ty, shape: fixed_shape(&shape), kind }))
+                Ok(Val::Array(Rc::new(Array { ty, shape: fixed_shape(&shape), kind })))
             }
-            Given::Other => return Err(declined("a value that is not a number or array", span)),
-        };
-        self.outside.insert(var, value.clone());
-        Ok(value)
+            Given::Record(made, given) => {
+                let mut items = Vec::with_capacity(given.len());
+                for (at, part) in given.into_iter().enumerate() {
+                    let mut input = input.clone();
+                    input.parts.push(at);
+                    items.push(self.given(input, part, span)?);
+                }
+                Ok(match made {
+                    Some(made) => Val::Data(made, items.into()),
+                    None => Val::Tuple(items.into()),
+                })
+            }
+            Given::Other => Err(declined("a value that is not a number or array", span)),
+        }
     }
 
     /// What a variable of this frame is, if it is one.
@@ -409,7 +442,8 @@ impl<'p> Flatten<'p> {
             return Ok(value);
         }
         if let Kind::Load(arr, _) = self.points.nodes[node].kind
-            && let Source::Input(var, _) = self.points.arrs[arr].source
+            && let Source::Input(Input { var, ref parts }, _) = self.points.arrs[arr].source
+            && parts.is_empty()
             && self.world.may_assume(var)
             && let Given::Scalar(value) = self.world.given(var)
             && let Some(known) = value.as_i64()

@@ -160,11 +160,20 @@ pub struct ArrInfo {
     pub source: Source,
 }
 
+/// A value that is there before: that of a variable, or a part of the tuple or struct in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Input {
+    /// The variable.
+    pub var: VarId,
+    /// The way to the part.
+    pub parts: Vec<usize>,
+}
+
 /// Where an array comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A variable of the program, with its strides in elements.
-    Input(VarId, Vec<i64>),
+    /// A value of the program, with its strides in elements.
+    Input(Input, Vec<i64>),
     /// The definition with this number.
     Defined(usize),
 }

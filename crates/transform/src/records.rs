@@ -1,7 +1,7 @@
 //! What structs and tuples are made of.
 //!
 //! The types of the fields of a struct stand where values of it are made and taken apart, so they
-//! are collected from there.
+//! are collected from there. Extents that are known only in such a place are open everywhere else.
 
 use ein_ir::size;
 use ein_ir::tensor::walk::{each_child, each_in_stmt};
@@ -21,12 +21,16 @@ pub(crate) enum Frame {
 #[derive(Default)]
 pub(crate) struct Records {
     fields: FxHashMap<(Type, usize), Type>,
+    /// A size that nothing says.
+    open: Option<size::Atom>,
 }
 
 impl Records {
     /// What a program says of its structs.
     pub(crate) fn of(program: &Program) -> Records {
-        let mut records = Records::default();
+        let unknown = |atom: &size::Atom| program.atoms[*atom].def == AtomDef::Unknown;
+        let open = program.atoms.ids().find(unknown);
+        let mut records = Records { fields: FxHashMap::default(), open };
         for func in program.funcs.iter() {
             records.note(&func.body);
         }
@@ -40,16 +44,28 @@ impl Records {
         match &*e.kind {
             ExprKind::Make { fields, .. } => {
                 for (at, field) in fields.iter().enumerate() {
-                    self.fields.entry((e.ty.clone(), at)).or_insert_with(|| field.ty.clone());
+                    let ty = self.opened(&field.ty);
+                    self.fields.entry((e.ty.clone(), at)).or_insert(ty);
                 }
             }
             // What a field is read as is what is declared.
             ExprKind::FieldGet(base, at) => {
-                self.fields.insert((base.ty.clone(), *at), e.ty.clone());
+                let ty = self.opened(&e.ty);
+                self.fields.insert((base.ty.clone(), *at), ty);
             }
             _ => {}
         }
         each_child(e, &mut |child| self.note(child));
+    }
+
+    /// A type without the extents that are no numbers.
+    fn opened(&self, ty: &Type) -> Type {
+        let Some(open) = self.open else { return ty.clone() };
+        let mut axes = ty.axes().to_vec();
+        for axis in axes.iter_mut().filter(|axis| axis.size.as_constant().is_none()) {
+            axis.size = size::Expr::atom(open);
+        }
+        Type::array(ty.elem().clone(), axes)
     }
 
     /// The types of the parts of a tuple or struct; nothing for anything else.

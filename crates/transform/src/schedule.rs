@@ -56,10 +56,10 @@ mod until;
 mod wavefront;
 mod windows;
 
-use crate::flatten::{Flattened, Output};
+use crate::flatten::{Flattened, Made, Output};
 use crate::pipeline::{self, Passes};
 use crate::points::print::print;
-use crate::points::{Arr, Body, Clause, Def, Kind, Node, Points, Source};
+use crate::points::{Arr, Body, Clause, Def, Input, Kind, Node, Points, Source};
 use ein_base::Symbol;
 use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
 use ein_ir::tensor::VarId;
@@ -125,8 +125,10 @@ pub enum Result {
     Scalar(Buf),
     /// A constant.
     Constant(Scalar),
-    /// What another variable is.
-    Same(VarId),
+    /// What was given.
+    Same(Input),
+    /// A tuple, or a struct or variant.
+    Record(Option<Made>, Vec<Result>),
 }
 
 /// How loops are made.
@@ -187,21 +189,26 @@ pub fn lower(flat: Flattened, settings: Settings) -> Lowered {
     let now = reuse::run(&mut kernel, &mut uses, &once);
     let outputs = outputs
         .into_iter()
-        .map(|(var, output)| {
-            let result = match output {
-                Output::Array(arr) => Result::Array(now[bufs[&arr]]),
-                Output::Scalar(arr) => Result::Scalar(now[bufs[&arr]]),
-                Output::Part(arr, ends) => {
-                    let end = |(axis, end): (usize, Arr)| (axis, now[bufs[&end]]);
-                    Result::Part(now[bufs[&arr]], ends.into_iter().map(end).collect())
-                }
-                Output::Constant(value) => Result::Constant(value),
-                Output::Same(other) => Result::Same(other),
-            };
-            (var, result)
-        })
+        .map(|(var, output)| (var, result(output, &|arr| now[bufs[&arr]])))
         .collect();
     Lowered { kernel, uses, outputs, work, notes, histories }
+}
+
+/// What a variable is, in terms of buffers.
+fn result(output: Output, buf: &dyn Fn(Arr) -> Buf) -> Result {
+    match output {
+        Output::Array(arr) => Result::Array(buf(arr)),
+        Output::Scalar(arr) => Result::Scalar(buf(arr)),
+        Output::Part(arr, ends) => {
+            let end = |(axis, end): (usize, Arr)| (axis, buf(end));
+            Result::Part(buf(arr), ends.into_iter().map(end).collect())
+        }
+        Output::Constant(value) => Result::Constant(value),
+        Output::Same(other) => Result::Same(other),
+        Output::Record(made, parts) => {
+            Result::Record(made, parts.into_iter().map(|part| result(part, buf)).collect())
+        }
+    }
 }
 
 fn kernel_name(points: &Points) -> String {
@@ -244,12 +251,12 @@ pub(crate) fn node_cost(points: &Points, node: Node) -> f64 {
 impl Emit {
     /// Gives every input a buffer.
     fn inputs(&mut self) {
-        let mut seen: FxHashMap<VarId, Buf> = FxHashMap::default();
+        let mut seen: FxHashMap<Input, Buf> = FxHashMap::default();
         let inputs: Vec<Arr> = self.points.arrs.ids().collect();
         for arr in inputs {
             let info = self.points.arrs[arr].clone();
-            let Source::Input(var, strides) = info.source else { continue };
-            let buf = match seen.get(&var) {
+            let Source::Input(input, strides) = info.source else { continue };
+            let buf = match seen.get(&input) {
                 Some(buf) => *buf,
                 None => {
                     let reach = info.shape.iter().zip(&strides);
@@ -257,10 +264,10 @@ impl Emit {
                     let len = reach.map(|(n, stride)| (n - 1).max(0) * stride).sum::<i64>() + 1;
                     let name = info.name.map_or_else(String::new, |name| name.to_string());
                     let len = if forward { len } else { 0 };
-                    self.buffer(name, info.ty, len, BufferKind::Input, Use::Input(var))
+                    self.buffer(name, info.ty, len, BufferKind::Input, Use::Input(input.clone()))
                 }
             };
-            seen.insert(var, buf);
+            seen.insert(input, buf);
             let axes = strides.into_iter().map(AxisPlace::Strided).collect();
             self.places.insert(arr, Place::Buffer(buf, axes));
         }

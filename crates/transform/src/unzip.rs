@@ -8,8 +8,11 @@
 //! of a common box, numbers of different types in one that holds them all. What is read of the state
 //! becomes a read of its row; the state itself is there for whoever wants to see it whole.
 //!
-//! Refuses (leaves as it is): parts that are not numbers or of which the extents are not known,
-//! reads of several states at once.
+//! Extents that the types of the parts leave open are those of the first state, if every step keeps
+//! them ([`shapes`]).
+//!
+//! Refuses (leaves as it is): parts that are not numbers, or whose extents may change from step to
+//! step; reads of several states at once.
 //!
 //! Failures: every part of a state is computed when the state is, also one that nobody reads.
 
@@ -23,14 +26,19 @@ use ein_ir::tensor::{
 };
 use ein_scalar::{BinaryOp, Scalar, ScalarType as S};
 use rustc_hash::FxHashMap;
+use shapes::{Form, Shapes};
 
 mod forget;
 mod read;
+mod shapes;
 
 pub use forget::forget;
 
-/// A box that is so much larger than what lies in it is not worth it.
+/// A box that is so much larger than what lies in it is not worth it,
 const WASTE: i64 = 8;
+
+/// unless it has no more cells than this: what is not written takes no time.
+const SMALL: i64 = 1 << 20;
 
 /// Takes the states of recurrences apart.
 pub fn run(program: &mut Program) {
@@ -84,6 +92,18 @@ struct Leaf {
     shape: Vec<size::Expr>,
 }
 
+impl Leaf {
+    /// Gives it extents.
+    fn settle(&mut self, shape: Vec<size::Expr>) {
+        let mut axes = self.ty.axes().to_vec();
+        for (axis, size) in axes.iter_mut().zip(&shape) {
+            axis.size = size.clone();
+        }
+        self.ty = Type::array(self.ty.elem().clone(), axes);
+        self.shape = shape;
+    }
+}
+
 /// How the states of a recurrence lie in an array.
 #[derive(Clone)]
 struct Rows {
@@ -117,7 +137,7 @@ impl Pass<'_> {
             if let StmtKind::Let(var, value) = &mut stmt.kind
                 && let Some(first) = self.apart(*var, value)
             {
-                made.push(first);
+                made.extend(first);
                 made.push(stmt);
                 continue;
             }
@@ -137,9 +157,9 @@ impl Pass<'_> {
         each_child_mut(e, &mut |child| self.inside(child));
     }
 
-    /// Takes the states of a definition apart: gives the statement that computes the numbers, and
+    /// Takes the states of a definition apart: gives the statements that compute the numbers, and
     /// leaves a definition that puts them together.
-    fn apart(&mut self, var: VarId, value: &mut Expr) -> Option<Stmt> {
+    fn apart(&mut self, var: VarId, value: &mut Expr) -> Option<Vec<Stmt>> {
         let span = value.span;
         let ExprKind::Tensor(tensor) = &*value.kind else { return None };
         let self_var = tensor.self_var?;
@@ -147,9 +167,8 @@ impl Pass<'_> {
             return None;
         }
         let state = value.ty.elem().clone();
-        let leaves = self.leaves(&state)?;
+        let mut leaves = self.leaves(&state)?;
         let scalar = common_scalar(&leaves)?;
-        let row = row_of(&leaves)?;
         let rank = tensor.shape.len();
         let whole = tensor.clauses.iter().all(|clause| {
             let mut fine = true;
@@ -161,6 +180,9 @@ impl Pass<'_> {
         if !whole {
             return None;
         }
+        let mut tensor = tensor.clone();
+        let mut stmts = self.close(&mut leaves, &mut tensor, self_var)?;
+        let row = row_of(&leaves)?;
         let mut axes = value.ty.axes().to_vec();
         axes.push(Axis::anonymous(size::Expr::constant(leaves.len() as i64)));
         axes.extend(row.iter().cloned().map(Axis::anonymous));
@@ -186,7 +208,7 @@ impl Pass<'_> {
         );
         let rows = Rows { var: inner, ty: inner_ty, rank, state, leaves, row, scalar };
         self.rows.insert(self_var, rows.clone());
-        let mut numbers = tensor.clone();
+        let mut numbers = tensor;
         numbers.self_var = Some(inner);
         numbers.inner_rank = 1 + rows.row.len();
         for atom in self.program.atoms.iter_mut() {
@@ -208,10 +230,68 @@ impl Pass<'_> {
         let outside = Rows { var: new, ty: own.clone(), ..rows };
         *value = self.put_together(&outside, value.ty.clone(), name, span);
         self.rows.insert(var, outside);
-        Some(Stmt { kind: StmtKind::Let(new, numbers), span })
+        stmts.push(Stmt { kind: StmtKind::Let(new, numbers), span });
+        Some(stmts)
     }
 
-    /// The parts of a state, if all of them are numbers or arrays of numbers of known extents.
+    /// Finds the extents that the types of the parts leave open: gives the statements that they are
+    /// taken from.
+    fn close(
+        &mut self,
+        leaves: &mut [Leaf],
+        tensor: &mut Tensor,
+        self_var: VarId,
+    ) -> Option<Vec<Stmt>> {
+        let open = |leaf: &Leaf| leaf.shape.iter().any(|size| size.as_constant().is_none());
+        let mut stmts = Vec::new();
+        if !leaves.iter().any(open) {
+            return Some(stmts);
+        }
+        let mut reads = tensor.clauses.iter().map(|clause| {
+            let mut reads = !clause.items.is_empty() || clause.otherwise.is_some();
+            reads |= clause.indices().next().is_some();
+            ein_ir::tensor::walk::each_in_clause(clause, &mut |e| {
+                reads |=
+                    any(e, &mut |e| matches!(&*e.kind, ExprKind::Var(var) if *var == self_var));
+            });
+            reads
+        });
+        let first = reads.position(|reads| !reads)?;
+        let base = &mut tensor.clauses[first].value;
+        match Shapes::new(self.program).form(base) {
+            Some(form) => {
+                for leaf in leaves.iter_mut().filter(|leaf| open(leaf)) {
+                    leaf.settle(form.at(&leaf.path)?.to_vec());
+                }
+            }
+            None => {
+                // The first state is computed before the others, and asked.
+                let (span, ty) = (base.span, base.ty.clone());
+                let var = beside(self.program, self.frame, None, "$first", ty.clone(), span);
+                let held = Expr::new(ExprKind::Var(var), ty, span);
+                let state = std::mem::replace(base, held.clone());
+                stmts.push(Stmt { kind: StmtKind::Let(var, state), span });
+                for leaf in leaves.iter_mut().filter(|leaf| open(leaf)) {
+                    let mut value = held.clone();
+                    for (at, ty) in &leaf.path {
+                        value = part(value, *at, ty.clone());
+                    }
+                    let ty = value.ty.clone();
+                    let var = beside(self.program, self.frame, None, "$part", ty, span);
+                    let own = settle(self.program, var);
+                    let shape = own.axes().iter().map(|axis| axis.size.clone()).collect();
+                    stmts.push(Stmt { kind: StmtKind::Let(var, value), span });
+                    leaf.settle(shape);
+                }
+            }
+        }
+        let form = Form::of(leaves);
+        let mut kept = tensor.clauses.iter().enumerate().filter(|(at, _)| *at != first);
+        kept.all(|(_, clause)| Shapes::new(self.program).keeps(clause, self_var, &form))
+            .then_some(stmts)
+    }
+
+    /// The parts of a state, if all of them are numbers or arrays of numbers.
     fn leaves(&self, state: &Type) -> Option<Vec<Leaf>> {
         let mut leaves = Vec::new();
         self.collect(state, &mut Vec::new(), &mut leaves)?;
@@ -241,10 +321,6 @@ impl Pass<'_> {
             _ => return None,
         };
         let shape: Vec<size::Expr> = ty.axes().iter().map(|axis| axis.size.clone()).collect();
-        let known = shape.iter().all(|size| size.as_constant().is_some());
-        if !known {
-            return None;
-        }
         leaves.push(Leaf { path: path.clone(), ty: ty.clone(), scalar, shape });
         Some(())
     }
@@ -400,18 +476,26 @@ fn common_scalar(leaves: &[Leaf]) -> Option<S> {
 /// The extents of a row that holds every part, unless most of it would be empty.
 fn row_of(leaves: &[Leaf]) -> Option<Vec<size::Expr>> {
     let rank = leaves.iter().map(|leaf| leaf.shape.len()).max()?;
-    let mut row: Vec<i64> = vec![1; rank];
-    let mut used = 0;
+    let one = |axis: usize| {
+        let open = |leaf: &Leaf| leaf.shape.get(axis).is_some_and(|it| it.as_constant().is_none());
+        // Extents that only the run knows stay what they are where all parts have them.
+        if leaves.iter().all(open) { leaves[0].shape[axis].clone() } else { size::Expr::one() }
+    };
+    let mut row: Vec<size::Expr> = (0..rank).map(one).collect();
+    let mut used = Some(0i64);
     for leaf in leaves {
-        let mut cells = 1;
+        let mut cells = Some(1i64);
         for (axis, size) in leaf.shape.iter().enumerate() {
-            let extent = size.as_constant()?;
-            row[axis] = row[axis].max(extent);
-            cells *= extent;
+            row[axis] = row[axis].max(size);
+            cells = cells.and_then(|cells| cells.checked_mul(size.as_constant()?));
         }
-        used += cells;
+        used = used.and_then(|used| used.checked_add(cells?));
     }
-    let all = row.iter().product::<i64>().checked_mul(leaves.len() as i64)?;
-    let fine = all <= used.saturating_mul(WASTE) || all <= 4096;
-    fine.then(|| row.into_iter().map(size::Expr::constant).collect())
+    // Extents that only the run knows are taken for extents of one order.
+    let Some(used) = used else { return Some(row) };
+    let all = row
+        .iter()
+        .try_fold(leaves.len() as i64, |all, size| all.checked_mul(size.as_constant()?))?;
+    let fine = all <= used.saturating_mul(WASTE) || all <= SMALL;
+    fine.then_some(row)
 }

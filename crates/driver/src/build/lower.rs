@@ -8,7 +8,7 @@ use ein_ir::loops::Buf;
 use ein_ir::tensor::{Expr, ExprKind, HostOp, Program, Stmt, StmtKind, VarId};
 use ein_scalar::{Overflow, Scalar, ScalarType, UnaryOp};
 use ein_transform::flatten::{self, Declared, Given, World};
-use ein_transform::points::Arithmetic;
+use ein_transform::points::{Arithmetic, Input};
 use ein_transform::schedule::{self, Lowered, Result as Computed, Settings, Use};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
@@ -190,16 +190,19 @@ fn outputs(
                 whole
             }
             Computed::Constant(value) => (value.ty(), Vec::new(), ahead::Filled::Constant(*value)),
+            Computed::Record(..) => {
+                return Err(refused(info.span, "a value that is neither a number nor an array"));
+            }
             Computed::Same(other) => {
-                let filled = match (parts.parameter(*other), parts.table(*other)) {
+                let filled = match (parts.parameter(other.var), parts.table(other.var)) {
                     (Some(at), _) => ahead::Filled::Input(at),
                     (None, Some(at)) => ahead::Filled::Table(at),
                     (None, None) => return Err(unknown(info.span)),
                 };
-                match Declared(program).given(*other) {
+                match Declared(program).given(other.var) {
                     Given::Array { ty, shape, .. } => (ty, shape, filled),
                     Given::Scalar(zero) => (zero.ty(), Vec::new(), filled),
-                    Given::Other => return Err(unknown(info.span)),
+                    Given::Record(..) | Given::Other => return Err(unknown(info.span)),
                 }
             }
         };
@@ -220,7 +223,7 @@ fn buffers(
     let mut buffers = Vec::new();
     for (used, buf) in lowered.uses.iter().zip(lowered.kernel.bufs.ids()) {
         buffers.push(match used {
-            Use::Input(var) => match (parts.parameter(*var), parts.table(*var)) {
+            Use::Input(Input { var, .. }) => match (parts.parameter(*var), parts.table(*var)) {
                 (Some(at), _) => ahead::Buffer::Input(at),
                 (None, Some(at)) => ahead::Buffer::Table(at),
                 (None, None) => return Err(unknown(program.vars[*var].span)),
@@ -249,7 +252,7 @@ fn declared(program: &Program, parameter: &Parameter) -> Result<ahead::Array, Bo
             let help = "declare every extent as a number, as in `[f32; 4, 8]`";
             Err(Box::new(refused(parameter.span, &why).help(help)))
         }
-        Given::Other => Err(refused(
+        Given::Record(..) | Given::Other => Err(refused(
             parameter.span,
             &format!("input `{name}` is neither a number nor an array"),
         )),

@@ -2,12 +2,12 @@
 
 use super::Code;
 use super::progress::Course;
-use ein_base::Symbol;
-use ein_interp::{Environment, Value};
-use ein_ir::loops::{Buffer, BufferKind, Kernel};
+use ein_base::{Idx, Symbol};
+use ein_interp::{DataValue, Environment, Value};
+use ein_ir::loops::{Buf, Buffer, BufferKind, Kernel};
 use ein_runtime::kernel::Interface;
 use ein_runtime::{Memory, Pool, Tensor};
-use ein_transform::schedule::Use;
+use ein_transform::schedule::{Result as Computed, Use};
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -99,12 +99,52 @@ impl Held {
     }
 }
 
+/// A part of a value.
+pub(super) fn part(mut value: Value, parts: &[usize]) -> Option<Value> {
+    for at in parts {
+        value = match &value {
+            Value::Tuple(items) => items.get(*at)?.clone(),
+            Value::Data(data) => data.fields.get(*at)?.clone(),
+            _ => return None,
+        };
+    }
+    Some(value)
+}
+
+/// What a variable is after a run.
+pub(super) fn outcome(computed: &Computed, held: &[Held], env: &dyn Environment) -> Option<Value> {
+    let made = |buf: Buf| held[buf.index()].tensor();
+    Some(match computed {
+        Computed::Array(buf) => Value::tensor(made(*buf)?.clone()),
+        Computed::Part(buf, ends) => {
+            let mut part = made(*buf)?.clone();
+            for (axis, end) in ends {
+                let end = made(*end)?.get(&[]).ok()?.as_i64()?;
+                part = part.slice(*axis, 0, usize::try_from(end).ok()?).ok()?;
+            }
+            Value::tensor(part)
+        }
+        Computed::Scalar(buf) => Value::Scalar(made(*buf)?.get(&[]).ok()?),
+        Computed::Constant(value) => Value::Scalar(*value),
+        Computed::Same(input) => part(env.get(input.var), &input.parts)?,
+        Computed::Record(made, parts) => {
+            let fields: Option<_> = parts.iter().map(|part| outcome(part, held, env)).collect();
+            match *made {
+                Some((data, variant)) => {
+                    Value::Data(Arc::new(DataValue { data, variant, fields: fields? }))
+                }
+                None => Value::tuple(fields?),
+            }
+        }
+    })
+}
+
 /// What is behind a buffer now; nothing if there is no memory for it.
 pub(super) fn hold(used: &Use, buffer: &Buffer, env: &dyn Environment) -> Option<Held> {
     let memory: &Memory = env.memory();
     match used {
-        Use::Input(var) => {
-            let value = env.get(*var);
+        Use::Input(input) => {
+            let value = part(env.get(input.var), &input.parts)?;
             let bits = match &value {
                 Value::Scalar(scalar) => scalar.to_bits(),
                 _ => 0,

@@ -49,7 +49,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         let started = Instant::now();
         let wanted = region::needed_after(&self.program, stmts);
         let wants = |var| wanted.contains(&var);
-        let known = super::Known(env);
+        let known = super::Known { env, program: &self.program };
         let flat =
             super::flatten::statements(&self.program, stmts, &known, &wants, self.arithmetic);
         let result = match flat {

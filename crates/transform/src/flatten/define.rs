@@ -3,7 +3,9 @@
 mod apart;
 mod around;
 mod narrow;
+mod positions;
 mod reduce;
+mod sums;
 mod until;
 
 use super::array::{Array, ArrayKind};
@@ -537,38 +539,6 @@ impl<'p> Flatten<'p> {
             }
         }
         Ok(guard)
-    }
-
-    /// The positions of a read or write, brought inside.
-    pub(crate) fn positions(
-        &mut self,
-        indices: &'p [ein_ir::tensor::IndexArg],
-        shape: &[Extent],
-    ) -> Flat<Vec<Node>> {
-        let mut at = Vec::with_capacity(indices.len());
-        for (index, extent) in indices.iter().zip(shape) {
-            let mut place = self.scalar(&index.value)?;
-            // A negative literal counts from the end.
-            let literal = matches!(&*index.value.kind, ein_ir::tensor::ExprKind::Const(_));
-            if literal && self.points.as_int(place).is_some_and(|place| place < 0) {
-                let extent = self.extent_node(*extent);
-                place = self.points.binary(BinaryOp::Add, place, extent, None);
-            }
-            if extent.constant() == Some(0) {
-                return Err(declined("a read of an empty array", index.value.span));
-            }
-            let proved = index.bounds == ein_ir::tensor::Bounds::Proved && !self.points.wrapping;
-            at.push(match extent.constant() {
-                Some(extent) => self.points.given_position(place, extent, !proved, self.when),
-                None if extent.counted.is_some() => self.counted_position(place, *extent, !proved),
-                None if proved => place,
-                None => {
-                    let why = "a position that is checked in a shrinking array";
-                    return Err(declined(why, index.value.span));
-                }
-            });
-        }
-        Ok(at)
     }
 
     /// Whether a node is a constant truth value.

@@ -3,7 +3,7 @@
 use super::array::{Array, ArrayKind, Row};
 use super::extent::{Extent, fixed_shape};
 use super::{Flat, Flatten, Val, declined, element_type};
-use crate::points::{Kind, Node, Source};
+use crate::points::{Input, Kind, Node, Source};
 use ein_base::Span;
 use ein_ir::tensor::{Expr, ExprKind, HostOp, IndexArg};
 use ein_scalar::{BinaryOp, Scalar, UnaryOp};
@@ -101,9 +101,9 @@ impl<'p> Flatten<'p> {
                     _ => Err(declined("a tuple that data decides", e.span)),
                 }
             }
-            ExprKind::Make { variant, fields, .. } => {
+            ExprKind::Make { data, variant, fields } => {
                 let fields: Flat<Vec<Val>> = fields.iter().map(|field| self.expr(field)).collect();
-                Ok(Val::Data(*variant, fields?.into()))
+                Ok(Val::Data((*data, *variant), fields?.into()))
             }
             ExprKind::FieldGet(value, at) => {
                 let value = self.expr(value)?;
@@ -253,8 +253,10 @@ impl<'p> Flatten<'p> {
         for node in nodes {
             let value = match self.points.nodes[node].kind.clone() {
                 Kind::Load(arr, _) => match self.points.arrs[arr].source {
-                    Source::Input(var, _) => match self.world.given(var) {
-                        super::Given::Scalar(value) if self.world.may_assume(var) => {
+                    Source::Input(Input { var, ref parts }, _) => match self.world.given(var) {
+                        super::Given::Scalar(value)
+                            if parts.is_empty() && self.world.may_assume(var) =>
+                        {
                             self.assume(var, value);
                             self.points.constant(value)
                         }
@@ -493,10 +495,10 @@ impl<'p> Flatten<'p> {
                     items.iter().map(|item| self.zeros_like(item, span)).collect();
                 Ok(Val::Tuple(items?.into()))
             }
-            Val::Data(variant, items) => {
+            Val::Data(made, items) => {
                 let items: Flat<Vec<Val>> =
                     items.iter().map(|item| self.zeros_like(item, span)).collect();
-                Ok(Val::Data(*variant, items?.into()))
+                Ok(Val::Data(*made, items?.into()))
             }
             Val::Unit | Val::Fn(..) => Err(declined("zeros of a value", span)),
         }

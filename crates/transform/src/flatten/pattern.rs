@@ -61,7 +61,7 @@ impl<'p> Flatten<'p> {
                 }
                 Ok(cond)
             }
-            (Pattern::Data { variant, fields }, Val::Data(is, items)) => {
+            (Pattern::Data { variant, fields }, Val::Data((_, is), items)) => {
                 if variant != is {
                     return Ok(Some(self.points.truth(false)));
                 }

@@ -4,8 +4,8 @@
 
 use super::print::PLAIN;
 use super::{
-    Act, Arithmetic, Arr, ArrInfo, Body, Clause, Def, End, Fact, InPlace, Ix, Kind, Node, Phase,
-    Points, Range, Reduction, Scatter, Slot, Source, Step, Steps, Until, Write,
+    Act, Arithmetic, Arr, ArrInfo, Body, Clause, Def, End, Fact, InPlace, Input, Ix, Kind, Node,
+    Phase, Points, Range, Reduction, Scatter, Slot, Source, Step, Steps, Until, Write,
 };
 use ein_base::{FileId, Idx as _, Span, Symbol};
 use ein_ir::tensor::{ReduceOp, VarId};
@@ -90,7 +90,12 @@ impl Parser {
             self.tokens.word("by")?;
             let strides = self.ints()?;
             self.tokens.word("of")?;
-            source = Source::Input(VarId::from_usize(self.number()?), strides);
+            let var = VarId::from_usize(self.number()?);
+            let mut parts = Vec::new();
+            while self.tokens.eat_sign(",") {
+                parts.push(self.number()?);
+            }
+            source = Source::Input(Input { var, parts }, strides);
         }
         let arr = self.points.arrs.push(ArrInfo { name, ty, shape, source });
         if kind == "output" {

@@ -12,8 +12,8 @@
 //! }
 //! ```
 //!
-//! * Arrays are names with a number, of which only the number counts; inputs say their strides and
-//!   the variable that they are.
+//! * Arrays are names with a number, of which only the number counts; inputs say their strides, the
+//!   variable that they are, and the way to the part of it.
 //! * Numbers without a type are of type `i32`. `as f64(…)` is a conversion.
 //! * Values that are used more than once, and those whose type or interval does not follow from
 //!   what they are made of, stand before the definition that first needs them: `let n0 = …`.
@@ -128,8 +128,11 @@ impl Printer<'_> {
             write_string(&mut self.out, name.as_str());
         }
         let _ = write!(self.out, ": {}{:?}", info.ty, info.shape);
-        if let Source::Input(var, strides) = &info.source {
-            let _ = write!(self.out, " by {strides:?} of {}", var.index());
+        if let Source::Input(input, strides) = &info.source {
+            let _ = write!(self.out, " by {strides:?} of {}", input.var.index());
+            for part in &input.parts {
+                let _ = write!(self.out, ", {part}");
+            }
         }
         self.out.push('\n');
     }

@@ -12,9 +12,8 @@ mod address;
 mod taken;
 
 use super::sample::Sample;
-use crate::points::{Arr, Ix, Kind, Node, Points};
+use crate::points::{Arr, Input, Ix, Kind, Node, Points};
 use ein_ir::loops::{Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
-use ein_ir::tensor::VarId;
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -22,7 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
     /// The elements of a variable, or the bits of a scalar.
-    Input(VarId),
+    Input(Input),
     /// The elements of a result of this shape.
     Output(Vec<i64>),
     /// Room of this many elements.

@@ -141,12 +141,13 @@ impl<'p> Flatten<'p> {
         Ok(self.points.constant(value))
     }
 
-    /// An accumulation.
+    /// An accumulation; inside of a loop an array of sums.
     pub(crate) fn scatter(&mut self, scatter: &'p Scatter, e: &'p Expr) -> Flat<Val> {
-        if !self.loops.is_empty() {
+        let ty = element_type(&e.ty, e.span)?;
+        let inside = !self.loops.is_empty();
+        if inside && matches!(ty, ScalarType::F16 | ScalarType::BF16 | ScalarType::U64) {
             return Err(declined("an accumulation inside a loop", e.span));
         }
-        let ty = element_type(&e.ty, e.span)?;
         let mut shape = Vec::new();
         for size in &scatter.shape {
             shape.push(self.extent(size, e.span)?);
@@ -172,8 +173,11 @@ impl<'p> Flatten<'p> {
         let roots = bounds.chain([value]).chain(guard).chain(at.iter().copied());
         self.discharge(scope.obliged, &roots.collect::<Vec<_>>(), e.span)?;
         self.leave(&scope);
-        let body =
-            Body::Scatter(crate::points::Scatter { binders, guard, at, value, op: BinaryOp::Add });
+        let points = crate::points::Scatter { binders, guard, at, value, op: BinaryOp::Add };
+        if inside {
+            return self.sums(points, ty, shape, e.span);
+        }
+        let body = Body::Scatter(points);
         let arr = self.define(None, ty, extents, e.span, body);
         let kind = ArrayKind::Stored(arr, Vec::new());
         Ok(Val::Array(Rc::new(Array { ty, shape, kind })))

@@ -122,10 +122,7 @@ impl<'p> Flatten<'p> {
         for def in &self.points.defs {
             let Body::Until(body) = &def.body else { continue };
             let shape = &self.points.arrs[def.arr].shape;
-            let whole = |(_, output): &(VarId, Output)| match output {
-                Output::Array(arr) | Output::Part(arr, _) => *arr == def.arr,
-                Output::Scalar(_) | Output::Constant(_) | Output::Same(_) => false,
-            };
+            let whole = |(_, output): &(VarId, Output)| output.arrays().contains(&def.arr);
             let kept = match self.points.window(def) {
                 Some((_, kept)) if !outputs.iter().any(whole) => kept,
                 Some(_) | None => shape[body.axis()],
@@ -160,9 +157,11 @@ impl<'p> Flatten<'p> {
         let output = self.output(&Val::Array(whole.into()), name, span)?;
         match output {
             Output::Array(arr) => Ok(Output::Part(arr, ends)),
-            Output::Part(..) | Output::Scalar(_) | Output::Constant(_) | Output::Same(_) => {
-                Err(declined("steps that end when a condition holds", span))
-            }
+            Output::Part(..)
+            | Output::Scalar(_)
+            | Output::Constant(_)
+            | Output::Same(_)
+            | Output::Record(..) => Err(declined("steps that end when a condition holds", span)),
         }
     }
 }

@@ -1,0 +1,86 @@
+//! Positions of reads and writes, brought inside.
+//!
+//! Before:  `s[t] = … z[t - 1, class[i]] …`, where `class[i]` is looked at in every step
+//! After:   `at[i] = class[i]`, which fails if it is outside, and `s[t] = … z[t - 1, at[i]] …`
+//!
+//! A step that may fail keeps much from being computed in another way. What it looks up that no step
+//! changes is looked at once, before all steps.
+//!
+//! Failures: it is looked at also if there are no steps: an alarm that the evaluator looks into.
+
+use super::super::extent::Extent;
+use super::super::{Flat, Flatten, declined};
+use crate::points::{Body, Clause, Ix, Node};
+use ein_base::Span;
+use ein_ir::tensor::{Bounds, ExprKind, IndexArg};
+use ein_scalar::BinaryOp;
+
+/// The most positions that are looked at before.
+const CELLS: i64 = 1 << 22;
+
+impl<'p> Flatten<'p> {
+    /// The positions of a read or write, brought inside.
+    pub(crate) fn positions(
+        &mut self,
+        indices: &'p [IndexArg],
+        shape: &[Extent],
+    ) -> Flat<Vec<Node>> {
+        let mut at = Vec::with_capacity(indices.len());
+        for (index, extent) in indices.iter().zip(shape) {
+            let mut place = self.scalar(&index.value)?;
+            // A negative literal counts from the end.
+            let literal = matches!(&*index.value.kind, ExprKind::Const(_));
+            if literal && self.points.as_int(place).is_some_and(|place| place < 0) {
+                let extent = self.extent_node(*extent);
+                place = self.points.binary(BinaryOp::Add, place, extent, None);
+            }
+            if extent.constant() == Some(0) {
+                return Err(declined("a read of an empty array", index.value.span));
+            }
+            let proved = index.bounds == Bounds::Proved && !self.points.wrapping;
+            at.push(match extent.constant() {
+                Some(extent) => {
+                    let at = self.points.given_position(place, extent, !proved, self.when);
+                    self.looked_at_before(at, extent, index.value.span)
+                }
+                None if extent.counted.is_some() => self.counted_position(place, *extent, !proved),
+                None if proved => place,
+                None => {
+                    let why = "a position that is checked in a shrinking array";
+                    return Err(declined(why, index.value.span));
+                }
+            });
+        }
+        Ok(at)
+    }
+
+    /// A position that may fail in a step of a recurrence, looked at before all steps if they do not
+    /// decide it.
+    fn looked_at_before(&mut self, at: Node, extent: i64, span: Span) -> Node {
+        if self.pending.is_empty() || self.descent.is_some() || !self.points.nodes[at].traps {
+            return at;
+        }
+        let free = self.points.nodes[at].free.clone();
+        let around: Vec<Ix> = self.loops.iter().copied().filter(|ix| free.contains(ix)).collect();
+        let whole = |ix: &Ix| {
+            let info = &self.points.ixs[*ix];
+            info.bounds.is_none() && info.range.0 >= 0
+        };
+        let extents: Vec<i64> =
+            around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64).collect();
+        let cells = extents.iter().try_fold(1i64, |cells, extent| cells.checked_mul(*extent));
+        let fits = around.len() == free.len()
+            && around.iter().all(whole)
+            && cells.is_some_and(|cells| cells <= CELLS);
+        let loads = self.points.loads(&[at]);
+        if !fits || loads.iter().any(|(arr, _)| self.pending.contains(arr)) {
+            return at;
+        }
+        let (slots, indices) = self.leading(&around);
+        let clause = Clause { slots, guard: None, value: at, otherwise: None };
+        let ty = self.points.nodes[at].ty;
+        let arr = self.define(None, ty, extents, span, Body::Clauses(vec![clause], None));
+        let place = self.points.load(arr, &indices);
+        self.points.given_position(place, extent, false, None)
+    }
+}
