@@ -12,6 +12,7 @@ pub(crate) mod large;
 pub(crate) mod plan;
 mod progress;
 mod region;
+mod rows;
 mod watch;
 pub(crate) mod whole;
 
@@ -20,7 +21,7 @@ use call::{Call, hold, outcome, part};
 use choice::{Choice, choose};
 use ein_base::{Diagnostic, Span};
 use ein_emit_c::Compiler;
-use ein_interp::{Accelerator, Environment, Value};
+use ein_interp::{Accelerator, Environment, Rows, Value};
 use ein_ir::loops::verify;
 use ein_ir::tensor::{Expr, Program, Stmt, VarId};
 use ein_runtime::Pool;
@@ -29,7 +30,7 @@ use ein_transform::flatten::{self, Given, World};
 use ein_transform::points::{Arithmetic, Input};
 use ein_transform::schedule::{self, Lowered, Use};
 use rustc_hash::FxHashMap;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -68,6 +69,8 @@ pub(crate) struct Kernels<P> {
     declined: FxHashMap<usize, usize>,
     /// Statements up to here (by address) have failed as a kernel and are being evaluated.
     evaluating_until: usize,
+    /// The definition, by address, that has failed as a kernel and is being evaluated.
+    failed: Option<usize>,
     /// How long compiling took.
     pub(crate) compile_time: Duration,
     /// What was left to the evaluator although there is work in it.
@@ -203,6 +206,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             compiled: FxHashMap::default(),
             declined: FxHashMap::default(),
             evaluating_until: 0,
+            failed: None,
             compile_time: Duration::ZERO,
             evaluated: Vec::new(),
             evaluating: None,
@@ -465,8 +469,13 @@ impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
         let values = self.execute(compiled, env);
         if values.is_none() {
             self.note(e.span, TRAPPED.to_owned());
+            self.failed = Some(key);
         }
         Ok(values.and_then(|values| values.into_iter().next()).map(|(_, value)| value))
+    }
+
+    fn rows(&mut self, e: &Expr, rows: Range<usize>, env: &mut dyn Environment) -> Rows {
+        self.some_rows(e, rows, env)
     }
 
     fn evaluated(&mut self) {

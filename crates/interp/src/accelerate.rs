@@ -5,6 +5,7 @@
 //! where the program itself fails, so every message about a program comes from one place. An
 //! accelerator that cannot work at all ends the run.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -33,8 +34,24 @@ pub trait Accelerator {
         env: &mut dyn Environment,
     ) -> Result<Option<Value>, Box<Diagnostic>>;
 
+    /// Some rows of an indexed definition whose value as a whole it could not give.
+    fn rows(&mut self, _: &Expr, _: Range<usize>, _: &mut dyn Environment) -> Rows {
+        Rows::Evaluate
+    }
+
     /// Some thousand steps have been evaluated since it was told so last.
     fn evaluated(&mut self) {}
+}
+
+/// What an accelerator says of some rows.
+#[derive(Debug)]
+pub enum Rows {
+    /// An array of the shape of the whole one, in which these rows are right.
+    Made(Value),
+    /// A check failed among them, or there was no memory.
+    Failed,
+    /// They are left to the evaluator.
+    Evaluate,
 }
 
 /// The variables of an evaluation under way.
@@ -101,10 +118,23 @@ impl<'p> Machine<'p> {
         if self.accelerator.is_none() {
             return Ok(None);
         }
-        if self.marks.iter().any(|mark| matches!(mark.kind, MarkKind::Index(_))) {
+        if self.in_a_loop() {
             return Ok(None);
         }
         self.offer(e)
+    }
+
+    /// Whether an index has a value here.
+    pub(crate) fn in_a_loop(&self) -> bool {
+        self.marks.iter().any(|mark| matches!(mark.kind, MarkKind::Index(_)))
+    }
+
+    /// Some rows of a definition that the accelerator was asked for in vain, if it has these.
+    pub(crate) fn accelerate_rows(&mut self, e: &'p Expr, rows: Range<usize>) -> Rows {
+        let Some(accelerator) = self.accelerator.take() else { return Rows::Evaluate };
+        let value = accelerator.rows(e, rows, self);
+        self.accelerator = Some(accelerator);
+        value
     }
 
     /// Whether all loops that are under way are steps of recurrences.

@@ -58,7 +58,7 @@ impl<'p> Machine<'p> {
         if tensor.self_var.is_some() || tensor.recurrence.is_some() {
             build = self.recurrence(tensor, build)?;
         } else {
-            self.fill_all(tensor, &mut build)?;
+            self.fill_all(tensor, e, &mut build)?;
         }
         self.meter.give_back(metered);
         let value = self.finish_build(build, e)?;
@@ -285,9 +285,21 @@ impl<'p> Machine<'p> {
 
     /// Fills a definition that does not read itself: the last clause first, so that what a later
     /// clause covers is never computed by an earlier one.
-    fn fill_all(&mut self, tensor: &'p Tensor, build: &mut Build<'p>) -> Result<(), Stop> {
+    fn fill_all(
+        &mut self,
+        tensor: &'p Tensor,
+        e: &'p Expr,
+        build: &mut Build<'p>,
+    ) -> Result<(), Stop> {
         if !self.histories.is_empty() && self.fill_gathering(tensor, build)? {
             return Ok(());
+        }
+        if let [clause] = tensor.clauses.as_slice()
+            && self.may_fill_in_parts(build)
+        {
+            self.check_slots(clause, build.outer.len())?;
+            let scope = self.scope_of_clause(tensor, clause);
+            return self.within(scope, |machine| machine.fill_in_parts(clause, e, build)).0;
         }
         let points = count(&build.outer);
         let mut done = if tensor.clauses.len() > 1 { vec![false; points] } else { Vec::new() };
@@ -304,7 +316,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Fills what the clause covers along the axes from `axis` on; `point` numbers the ones before.
-    fn fill(
+    pub(crate) fn fill(
         &mut self,
         clause: &'p Clause,
         axis: usize,
@@ -340,11 +352,25 @@ impl<'p> Machine<'p> {
             }
             return self.fill(clause, axis + 1, row + lo as usize, build, done);
         };
-        self.push_mark(MarkKind::Index(binder.var));
         let counts = build.metered && done.is_empty();
         if counts {
             self.meter.enter(axis, (hi - lo) as u64);
         }
+        self.fill_positions(clause, (axis, row), (binder, lo, hi), build, done)
+    }
+
+    /// Fills what the clause covers at some positions along an axis; `row` numbers the first point of
+    /// it.
+    pub(crate) fn fill_positions(
+        &mut self,
+        clause: &'p Clause,
+        (axis, row): (usize, usize),
+        (binder, lo, hi): (&'p Binder, i64, i64),
+        build: &mut Build<'p>,
+        done: &mut [bool],
+    ) -> Result<(), Stop> {
+        let counts = build.metered && done.is_empty();
+        self.push_mark(MarkKind::Index(binder.var));
         for at in lo..hi {
             self.tick()?;
             let index = self.index_value(at, binder.lo.span)?;

@@ -38,6 +38,7 @@ mod keep;
 mod machine;
 mod meter;
 mod numeric;
+mod parts;
 mod pattern;
 mod plain;
 mod python;
@@ -63,7 +64,7 @@ use ein_base::{Code, Diagnostic, Symbol, Work};
 use ein_ir::tensor::{FuncId, Program, Type, VarId};
 use ein_runtime::Memory;
 
-pub use accelerate::{Accelerator, Environment};
+pub use accelerate::{Accelerator, Environment, Rows};
 pub use display::display;
 pub use machine::bound_by;
 pub use stack::{BIG_STACK_BYTES, with_big_stack};

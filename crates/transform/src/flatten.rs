@@ -125,6 +125,28 @@ impl Flattened {
     pub fn wanted(&self) -> FxHashSet<Arr> {
         self.outputs.iter().flat_map(|(_, output)| output.arrays()).collect()
     }
+
+    /// Leaves only some rows of the one array that matters to be computed; whether that is possible.
+    pub fn only_rows(&mut self, rows: std::ops::Range<i64>) -> bool {
+        let [(_, Output::Array(arr))] = self.outputs.as_slice() else { return false };
+        let Some(at) = self.points.def_of(*arr) else { return false };
+        let Body::Clauses(clauses, None) = self.points.defs[at].body.clone() else { return false };
+        let points = &mut self.points;
+        let mut kept = Vec::new();
+        for clause in &clauses {
+            let known = |slot: &Slot| points.as_int(slot.lo).zip(points.as_int(slot.hi));
+            if !clause.slots.iter().all(|slot| known(slot).is_some()) {
+                return false;
+            }
+            let Some((lo, hi)) = clause.slots.first().and_then(known) else { return false };
+            let (lo, hi) = (lo.max(rows.start), hi.min(rows.end));
+            if lo < hi {
+                kept.push(points.restricted(clause, 0, (i128::from(lo), i128::from(hi) - 1)));
+            }
+        }
+        points.defs[at].body = Body::Clauses(kept, None);
+        true
+    }
 }
 
 /// What a variable is.
@@ -297,6 +319,8 @@ impl<'p> Flatten<'p> {
             let span = self.program.vars[*var].span;
             return Err(declined("an array that no memory holds", span));
         }
+        // Definitions were put before others that need them.
+        self.points.renumber();
         Ok(Flattened { points: self.points, outputs, assumed: self.assumed })
     }
 

@@ -1,6 +1,6 @@
 //! Replacing index variables by expressions, and reads of arrays by what they read.
 
-use super::{Arr, Ix, Kind, Node, Points, Reduction};
+use super::{Arr, Clause, Ix, Kind, Node, Points, Range, Reduction, Slot};
 use ein_scalar::BinaryOp;
 use rustc_hash::FxHashMap;
 
@@ -28,6 +28,30 @@ pub struct Window {
     pub rows: Option<(Arr, Node)>,
     /// Single rows, by their position; the arrays lack the axis.
     pub single: FxHashMap<i64, Arr>,
+}
+
+impl Points {
+    /// A clause for some positions along an axis, with indices of its own. No bound of it depends on an
+    /// index.
+    pub fn restricted(&mut self, clause: &Clause, axis: usize, positions: Range) -> Clause {
+        let mut names: Vec<(Ix, Node)> = Vec::new();
+        let mut slots = Vec::new();
+        for (at, slot) in clause.slots.iter().enumerate() {
+            let info = self.ixs[slot.ix].clone();
+            let ix = self.fresh(info.name, if at == axis { positions } else { info.range });
+            names.push((slot.ix, self.index(ix)));
+            let (lo, hi) = match at == axis {
+                true => (self.int(positions.0 as i64), self.int(positions.1 as i64 + 1)),
+                false => (slot.lo, slot.hi),
+            };
+            slots.push(Slot { ix, lo, hi });
+        }
+        let mut renamed = Subst::new(names);
+        let guard = clause.guard.map(|guard| renamed.apply(self, guard));
+        let value = renamed.apply(self, clause.value);
+        let otherwise = clause.otherwise.map(|otherwise| renamed.apply(self, otherwise));
+        Clause { slots, guard, value, otherwise }
+    }
 }
 
 impl Subst {

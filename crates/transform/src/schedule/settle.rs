@@ -13,9 +13,7 @@
 //! Failures: operations that the interval proves to fit lose their check. The interval holds
 //! whatever the clause has read, also where an operation before it has failed.
 
-use crate::points::{
-    Arr, Body, Clause, Def, Fact, Ix, Kind, Node, Points, Range, Slot, Step, Subst,
-};
+use crate::points::{Arr, Body, Clause, Def, Fact, Kind, Points, Range, Step};
 
 /// The most steps that are peeled off.
 const MOST_STEPS: i128 = 4;
@@ -60,9 +58,9 @@ fn settled(points: &mut Points, def: &Def) -> Option<Vec<Clause>> {
     points.facts.entry(def.arr).or_default().push(Fact { axis, steps: (lo, hi), range });
     let mut all = clauses[..last].to_vec();
     if back > 0 {
-        all.push(restricted(points, clause, axis, (lo, lo + back - 1)));
+        all.push(points.restricted(clause, axis, (lo, lo + back - 1)));
     }
-    all.push(restricted(points, clause, axis, (lo + back, hi)));
+    all.push(points.restricted(clause, axis, (lo + back, hi)));
     Some(all)
 }
 
@@ -87,22 +85,4 @@ fn steps_back(
         gains |= lo < range.0 || range.1 < hi;
     }
     gains.then_some(back)
-}
-
-/// A clause for some of its steps.
-fn restricted(points: &mut Points, clause: &Clause, axis: usize, steps: Range) -> Clause {
-    let mut names: Vec<(Ix, Node)> = Vec::new();
-    let mut slots = Vec::new();
-    for (at, slot) in clause.slots.iter().enumerate() {
-        let info = points.ixs[slot.ix].clone();
-        let ix = points.fresh(info.name, if at == axis { steps } else { info.range });
-        names.push((slot.ix, points.index(ix)));
-        let (lo, hi) = match at == axis {
-            true => (points.int(steps.0 as i64), points.int(steps.1 as i64 + 1)),
-            false => (slot.lo, slot.hi),
-        };
-        slots.push(Slot { ix, lo, hi });
-    }
-    let value = Subst::new(names).apply(points, clause.value);
-    Clause { slots, guard: None, value, otherwise: None }
 }
