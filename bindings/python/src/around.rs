@@ -5,6 +5,7 @@ use crate::convert::Taking;
 use crate::give;
 use ein_driver::Work;
 use ein_driver::call::{Declared, Memory, ScalarType, Surroundings, Value};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::{Mutex, PoisonError};
@@ -102,13 +103,21 @@ fn called(py: Python<'_>, path: &str, args: &[Value], ty: Option<ScalarType>) ->
         objects.push(give::give(py, class, arg.clone(), &[], &|_| None)?);
     }
     let result = function.call1(PyTuple::new(py, objects)?)?;
+    // An array that nobody else holds is read where it is. Others may be used again by what gave them.
+    let sole = result.get_refcnt() == 1 && result.getattr("base").is_ok_and(|it| it.is_none());
     let memory = Memory::unlimited();
     let mut taking = Taking::new(&memory);
     let declared = ty.map_or(Declared::Open, Declared::Scalar);
     let literal = crate::convert::is_literal(&result);
     let declared = if literal { declared } else { Declared::Open };
     taking.one(path, &declared, &result)?;
-    Ok(taking.values.pop().unwrap_or_default())
+    match taking.values.pop().unwrap_or_default() {
+        Value::Tensor(tensor) if !sole => {
+            let detached = tensor.detached();
+            detached.map(Value::tensor).map_err(|error| PyMemoryError::new_err(error.to_string()))
+        }
+        value => Ok(value),
+    }
 }
 
 /// The object at a path: modules as far as there are any, then attributes.

@@ -54,6 +54,31 @@ def test_types_are_checked_on_return():
     assert caught.value.code == "E0516"
 
 
+def test_what_a_function_gave_does_not_change():
+    module = sys.modules["ein_helpers"]
+    room = np.zeros(2)
+
+    def again(x):
+        room[:] = x + 1
+        return room
+
+    module.again = again
+    module.part = lambda x: again(x)[:]
+    for name in ["again", "part"]:
+        for engine in ["eval", "jit"]:
+            m = ein.compile(
+                f"""
+                fn f(x: [f64; 2]) -> f64 {{
+                    let a: [f64; ?] = python::ein_helpers::{name}(x);
+                    let b: [f64; ?] = python::ein_helpers::{name}(a);
+                    a[0] + 10.0 * b[0]
+                }}
+                """,
+                engine=engine,
+            )
+            assert m.f(np.zeros(2)) == 21.0
+
+
 def test_exceptions_pass_through():
     m = ein.compile("fn f(x: f64) -> f64 { python::ein_helpers::boom(x) }")
     with pytest.raises(ZeroDivisionError, match="on purpose"):

@@ -10,6 +10,11 @@ impl Tensor {
         if self.is_contiguous() { Ok(self.clone()) } else { self.copied() }
     }
 
+    /// This tensor with elements that nobody outside can change; a copy only if they are foreign.
+    pub fn detached(&self) -> Result<Tensor, TensorError> {
+        if self.buffer.is_foreign() { self.copied() } else { Ok(self.clone()) }
+    }
+
     /// A contiguous copy with a buffer of its own.
     pub(super) fn copied(&self) -> Result<Tensor, TensorError> {
         let copy = self.memory().zeros(self.ty, &self.shape)?;
