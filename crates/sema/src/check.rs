@@ -46,6 +46,7 @@ mod function;
 mod host;
 mod index;
 mod instance;
+mod large;
 mod layouts;
 mod ledger;
 mod lift;

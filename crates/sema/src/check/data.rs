@@ -145,7 +145,12 @@ impl<'a> Cx<'a> {
         let Some(id) = self.data_id(def) else { return Type::Error };
         let generics = self.generics(def);
         if generics.len() == args.len() {
-            return Type::Data(id, args.into());
+            let ty = Type::Data(id, args.into());
+            // Each of the structs around it is too large as well.
+            if self.is_large(&ty) && self.diagnostics.iter().all(|d| d.code != Code::E0521) {
+                self.too_large(&format!("`{}`", self.hir.defs[def].name), span);
+            }
+            return if self.is_large(&ty) { Type::Error } else { ty };
         }
         let item = &self.hir.defs[def];
         let names: Vec<_> = generics.iter().map(|local| self.local_name(*local).as_str()).collect();

@@ -9,9 +9,6 @@ use ein_base::{Code, Span};
 use ein_ir::tensor::{Bounds, Expr, ExprKind, HostOp, IndexArg, Type};
 use ein_scalar::{ScalarType, UnaryOp};
 
-/// A tuple type of more parts is an error.
-const MOST_PARTS: usize = 10_000;
-
 impl Cx<'_> {
     /// Checks an expression. `want` is what its context asks for: literals take its element type,
     /// closures its signature. The result need not be of that type.
@@ -261,39 +258,10 @@ impl Cx<'_> {
             })
             .collect();
         let ty = Type::Tuple(items.iter().map(|item| item.ty.clone()).collect());
-        if self.count_parts(&ty, MOST_PARTS) > MOST_PARTS {
-            let d = error(Code::E0521, span, "the type of this tuple is too large")
-                .here(format!("it has more than {MOST_PARTS} parts"))
-                .help("name what it is made of: a struct, or an array of equal elements");
-            return self.fail(d);
+        if self.is_large(&ty) {
+            return self.too_large("the type of this tuple", span);
         }
         Expr::new(ExprKind::Tuple(items), ty, span)
-    }
-
-    /// Of how many parts a type is made; beyond `most` the count may stop. Tuples of tuples double
-    /// with every line, and each part is looked at wherever the type is.
-    fn count_parts(&self, ty: &Type, most: usize) -> usize {
-        let mut count = 1;
-        let inner: &[Type] = match ty {
-            Type::Tuple(items) | Type::Data(_, items) => items,
-            Type::Array(array) => std::slice::from_ref(&array.elem),
-            Type::Template(_, captures) => captures,
-            Type::Unit
-            | Type::Scalar(_)
-            | Type::Str
-            | Type::AnyRank(_)
-            | Type::Jagged(..)
-            | Type::Signature(_)
-            | Type::Range
-            | Type::Error => &[],
-        };
-        for part in inner {
-            if count > most {
-                break;
-            }
-            count += self.count_parts(part, most);
-        }
-        count
     }
 
     pub(super) fn tuple_field(&mut self, base: Expr, position: u32, at: Span, span: Span) -> Expr {

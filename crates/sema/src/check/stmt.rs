@@ -68,6 +68,10 @@ impl Cx<'_> {
                 self.open_value(value, want.as_ref(), None)
             }
         };
+        let checked = match self.is_large(&checked.ty) {
+            true => self.too_large("the type of this value", checked.span),
+            false => checked,
+        };
         match local {
             Some(local) => {
                 let checked = self.replaced_by_input(local, checked);
