@@ -155,6 +155,23 @@ fn what_cannot_be_imported_is_said_before_anything_is_written() {
 }
 
 #[test]
+fn names_of_a_model_are_shown_and_not_obeyed() {
+    let here = folder("obeyed");
+    let mut bytes = std::fs::read(cases().join("test_add_bcast.onnx")).expect("as it was written");
+    // A text of one letter, wherever it stands: the input `x`.
+    for at in 0..bytes.len() - 2 {
+        if bytes[at..].starts_with(b"\x0a\x01x") {
+            bytes[at + 2] = 0x1b;
+        }
+    }
+    let path = here.join("x.onnx");
+    std::fs::write(&path, &bytes).expect("as it was written out");
+    let summary = import(&path, &here, &[], &[]).expect("only a name has changed");
+    assert!(summary.contains("\\u{1b}") && !summary.contains('\u{1b}'), "{summary:?}");
+    std::fs::remove_dir_all(&here).expect("as it was written out");
+}
+
+#[test]
 fn broken_files_are_refused() {
     let here = folder("broken");
     let whole = std::fs::read(cases().join("test_conv_with_strides_padding.onnx"))

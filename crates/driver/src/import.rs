@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::guard::{InternalError, guarded};
+use crate::render::clean_text;
 
 /// What went wrong.
 #[derive(Debug)]
@@ -60,5 +61,6 @@ pub fn import(
             let _ = writeln!(text, "  {kind} {}: {} from `{}`", port.name, port.ty, port.graph);
         }
     }
-    Ok(text)
+    // The names are those of the model, whoever made it.
+    Ok(clean_text(&text).into_owned())
 }
