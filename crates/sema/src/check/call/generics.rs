@@ -5,8 +5,9 @@
 
 use super::super::arms::complete;
 use super::super::matching::Match;
+use super::super::template::Template;
 use super::super::{Cx, error};
-use crate::hir::{self, Function, LocalId, TypeKind};
+use crate::hir::{self, ExprKind as H, Function, LocalId, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Expr, Type};
 use rustc_hash::FxHashMap;
@@ -32,6 +33,13 @@ impl Cx<'_> {
         found: &mut FxHashMap<LocalId, Type>,
     ) {
         match &ty.kind {
+            TypeKind::Function(params, _) if matches!(have, Type::Template(..)) => {
+                for (param, declared) in params.iter().zip(self.declared_params(have)) {
+                    if let Some(declared) = declared {
+                        self.infer_args(param, &declared, found);
+                    }
+                }
+            }
             TypeKind::Tuple(_)
             | TypeKind::Function(..)
             | TypeKind::Jagged(..)
@@ -45,6 +53,27 @@ impl Cx<'_> {
             | TypeKind::Error => {}
         }
         found.retain(|_, ty| !ty.has_error());
+    }
+
+    /// The types of the parameters of a function value, as far as it declares them without sizes.
+    fn declared_params(&mut self, value: &Type) -> Vec<Option<Type>> {
+        let Type::Template(id, _) = value else { return Vec::new() };
+        let hir = self.hir;
+        let params = match self.templates.get(*id as usize) {
+            Some(Template::Closure(closure)) => match &hir.exprs[*closure].kind {
+                H::Closure { params, .. } => params,
+                _ => return Vec::new(),
+            },
+            Some(Template::Fn(def)) => match self.function(*def) {
+                Some(function) if function.generics.is_empty() => &function.params,
+                _ => return Vec::new(),
+            },
+            Some(Template::Builtin(_) | Template::Rerank(..) | Template::Choice(_)) | None => {
+                return Vec::new();
+            }
+        };
+        let declared = params.iter().map(|param| param.ty.as_deref().filter(|ty| is_plain(ty)));
+        declared.map(|ty| ty.map(|ty| self.lower_type(ty))).collect()
     }
 
     /// What functions give, once matching has found what they take; and all arguments with the
@@ -113,5 +142,20 @@ impl Cx<'_> {
             }
         }
         fit.then_some(args)
+    }
+}
+
+/// Whether a type mentions no size, and nothing that is declared elsewhere.
+fn is_plain(ty: &hir::Type) -> bool {
+    match &ty.kind {
+        TypeKind::Scalar(_) | TypeKind::Str => true,
+        TypeKind::Tuple(items) | TypeKind::Data(_, items) => items.iter().all(is_plain),
+        TypeKind::Array { .. }
+        | TypeKind::AnyRank(_)
+        | TypeKind::Jagged(..)
+        | TypeKind::Function(..)
+        | TypeKind::Some(..)
+        | TypeKind::Param(_)
+        | TypeKind::Error => false,
     }
 }
