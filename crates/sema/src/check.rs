@@ -45,6 +45,7 @@ mod fold;
 mod function;
 mod host;
 mod index;
+mod infer;
 mod instance;
 mod large;
 mod layouts;

@@ -15,7 +15,7 @@ mod element;
 mod reads;
 mod until;
 
-pub(super) use element::{Before, about_types, with_scalar};
+pub(super) use element::with_scalar;
 
 /// The clauses of a definition, as far as they were checked.
 pub(super) type Drafts = Vec<Option<Draft>>;
@@ -49,33 +49,11 @@ impl Cx<'_> {
             return;
         }
         let mut drafts: Drafts = clauses.iter().map(|_| None).collect();
-        // What does not read the tensor itself tells its type.
-        let before = self.before_trial();
-        let elem = self.plain_clauses(clauses, &recursive, None, &mut drafts);
         let mut self_var = None;
         if recursive.contains(&true) {
-            self_var = Some(match elem {
-                Some(elem) if !self.only_literals(clauses, &recursive) => {
-                    let var = self.recurrent_clauses(definition, &recursive, &elem, &mut drafts);
-                    match self.wider_element(&drafts, &elem) {
-                        // What the steps make is wider than what it begins with.
-                        Some(wide) => {
-                            self.take_back_trial(&before);
-                            self.plain_clauses(clauses, &recursive, Some(&wide), &mut drafts);
-                            self.recurrent_clauses(definition, &recursive, &wide, &mut drafts)
-                        }
-                        None => var,
-                    }
-                }
-                Some(elem) => self.by_trial(definition, &recursive, &elem, &before, &mut drafts),
-                None => {
-                    let elem = match self.literal_element(clauses, &recursive) {
-                        Some(elem) => elem,
-                        None => self.guess_element(definition, &recursive),
-                    };
-                    self.by_trial(definition, &recursive, &elem, &before, &mut drafts)
-                }
-            });
+            self_var = Some(self.recurrence(definition, &recursive, &mut drafts));
+        } else {
+            self.plain_clauses(clauses, &recursive, None, &mut drafts);
         }
         let drafts: Option<Vec<Draft>> = drafts.into_iter().collect();
         let Some(drafts) = drafts else {
@@ -100,6 +78,34 @@ impl Cx<'_> {
         }
         let var = self.bind_local(local, value);
         self.note_end(var, end);
+    }
+
+    /// Checks the clauses of a recurrence; gives the variable that they read it by.
+    fn recurrence(
+        &mut self,
+        definition: &hir::Definition,
+        recursive: &[bool],
+        drafts: &mut Drafts,
+    ) -> VarId {
+        let clauses = &definition.clauses;
+        let before = self.before_trial();
+        let number = self.infer_elements(std::slice::from_ref(definition)).pop().flatten();
+        // What does not read the tensor itself tells its type; literals take that of the others.
+        let literal = number.filter(|_| self.only_literals(clauses, recursive)).map(Type::Scalar);
+        let elem = match self.plain_clauses(clauses, recursive, literal.as_ref(), drafts) {
+            Some(elem) => elem,
+            None => self.guess_element(definition, recursive, number),
+        };
+        let var = self.recurrent_clauses(definition, recursive, &elem, drafts);
+        match self.wider_element(drafts, &elem) {
+            // What the steps make is wider than what it begins with.
+            Some(wide) => {
+                self.take_back_trial(&before);
+                self.plain_clauses(clauses, recursive, Some(&wide), drafts);
+                self.recurrent_clauses(definition, recursive, &wide, drafts)
+            }
+            None => var,
+        }
     }
 
     /// Whether a clause reads one of these, or asks for them at its end.
@@ -140,17 +146,18 @@ impl Cx<'_> {
         Expr::new(ExprKind::Error, Type::Array(Arc::new(array)), span)
     }
 
-    /// Checks the clauses that do not read the tensor itself; gives the type of its elements.
+    /// Checks the clauses that do not read the tensor itself, which are to be of this type; gives the
+    /// type of its elements.
     pub(super) fn plain_clauses(
         &mut self,
         clauses: &[hir::Clause],
         recursive: &[bool],
-        elem: Option<&Type>,
+        want: Option<&Type>,
         drafts: &mut Drafts,
     ) -> Option<Type> {
-        let mut elem = elem.cloned();
+        let mut elem = None;
         for at in self.by_literals(clauses, recursive, false) {
-            let draft = self.clause(&clauses[at], elem.as_ref(), None);
+            let draft = self.clause(&clauses[at], want.or(elem.as_ref()), None);
             if let Some(draft) = &draft
                 && elem.is_none()
                 && !draft.clause.value.ty.has_error()

@@ -9,7 +9,7 @@
 //! (bounds, windows, derivatives, engines) knows only recurrences of one name. Names whose elements
 //! are not numbers are kept in boxes.
 
-use super::define::{Before, Draft, Drafts, retype};
+use super::define::{Draft, Drafts, retype};
 use super::{Binding, Cx};
 use crate::hir::{self, LeftSlotKind, LocalId};
 use ein_base::{Code, Span, Symbol};
@@ -31,22 +31,6 @@ pub(super) struct Member {
     ty: Type,
     span: Span,
 }
-
-/// The elements that literals may have by themselves: floats, then integers.
-const TRIALS: [(Option<S>, Option<S>); 12] = [
-    (None, None),
-    (Some(S::F64), None),
-    (Some(S::F64), Some(S::F64)),
-    (None, Some(S::F32)),
-    (None, Some(S::I64)),
-    (Some(S::F64), Some(S::I64)),
-    (Some(S::F16), None),
-    (Some(S::BF16), None),
-    (None, Some(S::U8)),
-    (None, Some(S::U32)),
-    (None, Some(S::U64)),
-    (None, Some(S::F16)),
-];
 
 /// What was found of the clauses of a system.
 struct Found {
@@ -87,33 +71,8 @@ impl Cx<'_> {
             .iter()
             .map(|it| it.clauses.iter().map(|clause| self.reads_any(clause, locals)).collect())
             .collect();
-        let before = self.before_trial();
-        let mut nearest: Option<(usize, usize)> = None;
-        for (trial, types) in TRIALS.into_iter().enumerate() {
-            let found = self.in_some_order(definitions, &recursive, types, &before);
-            let wrong = self.diagnostics[before.mark.diagnostics..]
-                .iter()
-                .filter(|d| super::define::about_types(d))
-                .count();
-            // Errors about types say that these are not the ones, and values that were widened.
-            let fits = found.drafts.iter().zip(&found.vars).all(|(drafts, var)| {
-                let scalar = self.out.vars[*var].ty.scalar();
-                drafts.iter().flatten().all(|it| it.clause.value.ty.scalar() == scalar)
-            });
-            let wrong = wrong + usize::from(!fits);
-            if wrong == 0 {
-                return self.finish_members(definitions, found);
-            }
-            if nearest.is_none_or(|(least, _)| wrong < least) {
-                nearest = Some((wrong, trial));
-            }
-            if !self.has_literals(definitions, &recursive) {
-                return self.finish_members(definitions, found);
-            }
-            self.take_back_trial(&before);
-        }
-        let (_, trial) = nearest?;
-        let found = self.in_some_order(definitions, &recursive, TRIALS[trial], &before);
+        let numbers = self.infer_elements(definitions);
+        let found = self.in_some_order(definitions, &recursive, &numbers);
         self.finish_members(definitions, found)
     }
 
@@ -122,27 +81,19 @@ impl Cx<'_> {
         &mut self,
         definitions: &[hir::Definition],
         recursive: &[Vec<bool>],
-        types: (Option<S>, Option<S>),
-        before: &Before,
+        numbers: &[Option<S>],
     ) -> Found {
+        let before = self.before_trial();
         for first in 0..definitions.len() {
-            let found = self.try_system(definitions, recursive, types, first);
+            let found = self.try_system(definitions, recursive, numbers, first);
             let open =
                 self.diagnostics[before.mark.diagnostics..].iter().any(|d| d.code == Code::E0401);
             if !open {
                 return found;
             }
-            self.take_back_trial(before);
+            self.take_back_trial(&before);
         }
-        self.try_system(definitions, recursive, types, 0)
-    }
-
-    /// Whether literals alone say what some name holds.
-    fn has_literals(&self, definitions: &[hir::Definition], recursive: &[Vec<bool>]) -> bool {
-        let mut all = definitions.iter().zip(recursive);
-        all.any(|(it, recursive)| {
-            !recursive.contains(&false) || self.only_literals(&it.clauses, recursive)
-        })
+        self.try_system(definitions, recursive, numbers, 0)
     }
 
     /// Checks all clauses, with these types for names that begin with literals.
@@ -150,47 +101,28 @@ impl Cx<'_> {
         &mut self,
         definitions: &[hir::Definition],
         recursive: &[Vec<bool>],
-        (float, int): (Option<S>, Option<S>),
+        numbers: &[Option<S>],
         first: usize,
     ) -> Found {
         let open = self.open_names.len();
         let mut drafts: Vec<Drafts> = Vec::new();
         let mut elems: Vec<Option<Type>> = Vec::new();
-        for (definition, recursive) in definitions.iter().zip(recursive) {
+        for ((definition, recursive), number) in definitions.iter().zip(recursive).zip(numbers) {
             let clauses = &definition.clauses;
             let mut own: Drafts = clauses.iter().map(|_| None).collect();
-            let mut elem = self.plain_clauses(clauses, recursive, None, &mut own);
-            if let Some(ty) = &elem
-                && recursive.contains(&false)
-                && self.only_literals(clauses, recursive)
-            {
-                let other = match ty.scalar() {
-                    Some(S::F32) => float,
-                    Some(S::I32) => int,
-                    Some(_) | None => None,
-                };
-                if let Some(other) = other {
-                    let ty = super::define::with_scalar(ty, other);
-                    elem = self.plain_clauses(clauses, recursive, Some(&ty), &mut own);
-                }
-            }
+            let literal =
+                number.filter(|_| self.only_literals(clauses, recursive)).map(Type::Scalar);
+            elems.push(self.plain_clauses(clauses, recursive, literal.as_ref(), &mut own));
             drafts.push(own);
-            elems.push(elem);
         }
         self.open_elements(definitions, recursive, &drafts, &mut elems);
-        for (elem, recursive) in elems.iter_mut().zip(recursive) {
+        for ((elem, recursive), number) in elems.iter_mut().zip(recursive).zip(numbers) {
             // A literal in a branch says no more than one in a clause of its own.
-            if let Some(ty) = elem
+            if let (Some(ty), Some(number)) = (elem, number)
                 && !recursive.contains(&false)
+                && ty.scalar().is_some()
             {
-                let other = match ty.scalar() {
-                    Some(S::F32) => float,
-                    Some(S::I32) => int,
-                    Some(_) | None => None,
-                };
-                if let Some(other) = other {
-                    *ty = super::define::with_scalar(ty, other);
-                }
+                *ty = super::define::with_scalar(ty, *number);
             }
         }
         let mut vars = Vec::new();

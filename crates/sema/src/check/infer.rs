@@ -1,0 +1,386 @@
+//! Which numbers a recurrence holds, found before its clauses are checked.
+//!
+//! `let h[0] = 1.0;` says that `h` holds floats, not which: that is said by what the other clauses make
+//! of `h`. So every name that is being defined is a variable, and what its clauses compute is walked
+//! once: a value is of some type, made of literals of some class, or as wide as some of the variables.
+//! The type of a variable is the first of those that its literals may have that holds all of what its
+//! clauses give. What is not understood here says nothing; mistakes are told by the check that follows.
+
+mod calls;
+
+use super::Cx;
+use super::literal::Class;
+use super::widen::{holds, wider};
+use crate::hir::{self, DefId, DefKind, ExprId, ExprKind as H, LocalId, TypeKind};
+use crate::visit;
+use ein_ir::tensor::Type;
+use ein_scalar::ScalarType as S;
+use rustc_hash::FxHashMap;
+
+/// How many calls deep bodies without declared types are followed.
+const DEPTH: u32 = 6;
+
+/// The types that integers without a point may have, those that are most in use first.
+const INTEGERS: [S; 8] = [S::I32, S::I64, S::U8, S::U32, S::U64, S::I8, S::I16, S::U16];
+/// The same for floats.
+const FLOATS: [S; 4] = [S::F32, S::F64, S::F16, S::BF16];
+
+/// What is known of a number.
+#[derive(Clone, Copy, Default)]
+struct Number {
+    /// A type that it holds the values of.
+    known: Option<S>,
+    /// The class of the literals in it.
+    class: Option<Class>,
+    /// Whether one of them is too large for the type that it has by itself.
+    large: bool,
+    /// The variables that it is as wide as, by their bits.
+    open: u64,
+}
+
+impl Number {
+    fn of(known: S) -> Number {
+        Number { known: Some(known), ..Number::default() }
+    }
+
+    /// A number that may be either of two.
+    fn join(self, other: Number) -> Number {
+        Number {
+            known: match (self.known, other.known) {
+                (Some(a), Some(b)) => wider(a, b).or(Some(a)),
+                (a, b) => a.or(b),
+            },
+            class: self.class.max(other.class),
+            large: self.large || other.large,
+            open: self.open | other.open,
+        }
+    }
+
+    fn is_float(self) -> bool {
+        self.known.is_some_and(S::is_float) || self.class == Some(Class::Float)
+    }
+}
+
+/// The variables, and what local names stand for.
+#[derive(Default)]
+struct Infer {
+    /// The names that are being defined.
+    names: Vec<LocalId>,
+    /// What their clauses give.
+    values: Vec<Number>,
+    /// The variables that must be floats.
+    floats: u64,
+    /// Variables that meet in an operator, so that they are of one kind.
+    kin: Vec<u64>,
+    locals: FxHashMap<LocalId, Number>,
+    depth: u32,
+}
+
+impl Infer {
+    /// Operands of one operator are of one kind, and the result is as wide as both.
+    fn meet(&mut self, a: Number, b: Number) -> Number {
+        if a.is_float() || b.is_float() {
+            self.floats |= a.open | b.open;
+        }
+        self.kin.push(a.open | b.open);
+        a.join(b)
+    }
+
+    /// Carries what variables say to those that are as wide as they are, or of their kind.
+    fn settle(&mut self) {
+        loop {
+            let before = (self.floats, self.values.iter().map(|it| it.open).collect::<Vec<_>>());
+            for at in 0..self.values.len() {
+                let mut value = self.values[at];
+                for other in 0..self.values.len() {
+                    if value.open & (1 << other) != 0 {
+                        value = value.join(self.values[other]);
+                    }
+                }
+                if value.is_float() {
+                    self.floats |= value.open | 1 << at;
+                }
+                self.values[at] = value;
+            }
+            for kin in &self.kin {
+                if kin & self.floats != 0 {
+                    self.floats |= kin;
+                }
+            }
+            if before == (self.floats, self.values.iter().map(|it| it.open).collect()) {
+                return;
+            }
+        }
+    }
+
+    /// The type of a variable; `None` if nothing says anything of it.
+    fn element(&self, at: usize) -> Option<S> {
+        let Number { known, class, large, .. } = self.values[at];
+        let is_float = self.floats & (1 << at) != 0;
+        let types: &[S] = match (is_float, class, known) {
+            (true, ..) => &FLOATS,
+            (false, Some(_), _) => &INTEGERS,
+            // No literal in it: the type is what it is.
+            (false, None, known) => return known,
+        };
+        if class.is_none() && known.is_some() {
+            return known;
+        }
+        let known = known.filter(|known| known.is_float() == is_float);
+        let fits = |ty: &&S| known.is_none_or(|known| **ty == known || holds(**ty, known));
+        types.iter().skip(usize::from(large)).find(fits).copied()
+    }
+}
+
+impl Cx<'_> {
+    /// The types of the numbers that some definitions which read each other hold, where their clauses
+    /// say them.
+    pub(super) fn infer_elements(&mut self, definitions: &[hir::Definition]) -> Vec<Option<S>> {
+        if definitions.len() > 64 {
+            return vec![None; definitions.len()];
+        }
+        let mut infer = Infer {
+            names: definitions.iter().map(|it| it.local).collect(),
+            values: vec![Number::default(); definitions.len()],
+            ..Infer::default()
+        };
+        for (at, definition) in definitions.iter().enumerate() {
+            for clause in &definition.clauses {
+                let value = self.number(clause.body, &mut infer);
+                infer.values[at] = infer.values[at].join(value);
+                infer.kin.push(infer.values[at].open | 1 << at);
+                if let Some(until) = &clause.until {
+                    self.number(until.cond, &mut infer);
+                }
+            }
+        }
+        infer.settle();
+        (0..definitions.len()).map(|at| infer.element(at)).collect()
+    }
+
+    /// What an expression says of the number that it is.
+    fn number(&mut self, id: ExprId, infer: &mut Infer) -> Number {
+        let hir = self.hir;
+        match &hir.exprs[id].kind {
+            H::Int(value, None) => Number {
+                class: Some(Class::Int),
+                large: *value > i32::MAX as u64 + 1,
+                ..Number::default()
+            },
+            H::Float(text, None) => {
+                let large = ein_scalar::parse_float(text.as_str(), S::F32)
+                    .is_some_and(|value| !value.as_f64().is_finite());
+                Number { class: Some(Class::Float), large, ..Number::default() }
+            }
+            H::Int(_, Some(ty)) | H::Float(_, Some(ty)) => Number::of(*ty),
+            H::Bool(_) => Number::of(S::Bool),
+            H::Size(_) | H::Coord(_) | H::Extent { .. } => Number::of(S::I32),
+            H::Local(local) => self.local_number(*local, infer),
+            H::Const(def) => self.const_number(*def, infer),
+            H::Unary(op, inner) => {
+                let value = self.number(*inner, infer);
+                if *op == hir::UnaryOp::Not { Number::of(S::Bool) } else { value }
+            }
+            H::Binary(op, a, b) => self.binary_number(*op, *a, *b, infer),
+            H::Cast(inner, ty) => {
+                self.number(*inner, infer);
+                self.declared_number(ty)
+            }
+            H::Call { callee, args } | H::CoordCall { callee, args, .. } => {
+                self.call_number(*callee, args, infer)
+            }
+            H::Reduce { op, body, .. } => {
+                let value = self.number(*body, infer);
+                calls::reduced(*op, value)
+            }
+            H::Index { base, slots } => {
+                for slot in slots {
+                    if let hir::Slot::Expr(index) = slot {
+                        self.number(*index, infer);
+                    }
+                }
+                self.number(*base, infer)
+            }
+            H::Field(..) | H::TupleField(..) => match self.part_type(id, infer) {
+                Some(ty) => ty.scalar().map(Number::of).unwrap_or_default(),
+                None => Number::default(),
+            },
+            H::Array(items) => items.iter().fold(Number::default(), |all, item| {
+                let item = self.number(*item, infer);
+                infer.meet(all, item)
+            }),
+            H::Block { stmts, tail } => {
+                stmts.iter().for_each(|stmt| self.stmt_number(stmt, infer));
+                tail.map(|tail| self.number(tail, infer)).unwrap_or_default()
+            }
+            H::If { cond, then, otherwise } => {
+                self.number(*cond, infer);
+                let then = self.number(*then, infer);
+                match otherwise {
+                    Some(otherwise) => {
+                        let otherwise = self.number(*otherwise, infer);
+                        infer.meet(then, otherwise)
+                    }
+                    None => Number::default(),
+                }
+            }
+            H::Match { scrutinee, arms } => {
+                self.number(*scrutinee, infer);
+                arms.iter().fold(Number::default(), |all, arm| {
+                    let value = self.number(arm.body, infer);
+                    infer.meet(all, value)
+                })
+            }
+            H::Where { body, items, otherwise } => {
+                for item in items {
+                    match item {
+                        hir::WhereItem::Binding(local, value) => {
+                            let value = self.number(*value, infer);
+                            infer.locals.insert(*local, value);
+                        }
+                        hir::WhereItem::Guard(guard) => {
+                            self.number(*guard, infer);
+                        }
+                    }
+                }
+                let body = self.number(*body, infer);
+                let otherwise = otherwise.map(|it| self.number(it, infer)).unwrap_or_default();
+                infer.meet(body, otherwise)
+            }
+            H::Str(_)
+            | H::Fn(_)
+            | H::Variant(..)
+            | H::Builtin(_)
+            | H::Range { .. }
+            | H::At(_)
+            | H::Tuple(_)
+            | H::Comprehension { .. }
+            | H::Struct { .. }
+            | H::Closure { .. }
+            | H::OptionPipe { .. }
+            | H::ResultPipe { .. }
+            | H::OrElse(..)
+            | H::Catch { .. }
+            | H::Try(_)
+            | H::Error => {
+                visit::each_child(hir, id, &mut |child| {
+                    self.number(child, infer);
+                });
+                Number::default()
+            }
+        }
+    }
+
+    fn local_number(&self, local: LocalId, infer: &Infer) -> Number {
+        if let Some(at) = infer.names.iter().position(|name| *name == local) {
+            return Number { open: 1 << at, ..Number::default() };
+        }
+        if let Some(value) = infer.locals.get(&local) {
+            return *value;
+        }
+        let index = matches!(self.f.env.get(&local), Some(super::Binding::Index(_)));
+        let scalar = self.type_of_local(local).and_then(|ty| ty.scalar());
+        match scalar {
+            Some(scalar) => Number::of(scalar),
+            None if index || self.hir.locals[local].kind == hir::LocalKind::Index => {
+                Number::of(S::I32)
+            }
+            None => Number::default(),
+        }
+    }
+
+    /// The type of a name that is bound outside of what is being defined.
+    fn type_of_local(&self, local: LocalId) -> Option<&Type> {
+        let var = match self.f.env.get(&local) {
+            Some(super::Binding::Var(var)) => *var,
+            Some(super::Binding::Index(_)) => return None,
+            None => *self.globals.get(&local)?,
+        };
+        Some(&self.out.vars[var].ty)
+    }
+
+    fn const_number(&mut self, def: DefId, infer: &mut Infer) -> Number {
+        let hir = self.hir;
+        let DefKind::Const(constant) = &hir.defs[def].kind else { return Number::default() };
+        if let Some(ty) = &constant.ty {
+            return self.declared_number(ty);
+        }
+        let value = self.number(constant.value, infer);
+        match (value.known, value.class) {
+            (None, Some(class)) => {
+                class.default_type().scalar().map(Number::of).unwrap_or_default()
+            }
+            (known, _) => Number { known, ..Number::default() },
+        }
+    }
+
+    fn declared_number(&self, ty: &hir::Type) -> Number {
+        match &ty.kind {
+            TypeKind::Scalar(scalar) => Number::of(*scalar),
+            TypeKind::Array { elem, .. } | TypeKind::AnyRank(elem) => self.declared_number(elem),
+            TypeKind::Some(_, body) => self.declared_number(body),
+            TypeKind::Param(local) => {
+                let scalar = self.f.type_params.get(local).and_then(Type::scalar);
+                scalar.map(Number::of).unwrap_or_default()
+            }
+            TypeKind::Str
+            | TypeKind::Data(..)
+            | TypeKind::Jagged(..)
+            | TypeKind::Tuple(_)
+            | TypeKind::Function(..)
+            | TypeKind::Error => Number::default(),
+        }
+    }
+
+    fn binary_number(
+        &mut self,
+        op: hir::BinaryOp,
+        a: ExprId,
+        b: ExprId,
+        infer: &mut Infer,
+    ) -> Number {
+        use hir::BinaryOp as B;
+        let request = matches!(self.hir.exprs[a].kind, H::At(_));
+        let (x, y) = (self.number(a, infer), self.number(b, infer));
+        match op {
+            B::And | B::Or | B::In => Number::of(S::Bool),
+            B::Eq | B::Ne | B::Lt | B::Gt | B::Le | B::Ge => {
+                infer.meet(x, y);
+                Number::of(S::Bool)
+            }
+            // An integer may be the exponent of a float.
+            B::Pow if !y.is_float() => x,
+            B::Div if request => Number::default(),
+            B::Add | B::Sub | B::Mul | B::Div | B::Rem | B::Pow => infer.meet(x, y),
+        }
+    }
+
+    fn stmt_number(&mut self, stmt: &hir::Stmt, infer: &mut Infer) {
+        match &stmt.kind {
+            hir::StmtKind::Let { pat, ty, value } => {
+                let number = self.number(*value, infer);
+                if let hir::PatKind::Bind(local, inner) = &pat.kind {
+                    let declared = ty.as_deref().or(inner.as_deref());
+                    let number = declared.map(|ty| self.declared_number(ty)).unwrap_or(number);
+                    infer.locals.insert(*local, number);
+                }
+            }
+            hir::StmtKind::Define(definition) => self.definition_number(definition, infer),
+            hir::StmtKind::System(definitions) => {
+                definitions.iter().for_each(|it| self.definition_number(it, infer));
+            }
+            hir::StmtKind::Expr(value) => {
+                self.number(*value, infer);
+            }
+        }
+    }
+
+    /// A definition inside of a clause: as wide as all of its own clauses.
+    fn definition_number(&mut self, definition: &hir::Definition, infer: &mut Infer) {
+        for clause in &definition.clauses {
+            let value = self.number(clause.body, infer);
+            let known = infer.locals.entry(definition.local).or_default();
+            *known = known.join(value);
+        }
+    }
+}
