@@ -315,3 +315,15 @@ fn what_is_read_for_every_row_is_computed_once() {
     );
     assert!(!steps.contains("f32[5000]"), "{steps}");
 }
+
+#[test]
+fn what_a_window_reads_again_and_again_is_stored() {
+    let source = "let x[i in 0..300, j in 0..200] = ((i * 37 + j * 91) % 251) as f32;
+         let low[i in 2..298, j in 2..198] = min[a in 0..5, b in 0..5](x[i + a - 2, j + b - 2]);
+         let twice[i in 0..300, j in 0..200] = 2.0 * x[i, j];";
+    let window = plan(source, &["low"]);
+    assert_eq!(window.matches("rem ").count(), 1, "{window}");
+    assert!(window.contains("f32[60000]"), "{window}");
+    let cells = plan(source, &["twice"]);
+    assert!(lines(&cells, "scratch ").is_empty(), "{cells}");
+}

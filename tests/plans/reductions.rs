@@ -270,3 +270,16 @@ fn a_sum_that_may_overflow_is_computed_even_if_nobody_reads_it() {
     let small = plan(&source("x[i, j] % 3"), &["y"]);
     assert!(!small.contains("trap"), "{small}");
 }
+
+#[test]
+fn few_terms_from_anywhere_are_added_one_by_one() {
+    let plan = plan(
+        "let start: [i32; 1001] = input();
+         let column: [i32; 9000] = input();
+         let value: [f32; 9000] = input();
+         let x: [f32; 1000] = input();
+         let y[row in 0..1000] = sum[p in start[row]..start[row + 1]](value[p] * x[column[p]]);",
+        &["y"],
+    );
+    assert!(!plan.contains("vector(add"), "{plan}");
+}

@@ -25,6 +25,7 @@ mod expr;
 mod extent;
 mod oblige;
 mod pattern;
+mod power;
 
 use crate::points::{
     Arithmetic, Arr, ArrInfo, Body, Clause, Def, Input, Ix, Kind, Node, Points, Slot, Source, Step,

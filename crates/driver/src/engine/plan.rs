@@ -262,5 +262,6 @@ fn keep_outputs(program: &mut Program, observe: Option<&[String]>) {
     if let Some(names) = observe {
         let vars = &program.vars;
         program.outputs.retain(|var| names.iter().any(|name| vars[*var].name.as_str() == name));
+        ein_transform::unzip::forget(program);
     }
 }

@@ -152,18 +152,6 @@ impl<'p> Flatten<'p> {
         }
     }
 
-    /// A power of an integer: of a small constant exponent only.
-    fn integer_power(&mut self, a: Node, b: Node, span: Span) -> Flat<Val> {
-        let Some(exponent) = self.points.as_int(b).filter(|exponent| (1..=4).contains(exponent))
-        else {
-            return Err(declined("a power of integers", span));
-        };
-        let when = self.when;
-        let product = |this: &mut Self, x, y| this.points.binary(BinaryOp::Mul, x, y, when);
-        let power = (1..exponent).fold(a, |power, _| product(self, power, a));
-        Ok(Val::Scalar(power))
-    }
-
     /// A number.
     pub(crate) fn scalar(&mut self, e: &'p Expr) -> Flat<Node> {
         let value = self.expr(e)?;

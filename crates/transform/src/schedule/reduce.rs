@@ -63,6 +63,9 @@ struct Acc {
     extra: Option<Reg>,
 }
 
+/// What a term costs at most that is fetched from anywhere and added.
+const CHEAP_TERM: f64 = 12.0;
+
 impl Acc {
     fn op(&self) -> BinaryOp {
         operation(self.reduction.op)
@@ -248,7 +251,18 @@ impl Emit {
         });
         // A check of each step of a sum would be one of a lane.
         let plain = accs.iter().all(|acc| !acc.addresses() && self.fits(&acc.reduction));
-        plain && !nested
+        plain && !nested && !self.hops(&accs[0].reduction, ix)
+    }
+
+    /// Whether data decides both how many terms there are and where they are: mostly these are a few,
+    /// and what vectors take to begin, to fetch element by element and to end is more than the sum.
+    fn hops(&self, reduction: &Reduction, ix: Ix) -> bool {
+        // The index may have been put in place of that of the reduction.
+        let Some((_, lo, hi)) = reduction.binders.last() else { return false };
+        let cheap = self.points.nodes[reduction.body].cost <= CHEAP_TERM;
+        let counted = !self.points.loads(&[*lo, *hi]).is_empty();
+        let loads = self.points.loads(&[reduction.body]);
+        cheap && counted && loads.iter().any(|(arr, at)| self.stride(*arr, at, ix).is_none())
     }
 
     /// The loop over the terms.

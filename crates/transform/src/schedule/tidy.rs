@@ -20,6 +20,9 @@ const CHEAP: f64 = 16.0;
 /// The same, where it is read again and again: about as much as to read a cell.
 const AS_CHEAP_AS_A_READ: f64 = 4.0;
 
+/// From this cost on for each cell it is not computed again where it is read.
+const REPEATED: f64 = 64.0;
+
 /// A definition that is read once is computed there unless it costs more than this.
 const LONG_FORMULA: f64 = 2000.0;
 
@@ -119,7 +122,10 @@ pub(crate) fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
         let ixs = clause.slots.iter().map(|slot| slot.ix).collect();
         let cell = (def.arr, (ixs, clause.value));
         for reader in readers {
-            let again = cost > AS_CHEAP_AS_A_READ && reads_again(points, reader, def.arr);
+            let again = cost > AS_CHEAP_AS_A_READ
+                && (reads_again(points, reader, def.arr)
+                    || (times_read(points, reader, def.arr) - 1.0) * (cost - AS_CHEAP_AS_A_READ)
+                        >= REPEATED);
             if !again && as_contraction(points, &points.defs[reader]).is_none() {
                 rewrite(points, reader, &cell);
                 read[reader] = arrays_read(points, &points.defs[reader]);
@@ -148,6 +154,42 @@ fn reads_again(points: &Points, reader: usize, arr: Arr) -> bool {
                 *of == arr && varies && !at.iter().any(|node| points.depends(*node, outer.ix))
             })
     })
+}
+
+/// How often a definition computes each cell of another one where it reads it, in the mean: once for
+/// every point of the loops around the innermost index that chooses the cell.
+fn times_read(points: &Points, reader: usize, arr: Arr) -> f64 {
+    let (clauses, steps) = match &points.defs[reader].body {
+        Body::Clauses(clauses, steps) => (clauses, steps.as_deref().unwrap_or(&[])),
+        Body::Until(body) => (&body.clauses, body.steps.as_slice()),
+        Body::Scatter(_) | Body::InPlace(_) => return 1.0,
+    };
+    let extent = |ix: &Ix| {
+        let (lo, hi) = points.ixs[*ix].range;
+        (hi - lo + 1).max(1) as f64
+    };
+    let mut reads = 0.0;
+    for clause in clauses {
+        let roots = [clause.value].into_iter().chain(clause.guard).chain(clause.otherwise);
+        let nodes = points.below(&roots.collect::<Vec<_>>());
+        // The steps of a recurrence are around everything else.
+        let mut slots: Vec<Ix> = steps.iter().map(|step| clause.slots[step.axis].ix).collect();
+        let steps = slots.clone();
+        slots.extend(clause.slots.iter().map(|slot| slot.ix).filter(|ix| !steps.contains(ix)));
+        for read in &nodes {
+            let Kind::Load(of, at) = &points.nodes[*read].kind else { continue };
+            if *of != arr {
+                continue;
+            }
+            let mut loops = slots.clone();
+            loops.extend(sums_around(points, &nodes, *read).into_iter().rev());
+            let chooses = |ix: &Ix| at.iter().any(|node| points.depends(*node, *ix));
+            let count = loops.iter().rposition(chooses).map_or(0, |last| last + 1);
+            let around: FxHashSet<Ix> = loops[..count].iter().copied().collect();
+            reads += around.iter().map(extent).product::<f64>();
+        }
+    }
+    reads / points.arrs[arr].shape.iter().map(|extent| (*extent).max(1) as f64).product::<f64>()
 }
 
 /// The arrays that a definition reads.

@@ -215,6 +215,7 @@ impl Reverse<'_, '_> {
             recurrence: None,
             requires: Vec::new(),
         };
+        let tensor = merged(&tensor).unwrap_or(tensor);
         let definition = Expr::new(ExprKind::Tensor(tensor), ty.clone(), whole.span);
         // A copy: its indices are bound once more by what is left.
         let definition = self.pass.freshened(&definition, &mut Renaming::default());
@@ -228,6 +229,35 @@ impl Reverse<'_, '_> {
         let read = Expr::new(ExprKind::Index { base, indices }, whole.ty.clone(), span);
         Some((let_stmt(stored, definition), read))
     }
+}
+
+/// A definition whose values are definitions as one over the indices of both: what flows back to a
+/// cell flows to that cell, and not to an array of which all other cells are zero.
+pub(super) fn merged(tensor: &Tensor) -> Option<Tensor> {
+    let [outer] = tensor.clauses.as_slice() else { return None };
+    let ExprKind::Tensor(own) = &*outer.value.kind else { return None };
+    let [inner] = own.clauses.as_slice() else { return None };
+    let plain = |tensor: &Tensor| {
+        tensor.self_var.is_none() && tensor.clauses.iter().all(|clause| clause.until.is_none())
+    };
+    let alone = outer.items.is_empty() && outer.otherwise.is_none() && own.requires.is_empty();
+    if !alone || !plain(tensor) || !plain(own) {
+        return None;
+    }
+    let clause = Clause {
+        slots: outer.slots.iter().chain(&inner.slots).cloned().collect(),
+        span: outer.span,
+        ..inner.clone()
+    };
+    Some(Tensor {
+        name: tensor.name,
+        self_var: None,
+        shape: tensor.shape.iter().chain(&own.shape).cloned().collect(),
+        inner_rank: own.inner_rank,
+        clauses: vec![clause],
+        recurrence: None,
+        requires: tensor.requires.clone(),
+    })
 }
 
 /// A block in a block as one.

@@ -29,6 +29,10 @@ impl Reverse<'_, '_> {
             self.pull_array(&array, bar)?;
             return self.settle(var, &copy);
         }
+        if let Some(merged) = super::apart::merged(tensor) {
+            let e = Expr::new(ExprKind::Tensor(merged.clone()), e.ty.clone(), e.span);
+            return self.pull_tensor(&merged, &e, bar, own);
+        }
         if let Some(block) = self.apart(tensor, e)
             && let ExprKind::Block { stmts, value } = &*block.kind
         {

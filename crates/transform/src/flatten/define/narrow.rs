@@ -3,7 +3,7 @@
 //! Before:  `sum(j in 0..n where j <= i) x[j]`
 //! After:   `sum(j in 0..i + 1) x[j]`
 //!
-//! Needs: a comparison of the index with what no index of the reduction changes, and an end that is
+//! Needs: a comparison of the index with what only indices before it change, and an end that is
 //! surely not beyond the one that was stated.
 //!
 //! Failures: a condition that may fail becomes no end, nor does one that stands behind such a
@@ -59,7 +59,8 @@ impl Flatten<'_> {
             let Kind::Index(ix) = self.points.nodes[index].kind else { continue };
             let Some(at) = binders.iter().position(|(own, ..)| *own == ix) else { continue };
             let info = &self.points.nodes[limit];
-            let free = binders.iter().all(|(own, ..)| !self.points.depends(limit, *own));
+            let later = &binders[at..];
+            let free = later.iter().all(|(own, ..)| !self.points.depends(limit, *own));
             let constant = self.points.nodes[limit].free.is_empty();
             // A number that only the run knows is no end: loops have others.
             if !free

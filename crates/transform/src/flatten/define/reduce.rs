@@ -5,7 +5,7 @@ use super::super::{Flat, Flatten, Val, declined, element_type};
 use crate::points::{Body, Kind, Node, Reduction, Subst};
 use ein_base::Span;
 use ein_ir::tensor::{Expr, Reduce, ReduceOp, Scatter};
-use ein_scalar::{BinaryOp, ScalarType};
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use std::rc::Rc;
 
 /// A reduction of at most so many terms is written out.
@@ -52,6 +52,7 @@ impl<'p> Flatten<'p> {
             return Err(declined("the address of an extreme over several indices", e.span));
         }
         let guard = self.narrowed(&mut binders, guard);
+        let body = self.without_zeros(reduce.op, &mut binders, body);
         if binders.is_empty() {
             // Over no index there is one point, which the loops of a reduction have to pass.
             let ix = self.points.fresh(ein_base::Symbol::intern("_"), (0, 0));
@@ -62,6 +63,28 @@ impl<'p> Flatten<'p> {
             Some(node) => node,
             None => self.points.reduce(reduction, ty),
         })
+    }
+
+    /// What a sum adds, if all that it has beside zeros is what its indices end with.
+    fn without_zeros(
+        &mut self,
+        op: ReduceOp,
+        binders: &mut Vec<(crate::points::Ix, Node, Node)>,
+        body: Node,
+    ) -> Node {
+        let Kind::Select(cond, value, zero) = self.points.nodes[body].kind else { return body };
+        let Kind::Const(zero) = self.points.nodes[zero].kind else { return body };
+        if op != ReduceOp::Sum || zero != Scalar::zero(zero.ty()) || self.points.exact {
+            return body;
+        }
+        let mut narrow = binders.clone();
+        match self.narrowed(&mut narrow, Some(cond)) {
+            None => {
+                *binders = narrow;
+                value
+            }
+            Some(_) => body,
+        }
     }
 
     /// A reduction of a few terms as these terms.
@@ -102,7 +125,7 @@ impl<'p> Flatten<'p> {
         if op == BinaryOp::Add && ty.is_float() && self.points.may_be_negative_zero(total) {
             // A sum begins with 0.0, so it is not -0.0. With a product that is one instruction, and
             // none that the other terms wait for.
-            let zero = self.points.constant(ein_scalar::Scalar::zero(ty));
+            let zero = self.points.constant(Scalar::zero(ty));
             let mut terms = terms.to_vec();
             terms[0] = self.points.binary(op, terms[0], zero, None);
             return self.folded(op, &terms);
@@ -128,7 +151,6 @@ impl<'p> Flatten<'p> {
     }
 
     fn empty_reduction(&mut self, op: ReduceOp, ty: ScalarType, span: Span) -> Flat<Node> {
-        use ein_scalar::Scalar;
         let value = match op {
             ReduceOp::Sum | ReduceOp::Count => Scalar::zero(ty),
             ReduceOp::Prod => Scalar::one(ty),
@@ -160,7 +182,7 @@ impl<'p> Flatten<'p> {
                 Some(binder) => binders.push(binder),
                 None => {
                     self.leave(&scope);
-                    let zero = self.points.constant(ein_scalar::Scalar::zero(ty));
+                    let zero = self.points.constant(Scalar::zero(ty));
                     let kind = ArrayKind::Same(zero);
                     return Ok(Val::Array(Rc::new(Array { ty, shape, kind })));
                 }
