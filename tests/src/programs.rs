@@ -14,13 +14,16 @@ use std::sync::atomic::AtomicBool;
 const FOLDERS: [&str; 3] = ["examples", "library", "tests/library"];
 
 /// Programs that compute so much that only compiled code is waited for.
-const COMPILED: [&str; 6] = [
+const COMPILED: [&str; 9] = [
+    "charlm/charlm.ein",
+    "digits/cnn.ein",
     "digits/mlp.ein",
     "edges.ein",
     "gaussian_process.ein",
     "ising.ein",
     "neural_ode.ein",
     "shallow_water.ein",
+    "vae.ein",
 ];
 
 /// One test for each program.
