@@ -270,6 +270,10 @@ impl Host for Outside<'_> {
     fn input(&mut self, name: Symbol, ty: &Type) -> Result<Value, InputError> {
         let given = self.options.inputs.iter().rev().find(|(given, _)| given == name.as_str());
         match given {
+            // A text is what was written, also where it could be the name of a file.
+            Some((_, InputValue::File(path))) if matches!(ty, Type::Str) => {
+                Ok(Value::str(path.to_string_lossy()))
+            }
             Some((_, InputValue::File(path))) => {
                 if let Some(value) = self.read.get(&name) {
                     return Ok(value.clone());

@@ -3,13 +3,14 @@
 //! A file is not trusted. What its header claims is compared with the length of the file before
 //! anything is allocated, so memory stays within a small multiple of what is there and within the
 //! limit of the [`Memory`] at hand. A file that is cut short, contradicts itself or has something left
-//! over is refused. Writing goes to a temporary file beside the target, which takes the target's name
+//! over is refused. Large arrays are mapped (`mapped`), not copied. Writing goes to a temporary file beside the target, which takes the target's name
 //! when it is complete: nobody ever sees half a file.
 
 mod atomic;
 mod csv;
 mod float8;
 mod inflate;
+mod mapped;
 mod npy;
 mod npz;
 mod png;

@@ -8,7 +8,9 @@ use ein_scalar::ScalarType;
 use serde_json::{Map, Value, json};
 
 use super::float8::Float8;
-use super::{Fault, FileErrorKind, byte_count, choose, open, read_elements, write_elements};
+use super::{
+    Fault, FileErrorKind, byte_count, choose, mapped, open, read_elements, write_elements,
+};
 use crate::{Memory, Tensor};
 
 /// The format itself allows no longer header.
@@ -33,7 +35,13 @@ pub(super) fn read(path: &Path, name: Option<&str>, memory: &Memory) -> Result<T
         let detail = format!("elements of type {:?} are not supported", entry.dtype);
         Fault::new(FileErrorKind::UnsupportedType, detail)
     })?;
-    file.seek(SeekFrom::Start(data + entry.start))?;
+    let start = data + entry.start;
+    if let Stored::Scalar(ty) = stored
+        && let Some(tensor) = mapped::elements(&file, start, ty, &entry.shape, memory)
+    {
+        return Ok(tensor);
+    }
+    file.seek(SeekFrom::Start(start))?;
     match stored {
         Stored::Scalar(ty) => read_elements(&mut file, ty, &entry.shape, false, memory),
         Stored::Float8(float) => float.read(&mut file, &entry.shape, memory),

@@ -334,7 +334,9 @@ impl Cx<'_> {
             .params
             .iter()
             .zip(&args)
-            .map(|(param, arg)| leaves_type(param, &arg.ty).then(|| arg.ty.clone()))
+            .map(|(param, arg)| {
+                leaves_type(param, &arg.ty).then(|| self.as_declared(&m, function, &arg.ty))
+            })
             .collect();
         let packs: Vec<usize> =
             function.packs.iter().map(|pack| m.packs.get(pack).map_or(0, Vec::len)).collect();

@@ -387,7 +387,7 @@ impl<'a> Cx<'a> {
             let name = self.hir.locals[*local].name;
             let mut axes = Vec::new();
             for position in 0..*count {
-                let sym = Symbol::intern(&format!("{}.{position}", name.sym));
+                let sym = pack_coord(name, position);
                 let size = self.size_parameter(Name { sym, span: name.span }, &mut vars);
                 keys.push(SizeKey::Pack(*local, position));
                 axes.push(Axis { coord: Some(super::types::contract(sym, None)), size });
@@ -468,6 +468,11 @@ impl<'a> Cx<'a> {
             self.f.type_params.insert(generic, ty);
         }
     }
+}
+
+/// What a function calls the coordinate of one axis of a pack.
+pub(super) fn pack_coord(pack: Name, position: usize) -> Symbol {
+    Symbol::intern(&format!("{}.{position}", pack.sym))
 }
 
 /// The coordinates of a signature whose extents it does not state, in order.

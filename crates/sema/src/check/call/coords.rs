@@ -4,7 +4,7 @@ use super::super::matching::Match;
 use super::super::{Binding, Cx, Declared, IndexId, error};
 use crate::hir::{self, CoordArg, Function};
 use ein_base::{Code, Name, Span, Symbol};
-use ein_ir::tensor::{Bounds, Expr};
+use ein_ir::tensor::{Bounds, Expr, Type};
 
 impl Cx<'_> {
     /// Binds the coordinate arguments of a call while its arguments are checked.
@@ -174,5 +174,50 @@ impl Cx<'_> {
             }
         }
         true
+    }
+
+    /// The type of an argument whose parameter has none: what the other parameters call its
+    /// coordinates. A coordinate that they call by two names is left to its position.
+    ///
+    /// Without a declared result the caller's names are those of the result as well.
+    pub(super) fn as_declared(&self, m: &Match, function: &Function, ty: &Type) -> Type {
+        let Type::Array(array) = ty else { return ty.clone() };
+        if function.ret.is_none() {
+            return ty.clone();
+        }
+        let mut array = (**array).clone();
+        for axis in &mut array.axes {
+            let Some(coord) = axis.coord.filter(|coord| coord.contract) else { continue };
+            let mut names = self.names_inside(m, coord.name);
+            names.dedup();
+            axis.coord = match names.as_slice() {
+                [] => continue,
+                [name] => Some(super::super::types::contract(*name, None)),
+                _ => None,
+            };
+        }
+        Type::Array(array.into())
+    }
+
+    /// What the parameters of a function call a coordinate of the caller.
+    fn names_inside(&self, m: &Match, caller: Symbol) -> Vec<Symbol> {
+        let mut names: Vec<Symbol> = m
+            .coords
+            .iter()
+            .filter(|(_, bound)| bound.contract && bound.name == caller)
+            .map(|(name, _)| *name)
+            .collect();
+        for (pack, axes) in &m.packs {
+            for (position, axis) in axes.iter().enumerate() {
+                if axis.coord.is_some_and(|coord| coord.contract && coord.name == caller) {
+                    names.push(super::super::function::pack_coord(
+                        self.hir.locals[*pack].name,
+                        position,
+                    ));
+                }
+            }
+        }
+        names.sort_unstable();
+        names
     }
 }
