@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the small part of ONNX's conformance tests that `cargo test` runs, and some broken models.
 
-Needs the Python package `onnx`; the files it writes are committed.
+Needs the Python packages `onnx` and `onnxruntime`; the files it writes are committed.
 """
 
 import importlib.machinery
@@ -67,6 +67,16 @@ def write_case(case, cases):
     cases.append({"name": case.name, "constants": fixed, "outputs": expected})
 
 
+def own(cases):
+    """Models of our own."""
+    import loops
+    for name, model, feeds, outputs in loops.cases():
+        (CASES / f"{name}.onnx").write_bytes(model.SerializeToString())
+        runner.write_safetensors(CASES / f"{name}.safetensors", feeds)
+        expected = [{"shape": list(it.shape), "data": data(it)} for it in outputs]
+        cases.append({"name": name, "constants": [], "outputs": expected})
+
+
 def broken():
     """Models that must be refused."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 4, 2, 2])
@@ -114,6 +124,7 @@ def main():
     for name in CHOSEN:
         if name not in found:
             print("there is no test", name)
+    own(cases)
     (CASES / "cases.json").write_text("[\n" + ",\n".join(json.dumps(it) for it in cases) + "\n]\n")
     broken()
     print(len(cases), "tests,", sum(it.stat().st_size for it in CASES.iterdir()), "bytes")

@@ -136,16 +136,24 @@ fn ordered(nodes: &[NodeProto], wanted: &[&str]) -> Done<Vec<usize>> {
     Ok(if fits { sorted } else { order })
 }
 
-/// The names that a node reads, those in its graphs included.
+/// The names that a node reads, those in its graphs included unless they are bound there.
 fn mentioned<'a>(node: &'a NodeProto, names: &mut HashSet<&'a str>, depth: usize) {
     names.extend(node.input.iter().map(String::as_str));
-    if depth < DEEPEST {
-        for graph in node.attribute.iter().filter_map(|it| it.g.as_ref()) {
-            names.extend(graph.output.iter().map(|it| it.name.as_str()));
-            for inner in &graph.node {
-                mentioned(inner, names, depth + 1);
-            }
+    if depth >= DEEPEST {
+        return;
+    }
+    for graph in node.attribute.iter().filter_map(|it| it.g.as_ref()) {
+        let mut inside: HashSet<&str> = graph.output.iter().map(|it| it.name.as_str()).collect();
+        for inner in &graph.node {
+            mentioned(inner, &mut inside, depth + 1);
         }
+        let bound = graph.input.iter().map(|it| it.name.as_str());
+        let bound = bound.chain(graph.initializer.iter().map(|it| it.name.as_str()));
+        let bound = bound.chain(graph.node.iter().flat_map(|it| &it.output).map(String::as_str));
+        bound.for_each(|name| {
+            inside.remove(name);
+        });
+        names.extend(inside);
     }
 }
 

@@ -1,4 +1,7 @@
-//! Control flow: choices, loops and scans.
+//! Control flow: choices, loops and scans. Loops of a few steps are written out, others are
+//! recurrences (`steps`).
+
+mod steps;
 
 use crate::cx::Cx;
 use crate::dims::Dim;
@@ -50,8 +53,15 @@ fn choice(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     }
     let mut names = Vec::new();
     for ((a, b), out) in then_values.iter().zip(&else_values).zip(node.outputs) {
-        if a.elem != b.elem || a.rank() != b.rank() {
-            return refuse(format!("its branches give `{out}` different types"));
+        if a.elem != b.elem {
+            let (a, b) = (a.elem.lang(), b.elem.lang());
+            return refuse(format!("its branches give `{out}` different types, {a} and {b}"));
+        }
+        if a.rank() != b.rank() {
+            let (a, b) = (a.rank(), b.rank());
+            return refuse(format!(
+                "its branches give `{out}` a rank of {a} and of {b}, and its condition is not constant"
+            ));
         }
         names.push(cx.names.fresh(out));
     }
@@ -86,7 +96,10 @@ fn choice(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     Ok(())
 }
 
-/// The most steps of a loop that are written out one by one.
+/// The most steps of a loop that are written out one by one where a recurrence would do.
+const FEW_STEPS: i64 = 4;
+
+/// The most steps that are written out if what is carried changes its shape.
 const MOST_STEPS: i64 = 64;
 
 /// Scans and loops of a known, small number of steps are written out: the graphs of their bodies
@@ -117,6 +130,15 @@ fn scan(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     for (i, value) in inputs[carried..].iter().enumerate() {
         let along = axis(list("scan_input_axes", i), value.rank() - lead)? + lead;
         steps = steps.or(value.shape[along].known());
+    }
+    if !old && !steps.is_some_and(|n| (1..=FEW_STEPS).contains(&n)) {
+        match steps::scan(cx, node, body, &inputs, carried) {
+            Err(refusal) if !steps.is_some_and(|n| (1..=MOST_STEPS).contains(&n)) => {
+                return Err(refusal);
+            }
+            Err(_) => {}
+            Ok(()) => return Ok(()),
+        }
     }
     let Some(steps) = steps.filter(|n| (1..=MOST_STEPS).contains(n)) else {
         return refuse(format!(
@@ -244,16 +266,41 @@ fn repeat(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let body = node.graph("body")?;
     let (trips, condition) = (node.optional(0), node.optional(1));
     let state: Vec<Value> = node.inputs.iter().skip(2).flatten().cloned().collect();
-    let Some(trips) = trips else { return refuse("the number of its steps is not given") };
-    let Some(steps) = trips.int() else { return refuse_at("M", MUST_BE_KNOWN) };
-    let Some(steps) = Some(steps).filter(|n| (0..=MOST_STEPS).contains(n)) else {
-        return refuse(format!("it has more than {MOST_STEPS} steps"));
-    };
-    if condition.as_ref().is_some_and(|it| it.int().is_none()) {
-        return refuse_at("cond", MUST_BE_KNOWN);
+    let known = trips.as_ref().and_then(Value::int);
+    let start = condition.as_ref().map_or(Some(1), Value::int);
+    let carried = state.len();
+    if body.input.len() != carried + 2 || body.output.len() < carried + 1 {
+        return refuse_at("body", "does not fit the inputs");
     }
-    let mut going = condition.and_then(|it| it.int()).is_none_or(|it| it != 0);
-    let mut state = state;
+    match (known, start) {
+        (Some(n), Some(_)) if n <= FEW_STEPS => {
+            written_out(cx, node, body, state, (n, start))?;
+            Ok(())
+        }
+        _ => match steps::repeat(cx, node, body, (trips.as_ref(), condition.as_ref()), &state) {
+            Err(refusal) => match known {
+                Some(n) if n <= MOST_STEPS => {
+                    let result = written_out(cx, node, body, state, (n, start));
+                    // What a recurrence cannot do either is the better answer.
+                    result.map_err(|_| refusal)
+                }
+                _ => Err(refusal),
+            },
+            Ok(()) => Ok(()),
+        },
+    }
+}
+
+/// The steps of a loop one after the other.
+fn written_out(
+    cx: &mut Cx<'_>,
+    node: &Node<'_>,
+    body: &crate::proto::GraphProto,
+    mut state: Vec<Value>,
+    (steps, start): (i64, Option<i64>),
+) -> Done {
+    let Some(start) = start else { return refuse_at("cond", MUST_BE_KNOWN) };
+    let mut going = start != 0;
     let carried = state.len();
     let count = body.output.len().saturating_sub(carried + 1);
     let mut rows: Vec<Vec<Value>> = vec![Vec::new(); count];
@@ -273,7 +320,7 @@ fn repeat(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         cx.values = outer;
         let Some(results) = results else { return poisoned(cx, node) };
         let Some(next) = results.first().and_then(Value::int) else {
-            return refuse("its condition is computed from data, which is not supported yet");
+            return refuse("its condition is computed from data");
         };
         going = next != 0;
         state = results[1..=carried].to_vec();
