@@ -106,7 +106,10 @@ pub enum Stop {
 pub const SHAPES: usize = 3;
 
 /// See [`SHAPES`].
-pub const WRONG_SHAPES: usize = 2;
+pub const WRONG_SHAPES: usize = 3;
+
+/// The wrong one with more positions than integers.
+const VAST: usize = SHAPES + 2;
 
 /// The most points of a reduction.
 const POINTS: i64 = 64;
@@ -227,7 +230,11 @@ impl Edges {
             }
             X::Shaped(way, a) => {
                 let a = self.value(a, at)?;
-                if *way < SHAPES { Ok(a) } else { Err(Stop::Fails("E0804")) }
+                match *way {
+                    0..SHAPES => Ok(a),
+                    VAST => Err(Stop::Fails("E0802")),
+                    _ => Err(Stop::Fails("E0804")),
+                }
             }
             X::Reduce(op, bounds, guard, body) => {
                 self.reduced(*op, bounds, guard.as_deref(), body, at)

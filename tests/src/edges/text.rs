@@ -111,6 +111,7 @@ fn text(x: &X, depth: usize) -> String {
                 1 => format!("{{ {pair} reshape(v{depth}, [1, 2])[0, 1] }}"),
                 2 => format!("{{ {pair} reshape(v{depth}, [1, 2, 1])[0, 0, 0] }}"),
                 3 => format!("{{ {pair} let _s{depth} = reshape(v{depth}, [3]); u{depth} }}"),
+                5 => format!("{{ {pair} let _s{depth}[2147483647] = v{depth}[0]; u{depth} }}"),
                 _ => format!("{{ {pair} let _s{depth} = reshape(v{depth}, [[1, 2]]); u{depth} }}"),
             }
         }

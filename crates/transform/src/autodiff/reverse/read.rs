@@ -160,11 +160,37 @@ impl Reverse<'_, '_> {
                 let value = Expr::new(ExprKind::Index { base, indices: at }, ty.clone(), span);
                 Expr::new(ExprKind::Block { stmts: vec![bound], value }, ty, span)
             }
-            ExprKind::TupleGet(..) | ExprKind::FieldGet(..) => {
+            ExprKind::TupleGet(..) | ExprKind::FieldGet(..) if component(e).is_some() => {
                 Expr::new(ExprKind::Index { base: e.clone(), indices: at }, ty, span)
+            }
+            // A part of a value of its own: that is bound, then its part is read.
+            ExprKind::TupleGet(..) | ExprKind::FieldGet(..) => {
+                let (bound, base) = self.bound_whole(e);
+                let value = Expr::new(ExprKind::Index { base, indices: at }, ty.clone(), span);
+                Expr::new(ExprKind::Block { stmts: vec![bound], value }, ty, span)
             }
             _ => return unsupported("a read of this value"),
         })
+    }
+
+    /// Binds what a part of parts is taken from; the binding, and the part of the variable.
+    fn bound_whole(&mut self, e: &Expr) -> (Stmt, Expr) {
+        let span = e.span;
+        let (base, at, tuple) = match &*e.kind {
+            ExprKind::TupleGet(base, at) => (base, *at, true),
+            ExprKind::FieldGet(base, at) => (base, *at, false),
+            _ => {
+                let var = self.pass.local("$v", e.ty.clone(), span);
+                let bound = Stmt { kind: StmtKind::Let(var, e.clone()), span };
+                return (bound, self.pass.var(var, span));
+            }
+        };
+        let (bound, base) = self.bound_whole(base);
+        let kind = match tuple {
+            true => ExprKind::TupleGet(base, at),
+            false => ExprKind::FieldGet(base, at),
+        };
+        (bound, Expr::new(kind, e.ty.clone(), span))
     }
 
     fn indexed_join(
