@@ -540,7 +540,7 @@ impl Cx<'_> {
         for draft in drafts.iter().flatten() {
             wide = self.wider_type(&wide, &draft.clause.value.ty)?;
         }
-        (wide.scalar() != elem.scalar()).then_some(wide)
+        (!self.same_kind(&wide, elem)).then_some(wide)
     }
 
     /// The type of the values of all clauses.

@@ -20,6 +20,9 @@ use rustc_hash::FxHashMap;
 /// How many calls deep bodies without declared types are followed.
 const DEPTH: u32 = 6;
 
+/// How many expressions are looked at: bodies that call each other are not followed for ever.
+const STEPS: u32 = 20_000;
+
 /// The types that integers without a point may have, those that are most in use first.
 const INTEGERS: [S; 8] = [S::I32, S::I64, S::U8, S::U32, S::U64, S::I8, S::I16, S::U16];
 /// The same for floats.
@@ -74,6 +77,7 @@ struct Infer {
     kin: Vec<u64>,
     locals: FxHashMap<LocalId, Number>,
     depth: u32,
+    steps: u32,
 }
 
 impl Infer {
@@ -161,6 +165,10 @@ impl Cx<'_> {
     /// What an expression says of the number that it is.
     fn number(&mut self, id: ExprId, infer: &mut Infer) -> Number {
         let hir = self.hir;
+        infer.steps += 1;
+        if infer.steps > STEPS {
+            return Number::default();
+        }
         match &hir.exprs[id].kind {
             H::Int(value, None) => Number {
                 class: Some(Class::Int),
