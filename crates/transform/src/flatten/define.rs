@@ -251,6 +251,8 @@ impl<'p> Flatten<'p> {
                 Some(mut body) => {
                     (body.clauses, body.steps) = (clauses, steps);
                     if until.is_some() {
+                        // What it filled as well was not known when it moved.
+                        self.points.arrs[body.last].source = crate::points::Source::Defined(def);
                         array.shape[body.axis() - leading.len()] = self.counted(&body, arr);
                     }
                     Body::Until(body)
@@ -309,11 +311,7 @@ impl<'p> Flatten<'p> {
     pub(crate) fn move_last(&mut self, def: usize) {
         let moved = self.points.defs.remove(def);
         self.points.defs.push(moved);
-        for (at, def) in self.points.defs.iter().enumerate() {
-            for arr in crate::points::Points::filled(def) {
-                self.points.arrs[arr].source = crate::points::Source::Defined(at);
-            }
-        }
+        self.points.renumber();
     }
 
     /// A clause; none if it covers nothing. Widens `shape` where no extent is stated.
