@@ -33,6 +33,22 @@ impl Cells {
         }
     }
 
+    /// Writes the elements of an array from a place on at once, if they are numbers of this type.
+    pub(crate) fn set_row(&mut self, at: usize, row: &Value) -> bool {
+        match (self, row) {
+            (Cells::Scalars(tensor), Value::Tensor(row)) => tensor.write_row(at, row),
+            (Cells::Scalars(_) | Cells::Objects(_), _) => false,
+        }
+    }
+
+    /// A copy of these elements, if they are numbers.
+    pub(crate) fn rows(&self, lo: usize, hi: usize) -> Option<Tensor> {
+        match self {
+            Cells::Scalars(tensor) => Tensor::concat(0, &[tensor.slice(0, lo, hi).ok()?]).ok(),
+            Cells::Objects(_) => None,
+        }
+    }
+
     /// Reads an element.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Value {

@@ -260,6 +260,9 @@ impl<'p> Machine<'p> {
             let message = format!("a row of shape {left} where the definition has {right}");
             return Err(self.fail(Code::E0804, span, message));
         }
+        if cells.set_row(point * count, &value) {
+            return Ok(());
+        }
         for at in 0..count {
             let element = if is_array { crate::array::flat(&value, at) } else { value.clone() };
             if let Err(value) = cells.set(point * count + at, element) {
@@ -483,6 +486,16 @@ impl Build<'_> {
         let count = self.count();
         let cells = self.cells.as_ref();
         (point * count..(point + 1) * count).filter_map(move |at| cells.map(|cells| cells.get(at)))
+    }
+
+    /// A copy of the elements of points that follow each other, if they are numbers.
+    pub(crate) fn rows(&self, points: &[usize]) -> Option<ein_runtime::Tensor> {
+        let (first, last) = (points.first()?, points.last()?);
+        if last + 1 - first != points.len() {
+            return None;
+        }
+        let count = self.count();
+        self.cells.as_ref()?.rows(first * count, (last + 1) * count)
     }
 
     /// The only element of a point.

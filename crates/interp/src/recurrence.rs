@@ -342,6 +342,11 @@ impl<'p> Machine<'p> {
         let build = &self.pending[id].build;
         let mut shape: Vec<usize> = ranges[dropped..].iter().map(|(lo, hi)| hi - lo).collect();
         shape.extend_from_slice(&build.shape[outer.len()..]);
+        if let Some(rows) = build.rows(&points)
+            && let Ok(rows) = rows.reshape(&shape)
+        {
+            return Ok(Value::tensor(rows));
+        }
         let mut cells = self.cells(build.elem(), &shape, build.name, span)?;
         let elements = points.iter().flat_map(|point| build.elements(*point));
         for (at, element) in elements.enumerate() {

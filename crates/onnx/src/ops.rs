@@ -15,6 +15,7 @@ mod pool;
 mod quant;
 mod recurrent;
 mod reduce;
+mod regions;
 mod resize;
 mod scatter;
 mod select;
@@ -36,7 +37,7 @@ pub fn write(cx: &mut Cx<'_>, domain: &str, node: &Node<'_>) -> Done {
         "ai.onnx.preview.training" => return refuse("operators of training are not supported"),
         other => return refuse(format!("the operators of `{other}` are not known")),
     }
-    let families: [fn(&mut Cx<'_>, &Node<'_>) -> Option<Done>; 21] = [
+    let families: [fn(&mut Cx<'_>, &Node<'_>) -> Option<Done>; 22] = [
         elementwise::write,
         cast::write,
         shape::write,
@@ -52,6 +53,7 @@ pub fn write(cx: &mut Cx<'_>, domain: &str, node: &Node<'_>) -> Done {
         pad::write,
         resize::write,
         spatial::write,
+        regions::write,
         generate::write,
         quant::write,
         loss::write,

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use ein_scalar::ScalarType;
 use serde_json::{Map, Value, json};
@@ -29,8 +30,9 @@ struct Entry {
 /// Reads one array.
 pub(super) fn read(path: &Path, name: Option<&str>, memory: &Memory) -> Result<Tensor, Fault> {
     let (mut file, length) = open(path)?;
-    let (entries, data) = header(&mut file, length)?;
-    let (_, entry) = choose(&entries, name)?;
+    let header = header(&mut file, length)?;
+    let (entries, data) = &*header;
+    let (_, entry) = choose(entries, name)?;
     let stored = Stored::of(&entry.dtype).ok_or_else(|| {
         let detail = format!("elements of type {:?} are not supported", entry.dtype);
         Fault::new(FileErrorKind::UnsupportedType, detail)
@@ -51,12 +53,43 @@ pub(super) fn read(path: &Path, name: Option<&str>, memory: &Memory) -> Result<T
 /// The names of the arrays.
 pub(super) fn names(path: &Path) -> Result<Vec<String>, Fault> {
     let (mut file, length) = open(path)?;
-    let (entries, _) = header(&mut file, length)?;
-    Ok(entries.into_iter().map(|(name, _)| name).collect())
+    let header = header(&mut file, length)?;
+    Ok(header.0.iter().map(|(name, _)| name.clone()).collect())
 }
 
-/// The arrays by name, and where their elements start. Each byte belongs to exactly one.
-fn header(file: &mut File, length: u64) -> Result<(Vec<(String, Entry)>, u64), Fault> {
+/// The text of a header, the length of its file, and what it says.
+type Known = (Vec<u8>, u64, Arc<Header>);
+
+/// The header that was read last: a model takes its weights one by one out of one file.
+static LAST: Mutex<Option<Known>> = Mutex::new(None);
+
+/// Longer headers are not kept.
+const LONGEST_KEPT: usize = 1 << 20;
+
+/// The header of a file. The same text says the same again.
+fn header(file: &mut File, length: u64) -> Result<Arc<Header>, Fault> {
+    let text = text(file, length)?;
+    if let Ok(last) = LAST.lock()
+        && let Some((known, long, header)) = &*last
+        && *long == length
+        && *known == text
+    {
+        return Ok(Arc::clone(header));
+    }
+    let header = Arc::new(parsed(&text, length)?);
+    if text.len() <= LONGEST_KEPT
+        && let Ok(mut last) = LAST.lock()
+    {
+        *last = Some((text, length, Arc::clone(&header)));
+    }
+    Ok(header)
+}
+
+/// The arrays by name, and where their elements start.
+type Header = (Vec<(String, Entry)>, u64);
+
+/// Reads the text of a header.
+fn text(file: &mut File, length: u64) -> Result<Vec<u8>, Fault> {
     let mut size = [0; 8];
     file.read_exact(&mut size)?;
     let size = u64::from_le_bytes(size);
@@ -65,7 +98,13 @@ fn header(file: &mut File, length: u64) -> Result<(Vec<(String, Entry)>, u64), F
     }
     let mut text = vec![0; size as usize];
     file.read_exact(&mut text)?;
-    let header: Map<String, Value> = serde_json::from_slice(&text)
+    Ok(text)
+}
+
+/// What a header says. Each byte behind it belongs to exactly one array.
+fn parsed(text: &[u8], length: u64) -> Result<Header, Fault> {
+    let size = text.len() as u64;
+    let header: Map<String, Value> = serde_json::from_slice(text)
         .map_err(|error| Fault::malformed(format!("the header is not JSON: {error}")))?;
     let mut entries = Vec::new();
     for (name, value) in header {

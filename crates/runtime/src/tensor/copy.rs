@@ -93,6 +93,24 @@ impl Tensor {
     }
 }
 
+impl Tensor {
+    /// Writes all elements of another tensor of this type over those of a tensor of rank 1, from a
+    /// position on; whether they fit there.
+    pub fn write_row(&mut self, at: usize, row: &Tensor) -> bool {
+        let end = at.checked_add(row.len());
+        let fits =
+            self.rank() == 1 && self.ty == row.ty && end.is_some_and(|end| end <= self.len());
+        let (Some(end), true) = (end.filter(|_| fits), self.as_mut_ptr().is_ok()) else {
+            return false;
+        };
+        let place = self.slice(0, at, end).and_then(|place| place.reshape(row.shape()));
+        let Ok(place) = place else { return false };
+        // SAFETY: the same type and shape; `self` is the only owner of its elements, and borrowed.
+        unsafe { copy_elements(row, &place) };
+        true
+    }
+}
+
 /// Copies all elements of one tensor to another.
 ///
 /// # Safety
