@@ -1,7 +1,7 @@
 //! The tokens of the text of tensor IR.
 
 use super::names::{in_word, starts_word};
-use super::parse::ParseError;
+use crate::text::ParseError;
 
 /// A token.
 #[derive(Clone, Debug, PartialEq)]

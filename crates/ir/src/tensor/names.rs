@@ -1,8 +1,8 @@
 //! Names as the text of tensor IR writes them: of ids, of strings, and of the run-time library.
 
 use super::{HostOp, IoOp, PlainOp};
+use crate::text::write_string;
 use ein_base::{Idx, Symbol};
-use std::fmt::Write;
 
 /// The operations of the run-time library that carry nothing.
 pub(super) const HOST: [(&str, HostOp); 18] = [
@@ -99,21 +99,4 @@ pub(super) fn write_name(out: &mut String, name: Symbol) {
     } else {
         write_string(out, name.as_str());
     }
-}
-
-/// A string with its escapes.
-pub(super) fn write_string(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }

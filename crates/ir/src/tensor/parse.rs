@@ -17,28 +17,11 @@ use super::spans::nowhere;
 use super::{
     AtomDef, AtomInfo, Data, DataVariant, Expr, Func, FuncId, Place, Program, Stmt, Var, VarId,
 };
+use crate::text::ParseError;
 use ein_base::{Idx, Symbol};
-use std::fmt;
 
 /// How deep brackets may be nested.
 const MAX_NESTING: u32 = 300;
-
-/// Why a text is not tensor IR.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseError {
-    /// The line, from 1.
-    pub line: u32,
-    /// What is wrong there.
-    pub message: String,
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.message)
-    }
-}
-
-impl std::error::Error for ParseError {}
 
 /// The program that a text is.
 pub fn parse(text: &str) -> std::result::Result<Program, ParseError> {

@@ -29,10 +29,11 @@ mod expr;
 
 pub use expr::infix;
 
-use super::names::{id_text, readable, write_name, write_string};
+use super::names::{id_text, readable, write_name};
 use super::{AtomDef, DataVariant, Func, FuncId, Pattern, Place, Program, Require, Type};
 use super::{DataId, VarId};
 use crate::size::{self, Atom};
+use crate::text::write_string;
 use ein_base::{Idx, Symbol};
 use ein_scalar::{Scalar, ScalarType, parse_float};
 use std::fmt::Write;

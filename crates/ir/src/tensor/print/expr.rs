@@ -2,10 +2,11 @@
 
 use super::{Printer, scalar};
 use crate::tensor::infer::infer;
-use crate::tensor::names::{host_name, write_string};
+use crate::tensor::names::host_name;
 use crate::tensor::{
     Bounds, CompClause, Derivative, Expr, ExprKind, HostOp, IndexArg, Stmt, StmtKind,
 };
+use crate::text::write_string;
 use ein_scalar::{Align, BinaryOp, Spec, UnaryOp};
 use std::fmt::Write;
 
