@@ -151,13 +151,7 @@ impl<'p> Machine<'p> {
 
     /// The value of an array that a step of a recurrence computes once, if the accelerator has it.
     pub(crate) fn accelerate_in_step(&mut self, e: &'p Expr) -> Result<Option<Value>, Stop> {
-        if self.ordered == 0 { Ok(None) } else { self.accelerate_body(e) }
-    }
-
-    /// The array that the body of a function is, if the accelerator has it; inside loops only where
-    /// all of them are steps of recurrences.
-    pub(crate) fn accelerate_body(&mut self, e: &'p Expr) -> Result<Option<Value>, Stop> {
-        if self.accelerator.is_none() || !e.ty.is_array() || !self.in_order() {
+        if self.accelerator.is_none() || self.ordered == 0 || !e.ty.is_array() || !self.in_order() {
             return Ok(None);
         }
         self.offer(e)

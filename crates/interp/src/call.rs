@@ -154,7 +154,7 @@ impl<'p> Machine<'p> {
             let value = std::mem::take(&mut self.locals[start + at]);
             self.bind(*param, value);
         }
-        match self.accelerate_body(&code.body)? {
+        match self.accelerate_in_step(&code.body)? {
             Some(value) => Ok(Ending::Value(value)),
             None => self.within(Scope::default(), |machine| machine.ending(&code.body)).0,
         }
