@@ -103,8 +103,6 @@ fn called(py: Python<'_>, path: &str, args: &[Value], ty: Option<ScalarType>) ->
         objects.push(give::give(py, class, arg.clone(), &[], &|_| None)?);
     }
     let result = function.call1(PyTuple::new(py, objects)?)?;
-    // An array that nobody else holds is read where it is. Others may be used again by what gave them.
-    let sole = result.get_refcnt() == 1 && result.getattr("base").is_ok_and(|it| it.is_none());
     let memory = Memory::unlimited();
     let mut taking = Taking::new(&memory);
     let declared = ty.map_or(Declared::Open, Declared::Scalar);
@@ -112,7 +110,8 @@ fn called(py: Python<'_>, path: &str, args: &[Value], ty: Option<ScalarType>) ->
     let declared = if literal { declared } else { Declared::Open };
     taking.one(path, &declared, &result)?;
     match taking.values.pop().unwrap_or_default() {
-        Value::Tensor(tensor) if !sole => {
+        // What gave an array may use it again.
+        Value::Tensor(tensor) => {
             let detached = tensor.detached();
             detached.map(Value::tensor).map_err(|error| PyMemoryError::new_err(error.to_string()))
         }
