@@ -43,6 +43,9 @@ const LARGEST_REGION: usize = 400;
 /// Why a kernel that ran gave no result.
 const TRAPPED: &str = "a check failed in the kernel, or there was no memory for it";
 
+/// A run that shall end learns of it within this time.
+const SOON: Duration = Duration::from_millis(500);
+
 /// More work than this may take so long that the user wants to interrupt it.
 const LONG: f64 = 1e9;
 
@@ -265,7 +268,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
                 self.decline(key, span, why);
                 return Ok(None);
             }
-            Err(NoCode::Fail(message)) => return Err(self.failure(span, &message)),
+            Err(NoCode::Fail(message)) => return Err(self.failure(span, &message, env)),
         };
         let list = self.compiled.entry(key).or_default();
         let (watched, skipped) = (Default::default(), 0.0);
@@ -296,10 +299,6 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             };
             match built {
                 Ok(code) => return Ok(Code::Native(Arc::new(code))),
-                // The evaluator sees at its next step that the run shall end, and says why.
-                Err(_) if ein_emit_c::compilers_are_stopped() => {
-                    return Err(NoCode::Evaluate("the work is being ended".into()));
-                }
                 Err(error) if self.engine == Engine::Native => return Err(NoCode::Fail(error)),
                 // The choice was ours, and the other engine needs no compiler.
                 Err(_) => {}
@@ -313,7 +312,12 @@ impl<P: Deref<Target = Program>> Kernels<P> {
 
     /// Notes that a kernel is wanted which was not worth compiling. What is wanted again and again is
     /// compiled as soon as evaluating it has taken as long.
-    fn wanted_again(&mut self, key: usize, at: usize, span: Span) -> Result<(), Box<Diagnostic>> {
+    fn wanted_again(
+        &mut self,
+        (key, at): (usize, usize),
+        span: Span,
+        env: &dyn Environment,
+    ) -> Result<(), Box<Diagnostic>> {
         let Some(compiled) = self.compiled.get_mut(&key).and_then(|list| list.get_mut(at)) else {
             return Ok(());
         };
@@ -331,7 +335,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             Ok(code) => code,
             // The evaluator goes on.
             Err(NoCode::Evaluate(_)) => Code::None,
-            Err(NoCode::Fail(message)) => return Err(self.failure(span, &message)),
+            Err(NoCode::Fail(message)) => return Err(self.failure(span, &message, env)),
         };
         self.compile_time += started.elapsed();
         if let Some(compiled) = self.compiled.get_mut(&key).and_then(|list| list.get_mut(at)) {
@@ -341,7 +345,12 @@ impl<P: Deref<Target = Program>> Kernels<P> {
     }
 
     /// An engine that was asked for and cannot work.
-    fn failure(&self, span: Span, message: &str) -> Box<Diagnostic> {
+    fn failure(&self, span: Span, message: &str, env: &dyn Environment) -> Box<Diagnostic> {
+        // A compiler that was ended has not failed: the run is about to learn that it shall end.
+        let asked = Instant::now();
+        while ein_emit_c::compilers_are_stopped() && !env.interrupted() && asked.elapsed() < SOON {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let engine = self.engine.as_str();
         let text = format!("the engine `{engine}` cannot compile this: {message}");
         let help = "use `--engine jit`, which needs no compiler, or `--engine eval`";
@@ -434,7 +443,7 @@ impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
             None => self.lower_statements(key, &stmts[..count], env)?,
         };
         let Some(at) = at else { return Ok(0) };
-        self.wanted_again(key, at, span)?;
+        self.wanted_again((key, at), span, env)?;
         let compiled = &self.compiled[&key][at];
         let count = compiled.count;
         if !matches!(compiled.code, Code::None) {
@@ -461,7 +470,7 @@ impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
             None => self.lower_expression(key, e, env)?,
         };
         let Some(at) = at else { return Ok(None) };
-        self.wanted_again(key, at, e.span)?;
+        self.wanted_again((key, at), e.span, env)?;
         let compiled = &self.compiled[&key][at];
         if matches!(compiled.code, Code::None) {
             return Ok(None);
