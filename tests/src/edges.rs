@@ -311,7 +311,15 @@ impl Edges {
                     _ => 1.0 + (terms.len().max(1) as f64).log2().ceil(),
                 };
                 let far = size * levels * 0.5f64.powi(digits);
-                Ok(Value { far, ..Value::exact(cast(Scalar::F64(total), ty)) })
+                let rounded = |total: f64| cast(Scalar::F64(total), ty);
+                // Near a tie what was added in single floats may fall to the other side.
+                let near = size * terms.len() as f64 * 0.5f64.powi(24);
+                let sides = [total - near, total + near].map(|side| rounded(side).as_f64());
+                let far = match ty {
+                    S::F16 | S::BF16 => far.max(sides[1] - sides[0]),
+                    _ => far,
+                };
+                Ok(Value { far, ..Value::exact(rounded(total)) })
             }
             Red::Sum => {
                 let mut sum = IntSum::new();
