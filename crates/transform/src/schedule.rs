@@ -346,7 +346,7 @@ impl Emit {
 
     /// Zeros, then additions in the order of the points; or the extremes of nothing, then those of the
     /// points.
-    fn scatter(&mut self, arr: Arr, scatter: &crate::points::Scatter) {
+    pub(crate) fn scatter(&mut self, arr: Arr, scatter: &crate::points::Scatter) {
         let shape = self.points.arrs[arr].shape.clone();
         let region: Vec<(i64, i64)> = shape.iter().map(|n| (0, *n)).collect();
         let ty = self.points.arrs[arr].ty;

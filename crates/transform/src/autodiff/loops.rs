@@ -272,7 +272,7 @@ fn each_var(e: &Expr, f: &mut dyn FnMut(VarId)) {
 }
 
 /// The variables that an expression binds.
-fn bound_in(e: &Expr, found: &mut FxHashSet<VarId>) {
+pub(super) fn bound_in(e: &Expr, found: &mut FxHashSet<VarId>) {
     let items = |items: &[Item], found: &mut FxHashSet<VarId>| {
         found.extend(items.iter().filter_map(|item| match item {
             Item::Let(var, _) => Some(*var),

@@ -32,6 +32,7 @@ mod gather;
 mod inline;
 mod lift;
 mod order;
+mod outside;
 mod pad;
 mod points;
 mod product;
@@ -284,6 +285,11 @@ impl Reverse<'_, '_> {
             Type::Template(..) | Type::Signature(_) | Type::Tuple(_) | Type::Data(..)
         ) {
             self.known.insert(var, value.clone());
+        }
+        let mut value = value;
+        if let Some((calls, rest)) = self.outside(&value) {
+            calls.iter().for_each(|(var, call)| self.local(*var, call, bound));
+            value = rest;
         }
         if super::tangent::moves(&value.ty) && !value.ty.is_fn() && self.depends(&value) {
             self.active.insert(var, Vec::new());

@@ -10,6 +10,8 @@
 //! It is the same for sums with `t[i] == b` among their conditions, or of `if t[i] == b { v } else
 //! { 0 }`, and for greatest and least floats. Terms of `f32` are added as `f64`.
 //!
+//! In a recurrence the sums of a step are made before its cells ([`super::recur`]).
+//!
 //! Needs: axes of the result that begin at zero and are compared with an `i32`.
 //! Refuses: few keys, which vectors compare faster than memory is written; sums of integers that
 //! may not fit; terms that are reductions.
@@ -54,9 +56,41 @@ pub(crate) fn run(points: &mut Points) {
     if points.exact {
         return;
     }
-    before::rewrite(points, stored);
-    let mut defs = Vec::with_capacity(points.defs.len());
-    for mut def in std::mem::take(&mut points.defs) {
+    before::rewrite(points, |points, before, clause| {
+        let whole =
+            |node: Node, slots: &[Slot]| node == clause.value && slots.len() == clause.slots.len();
+        stored(points, before, clause, &[], whole)
+    });
+    let defs = std::mem::take(&mut points.defs);
+    points.defs = in_one_pass(points, defs);
+}
+
+/// The value of a clause of a recurrence with sums for each value of a key as definitions, which are
+/// filled before the cells of each step; `steps` are the indices of the step.
+pub(crate) fn of_step(
+    points: &mut Points,
+    before: &mut Before,
+    clause: &Clause,
+    steps: &[Ix],
+) -> Node {
+    stored(points, before, clause, steps, |_, _| false)
+}
+
+/// Whether a clause of a recurrence has sums for each value of a key.
+pub(crate) fn has_some(points: &Points, clause: &Clause, steps: &[Ix]) -> bool {
+    !points.exact
+        && points.below(&[clause.value]).into_iter().any(|node| {
+            let Kind::Reduce(reduction) = &points.nodes[node].kind else { return false };
+            let slots = own_slots(points, clause, node, steps);
+            slots.is_some_and(|slots| parts_of(points, &slots, reduction).is_some())
+        })
+}
+
+/// Definitions that are sums for each value of a key, in one pass over the points, after those that
+/// these need.
+pub(crate) fn in_one_pass(points: &mut Points, all: Vec<Def>) -> Vec<Def> {
+    let mut defs = Vec::with_capacity(all.len());
+    for mut def in all {
         let shape = points.arrs[def.arr].shape.clone();
         if let Some(clause) = only_clause(points, &def.body, &shape).cloned()
             && let Kind::Reduce(reduction) = points.nodes[clause.value].kind.clone()
@@ -66,20 +100,23 @@ pub(crate) fn run(points: &mut Points) {
         }
         defs.push(def);
     }
-    points.defs = defs;
+    defs
 }
 
-/// The value of a clause with sums for each value of a key as definitions of their own, if there is
-/// something around them.
-fn stored(points: &mut Points, before: &mut Before, clause: &Clause) -> Node {
+/// The value of a clause with sums for each value of a key as definitions of their own, but for those
+/// that are to stay.
+fn stored(
+    points: &mut Points,
+    before: &mut Before,
+    clause: &Clause,
+    steps: &[Ix],
+    stays: impl Fn(Node, &[Slot]) -> bool,
+) -> Node {
     let mut instead = FxHashMap::default();
     for node in points.below(&[clause.value]) {
         let Kind::Reduce(reduction) = points.nodes[node].kind.clone() else { continue };
-        let free = points.nodes[node].free.clone();
-        let slots: Vec<Slot> =
-            clause.slots.iter().copied().filter(|slot| free.contains(&slot.ix)).collect();
-        let whole = node == clause.value && slots.len() == clause.slots.len();
-        if !whole && slots.len() == free.len() && find(points, &slots, &reduction).is_some() {
+        let Some(slots) = own_slots(points, clause, node, steps) else { continue };
+        if !stays(node, &slots) && find(points, &slots, &reduction).is_some() {
             let ixs: Vec<Ix> = slots.iter().map(|slot| slot.ix).collect();
             instead.insert(node, before.stored(points, node, &ixs));
         }
@@ -90,8 +127,29 @@ fn stored(points: &mut Points, before: &mut Before, clause: &Clause) -> Node {
     Subst::nodes(instead).apply(points, clause.value)
 }
 
-/// The key of a reduction, if it is a sum for each value of one.
-fn find(points: &mut Points, slots: &[Slot], reduction: &Reduction) -> Option<Bins> {
+/// The axes of a clause beside its steps that a value mentions, if it mentions nothing else.
+fn own_slots(points: &Points, clause: &Clause, node: Node, steps: &[Ix]) -> Option<Vec<Slot>> {
+    let free = &points.nodes[node].free;
+    let is_own = |slot: &Slot| free.contains(&slot.ix) && !steps.contains(&slot.ix);
+    let slots: Vec<Slot> = clause.slots.iter().copied().filter(is_own).collect();
+    let of_steps = steps.iter().filter(|ix| free.contains(ix)).count();
+    (slots.len() + of_steps == free.len()).then_some(slots)
+}
+
+/// The conditions of a reduction that has enough keys to be a sum for each value of them.
+struct Parts {
+    /// The axes of the keys, and the keys of a point.
+    keys: Vec<(usize, Node)>,
+    /// The conditions that compare them.
+    equal: Vec<Node>,
+    /// The other conditions.
+    others: Vec<Node>,
+    /// What is added; nothing where points are counted.
+    value: Option<Node>,
+}
+
+/// What a reduction compares with axes, if these are keys.
+fn parts_of(points: &Points, slots: &[Slot], reduction: &Reduction) -> Option<Parts> {
     let body = reduction.body;
     let ty = points.nodes[body].ty;
     let mut conditions: Vec<Node> = reduction.guard.into_iter().collect();
@@ -102,13 +160,13 @@ fn find(points: &mut Points, slots: &[Slot], reduction: &Reduction) -> Option<Bi
     let value = match (reduction.op, &points.nodes[body].kind) {
         (ReduceOp::Count, _) if count < 1 << 31 => {
             conditions.push(body);
-            points.int(1)
+            None
         }
         (ReduceOp::Sum, Kind::Select(condition, value, other))
             if ty.is_float() && is_zero(points, *other) =>
         {
             conditions.push(*condition);
-            *value
+            Some(*value)
         }
         (ReduceOp::Sum, Kind::Select(condition, value, other))
             if ty == ScalarType::I32
@@ -118,21 +176,21 @@ fn find(points: &mut Points, slots: &[Slot], reduction: &Reduction) -> Option<Bi
                 }) =>
         {
             conditions.push(*condition);
-            *value
+            Some(*value)
         }
-        (ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min, _) if ty.is_float() => body,
+        (ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min, _) if ty.is_float() => Some(body),
         _ => return None,
     };
-    let mut parts = Vec::new();
+    let mut others = Vec::new();
     while let Some(condition) = conditions.pop() {
         match points.nodes[condition].kind {
             Kind::Binary(BinaryOp::And, a, b) => conditions.extend([a, b]),
-            _ => parts.push(condition),
+            _ => others.push(condition),
         }
     }
     let mut keys: Vec<(usize, Node)> = Vec::new();
     let mut equal = Vec::new();
-    parts.retain(|part| match key_of(points, slots, reduction, *part) {
+    others.retain(|part| match key_of(points, slots, reduction, *part) {
         Some((axis, key)) if !keys.iter().any(|(other, _)| *other == axis) => {
             keys.push((axis, key));
             equal.push(*part);
@@ -142,19 +200,26 @@ fn find(points: &mut Points, slots: &[Slot], reduction: &Reduction) -> Option<Bi
     });
     let count = |(axis, _): &(usize, Node)| points.as_int(slots[*axis].hi);
     let many = keys.iter().map(count).product::<Option<i64>>()? >= KEYS;
+    many.then_some(Parts { keys, equal, others, value })
+}
+
+/// The key of a reduction, if it is a sum for each value of one.
+fn find(points: &mut Points, slots: &[Slot], reduction: &Reduction) -> Option<Bins> {
+    let Parts { keys, equal, mut others, value } = parts_of(points, slots, reduction)?;
+    let value = value.unwrap_or_else(|| points.int(1));
     let mut known = Known::new(points, slots, &keys, &equal);
     let value = known.apply(points, value);
-    parts.iter_mut().for_each(|part| *part = known.apply(points, *part));
-    let others = parts.iter().chain([&value]).chain(keys.iter().map(|(_, key)| key));
-    let free = others.into_iter().all(|node| {
+    others.iter_mut().for_each(|part| *part = known.apply(points, *part));
+    let all = others.iter().chain([&value]).chain(keys.iter().map(|(_, key)| key));
+    let free = all.into_iter().all(|node| {
         keys.iter().all(|(axis, _)| !points.depends(*node, slots[*axis].ix))
             && !points.nodes[*node].reduces
     });
     let mut guard = None;
-    for part in parts {
+    for part in others {
         guard = points.both(guard, Some(part));
     }
-    (many && free).then_some(Bins { keys, guard, value })
+    free.then_some(Bins { keys, guard, value })
 }
 
 /// What is known at a point of the cell that it is added to: the index of the axis is the key, and

@@ -27,6 +27,10 @@ pub(crate) const TILE: i64 = 1024;
 /// Neighbouring cells whose reductions run together.
 const JAM: i64 = 4;
 
+/// Copies of a body (unrolling) have at most so many nodes together: the time of compilation grows with
+/// the code, and what a short loop costs does not matter beside a long body.
+const COPIED_NODES: usize = 2000;
+
 /// An index to loop over, with its bounds.
 pub(crate) type Loop = (Ix, Node, Node);
 
@@ -48,6 +52,7 @@ impl Emit {
             && let Some(extent) = self.constant_extent(lo, hi)
             && (extent == 1 || (extent <= FEW && self.worth_writing_out(arr, &loops, &cells)))
             && cells.len() as i64 * extent <= 16
+            && (extent == 1 || self.may_be_copied(&cells, extent))
         {
             cells = self.written_out(ix, lo, extent, &cells);
             loops.pop();
@@ -117,8 +122,16 @@ impl Emit {
         let mut outer = outer.iter().enumerate().filter(|(_, it)| decides(it) && alone(it));
         outer.find_map(|(at, (_, lo, hi))| {
             let extent = self.constant_extent(*lo, *hi)?;
-            (extent <= 2 * FEW && cells.len() as i64 * extent <= 16).then_some((at, extent))
+            let few = extent <= 2 * FEW && cells.len() as i64 * extent <= 16;
+            (few && self.may_be_copied(cells, extent)).then_some((at, extent))
         })
+    }
+
+    /// Whether so many copies of the cells are still little code.
+    pub(crate) fn may_be_copied(&self, cells: &[Cell], copies: i64) -> bool {
+        let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
+        let copies = usize::try_from(copies).unwrap_or(usize::MAX);
+        self.points.below(&values).len().saturating_mul(copies) <= COPIED_NODES
     }
 
     pub(crate) fn constant_extent(&self, lo: Node, hi: Node) -> Option<i64> {
@@ -473,7 +486,7 @@ impl Emit {
     pub(crate) fn jammed(&mut self, arr: Arr, mut loops: Vec<Loop>, cells: &[Cell]) {
         let Some((ix, lo, hi)) = loops.pop() else { return };
         let extent = self.constant_extent(lo, hi);
-        let few = cells.len() as i64 * JAM <= 8;
+        let few = cells.len() as i64 * JAM <= 8 && self.may_be_copied(cells, JAM);
         let (Some(extent), true) = (extent.filter(|extent| *extent >= JAM), few) else {
             loops.push((ix, lo, hi));
             self.open_all(&loops, cells);

@@ -199,7 +199,7 @@ impl Emit {
         else {
             return (loops, cells);
         };
-        if width > 64 || extent % ROWS != 0 {
+        if width > 64 || extent % ROWS != 0 || !self.may_be_copied(&cells, ROWS) {
             return (loops, cells);
         }
         let (group, together) = self.jam(ix, first, extent, &cells, ROWS);

@@ -26,15 +26,19 @@ impl Reverse<'_, '_> {
         if tensor.self_var.is_some() || !clause.items.is_empty() || clause.otherwise.is_some() {
             return None;
         }
-        let ExprKind::Block { stmts, .. } = &*clause.value.kind else { return None };
+        let stmts = match &*clause.value.kind {
+            ExprKind::Block { stmts, .. } => stmts.as_slice(),
+            _ => &[],
+        };
         let worth =
             |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Let(_, value) if self.shareable(value));
-        if !stmts.iter().any(worth) {
-            return None;
-        }
+        let some = stmts.iter().any(worth);
         let copy = self.pass.freshened(e, &mut Renaming::default());
         let ExprKind::Tensor(mut tensor) = *copy.kind else { return None };
         let clause = tensor.clauses.first_mut()?;
+        if !self.name_calls(clause) && !some {
+            return None;
+        }
         let mut before = Vec::new();
         // What the rest of the block mentions under a new name.
         let mut moved: FxHashMap<VarId, Expr> = FxHashMap::default();

@@ -40,7 +40,7 @@ impl Reverse<'_, '_> {
     }
 
     /// Whether a number takes more than a few operations: a reduction, or a call that may have one.
-    fn costly(&self, e: &Expr) -> bool {
+    pub(super) fn costly(&self, e: &Expr) -> bool {
         match &*e.kind {
             ExprKind::Reduce(_) => true,
             ExprKind::Call { func, args, .. } => {

@@ -322,6 +322,11 @@ impl Reverse<'_, '_> {
 
     fn pull_array_node(&mut self, e: &Expr, bar: Expr, own: Option<Expr>) -> Done {
         let span = e.span;
+        if matches!(&*e.kind, ExprKind::Tensor(_) | ExprKind::Comprehension { .. })
+            && self.pull_outside(e, &Seed::Value(bar.clone()), own.as_ref())?
+        {
+            return Ok(());
+        }
         match &*e.kind {
             ExprKind::Block { stmts, value } => {
                 self.pull_block(stmts, value, Seed::Value(bar), own)

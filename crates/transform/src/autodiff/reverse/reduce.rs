@@ -1,7 +1,7 @@
 //! Reductions: a sum passes to all, a mean its share, a product by the products of the others, an
 //! extremum to the first element that attains it.
 
-use super::{Done, Reverse, Step, unsupported};
+use super::{Done, Reverse, Seed, Step, unsupported};
 use crate::autodiff::rename::Renaming;
 use ein_ir::size::{self, Facts, prove_le};
 use ein_ir::tensor::{Expr, ExprKind, Item, Reduce, ReduceOp, Type};
@@ -10,6 +10,11 @@ use ein_scalar::{BinaryOp, Scalar};
 impl Reverse<'_, '_> {
     pub(super) fn pull_reduce(&mut self, reduce: &Reduce, e: &Expr, seed: Expr) -> Done {
         let span = e.span;
+        let flowing = Seed::Value(seed);
+        if self.pull_outside(e, &flowing, None)? {
+            return Ok(());
+        }
+        let Seed::Value(seed) = flowing else { return unsupported("a reduction of parts") };
         let seed = if super::pull::plain(&seed) { seed } else { self.lift_seed(seed) };
         match reduce.op {
             ReduceOp::Sum => self.pull_sum(reduce, seed),

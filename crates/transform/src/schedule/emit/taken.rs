@@ -13,6 +13,7 @@ use super::{Emit, Scope};
 use crate::points::{Kind, Node};
 use ein_ir::loops::{Operand, Stmt};
 use ein_scalar::Scalar;
+use rustc_hash::FxHashSet;
 
 impl Emit {
     /// Whether a side of a choice holds a reduction that is computed where the choice is made.
@@ -61,7 +62,8 @@ impl Emit {
         (value, level)
     }
 
-    /// The statements of one side.
+    /// The statements of one side. Nothing that is computed in it is known outside, so reductions that
+    /// others want are not computed with its own.
     fn side(&mut self, level: usize, var: ein_ir::loops::Reg, value: Node) -> Vec<Stmt> {
         // What the loop around changes belongs to the block.
         let ixs = self.scopes[level].ixs.clone();
@@ -71,7 +73,11 @@ impl Emit {
             .filter(|floor| **floor == level)
             .for_each(|floor| *floor = level + 1);
         self.scopes.push(Scope { ixs, ..Scope::default() });
+        let below: FxHashSet<Node> = self.points.below(&[value]).into_iter().collect();
+        let own = self.wanted.iter().copied().filter(|node| below.contains(node)).collect();
+        let wanted = std::mem::replace(&mut self.wanted, own);
         let value = self.value(value);
+        self.wanted = wanted;
         self.push(Stmt::Set(var, value));
         self.floors = floors;
         self.close_block()

@@ -1,4 +1,5 @@
-//! Parts of a step: what its cells would compute again and again, and products of matrices.
+//! Parts of a step: what its cells would compute again and again, sums for each value of a key, and
+//! products of matrices.
 //!
 //! Before:  `h[t, n, j] = tanh(sum(k) h[t - 1, n, k] * w[j, k])`, a sum for every cell
 //! After:   in every step `p[n, j] = sum(k) h[t - 1, n, k] * w[j, k]` as one product, which reads each
@@ -18,6 +19,7 @@ use crate::points::{
     Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Source, Step, Subst,
 };
 use crate::schedule::before::Before;
+use crate::schedule::bins;
 use crate::schedule::contract;
 use crate::schedule::emit::{Emit, Use};
 use crate::schedule::factor;
@@ -32,7 +34,9 @@ const LEAST_PRODUCT: f64 = 16384.0;
 
 /// Whether the cells of a step of a recurrence share parts, so that all of them are filled together.
 pub(crate) fn has_parts(points: &Points, clause: &Clause, steps: &[Step]) -> bool {
-    hoist::repeats_in_step(points, clause, steps) || has_products(points, clause, steps)
+    hoist::repeats_in_step(points, clause, steps)
+        || has_products(points, clause, steps)
+        || bins::has_some(points, clause, &loops_of(clause, steps).1)
 }
 
 fn has_products(points: &Points, clause: &Clause, steps: &[Step]) -> bool {
@@ -71,6 +75,12 @@ impl Emit {
         let mut before = Before::new(&def);
         store_repeated(&mut self.points, &mut before, &mut clause, (inner, &ordered), |_, _| true);
         self.fill_parts(before.take());
+        if bins::has_some(&self.points, &clause, &ordered) {
+            let mut before = Before::new(&def);
+            clause.value = bins::of_step(&mut self.points, &mut before, &clause, &ordered);
+            let sums = bins::in_one_pass(&mut self.points, before.take());
+            self.fill_parts(sums);
+        }
         if has_products(&self.points, &clause, steps) {
             let mut before = Before::new(&def);
             if !self.points.exact {
@@ -153,8 +163,14 @@ impl Emit {
             let here = self.here();
             if let Some(found) = as_contraction(&self.points, &part) {
                 self.contraction(part.arr, &found, None);
-            } else if let Body::Clauses(clauses, _) = &part.body {
-                self.fill_part(part.arr, clauses);
+            } else {
+                match &part.body {
+                    Body::Clauses(clauses, _) => self.fill_part(part.arr, clauses),
+                    Body::Scatter(sums) => self.scatter(part.arr, sums),
+                    Body::InPlace(_) | Body::Until(_) => {
+                        unreachable!("parts of a step are cells and sums")
+                    }
+                }
             }
             self.floors.insert(part.arr, here);
         }

@@ -1,0 +1,155 @@
+//! Calls inside loops that do not mention what the loops bind, as bindings before them.
+//!
+//! Before:  `w[i] = smooth(x)[i] * y[i]`
+//! After:   `t = smooth(x); w[i] = t[i] * y[i]`
+//!
+//! What flows back into such a call would be collected, and sent through its body, for every point
+//! of the loops, though the points share one value: an adjoint of the function for each of them
+//! instead of one (loop-invariant code motion). It is the same for sums, comprehensions and steps of
+//! recurrences.
+//!
+//! Needs: a call that is made whatever the point is, which gives an array, several values, or a number
+//! that takes a loop.
+//! Refuses: calls in branches, and beside conditions that no index decides: what is not made need not
+//! succeed.
+
+use super::{Done, Reverse, Seed};
+use crate::autodiff::let_stmt;
+use crate::autodiff::loops::bound_in;
+use ein_ir::tensor::walk::{any, each_child_mut};
+use ein_ir::tensor::{Clause, CompClause, Expr, ExprKind, Item, Type, VarId};
+use rustc_hash::FxHashSet;
+
+impl Reverse<'_, '_> {
+    /// Pulls back through a loop, with its calls made before it, if there are such.
+    pub(super) fn pull_outside(&mut self, e: &Expr, seed: &Seed, own: Option<&Expr>) -> Done<bool> {
+        let Some((calls, rest)) = self.outside(e) else { return Ok(false) };
+        let mut bound = Vec::new();
+        for (var, call) in &calls {
+            self.local(*var, call, &mut bound);
+        }
+        self.pull_value(&rest, seed.clone(), own.cloned())?;
+        self.settle_all(&bound)?;
+        Ok(true)
+    }
+
+    /// The calls that the loops in a value need not repeat, and the value that reads them instead.
+    pub(super) fn outside(&mut self, e: &Expr) -> Option<(Vec<(VarId, Expr)>, Expr)> {
+        if !self.has_calls_in_loops(e) {
+            return None;
+        }
+        let mut bound = FxHashSet::default();
+        bound_in(e, &mut bound);
+        let mut copy = e.clone();
+        let mut calls = Vec::new();
+        self.take_calls(&mut copy, &bound, false, &mut calls);
+        (!calls.is_empty()).then_some((calls, copy))
+    }
+
+    /// Names the calls in a clause that do not mention all its indices. Returns whether there are some.
+    pub(super) fn name_calls(&mut self, clause: &mut Clause) -> bool {
+        let mut inner = FxHashSet::default();
+        bound_in(&clause.value, &mut inner);
+        let mut calls = Vec::new();
+        self.take_calls(&mut clause.value, &inner, true, &mut calls);
+        if calls.is_empty() {
+            return false;
+        }
+        let stmts = calls.into_iter().map(|(var, call)| let_stmt(var, call)).collect();
+        let (ty, span) = (clause.value.ty.clone(), clause.value.span);
+        let value = std::mem::replace(&mut clause.value, Expr::error(span));
+        clause.value = Expr::new(ExprKind::Block { stmts, value }, ty, span);
+        true
+    }
+
+    fn has_calls_in_loops(&self, e: &Expr) -> bool {
+        any(e, &mut |part| {
+            is_loop(part)
+                && any(part, &mut |inner| {
+                    matches!(&*inner.kind, ExprKind::Call { .. } | ExprKind::CallValue { .. })
+                })
+        })
+    }
+
+    fn take_calls(
+        &mut self,
+        e: &mut Expr,
+        bound: &FxHashSet<VarId>,
+        in_loop: bool,
+        calls: &mut Vec<(VarId, Expr)>,
+    ) {
+        if in_loop && self.is_shared_call(e, bound) {
+            let var = self.pass.local("$c", e.ty.clone(), e.span);
+            let read = self.pass.var(var, e.span);
+            calls.push((var, std::mem::replace(e, read)));
+            return;
+        }
+        if is_loop(e) && !self.is_open_to_some(e, bound) {
+            return;
+        }
+        let in_loop = in_loop || is_loop(e);
+        match &mut *e.kind {
+            ExprKind::If { cond, .. } => self.take_calls(cond, bound, in_loop, calls),
+            ExprKind::And(first, _) | ExprKind::Or(first, _) => {
+                self.take_calls(first, bound, in_loop, calls);
+            }
+            ExprKind::Match { value, .. } => self.take_calls(value, bound, in_loop, calls),
+            ExprKind::Try(_) | ExprKind::Closure { .. } => {}
+            _ => each_child_mut(e, &mut |child| self.take_calls(child, bound, in_loop, calls)),
+        }
+    }
+
+    /// Whether each condition of a loop depends on the point, so that it leaves some points.
+    fn is_open_to_some(&self, e: &Expr, bound: &FxHashSet<VarId>) -> bool {
+        let decided = |condition: &Expr| self.mentions_one_of(condition, bound);
+        let items = |items: &[Item]| {
+            items.iter().all(|item| match item {
+                Item::Guard(condition) => decided(condition),
+                Item::Let(..) => true,
+            })
+        };
+        match &*e.kind {
+            ExprKind::Reduce(reduce) => items(&reduce.items),
+            ExprKind::Scatter(scatter) => items(&scatter.items),
+            ExprKind::Tensor(tensor) => tensor.clauses.iter().all(|clause| items(&clause.items)),
+            ExprKind::Comprehension { clauses, .. } => clauses.iter().all(|clause| match clause {
+                CompClause::Condition(condition) => decided(condition),
+                CompClause::Generator(..) | CompClause::Binding(..) => true,
+            }),
+            _ => true,
+        }
+    }
+
+    /// Whether this is a call that all points share, and something flows back to it.
+    fn is_shared_call(&self, e: &Expr, bound: &FxHashSet<VarId>) -> bool {
+        let numbers = matches!(e.ty.elem(), Type::Scalar(_) | Type::Tuple(_) | Type::Data(..));
+        let dear = match &*e.kind {
+            ExprKind::Call { .. } | ExprKind::CallValue { .. } => {
+                !matches!(e.ty, Type::Scalar(_)) || self.costly(e)
+            }
+            _ => false,
+        };
+        let sizes = e.ty.axes().iter().all(|axis| {
+            let mut found = FxHashSet::default();
+            self.size_variables(&axis.size, &mut found);
+            found.is_disjoint(bound)
+        });
+        numbers && dear && sizes && self.depends(e) && !self.mentions_one_of(e, bound)
+    }
+
+    fn mentions_one_of(&self, e: &Expr, vars: &FxHashSet<VarId>) -> bool {
+        let mut found = FxHashSet::default();
+        self.variables(e, &mut found);
+        !found.is_disjoint(vars)
+    }
+}
+
+fn is_loop(e: &Expr) -> bool {
+    matches!(
+        &*e.kind,
+        ExprKind::Reduce(_)
+            | ExprKind::Tensor(_)
+            | ExprKind::Scatter(_)
+            | ExprKind::Comprehension { .. }
+    )
+}
