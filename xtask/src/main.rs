@@ -1,10 +1,11 @@
-//! Chores of the repository: `cargo xtask tidy`, `bless`, `campaign`, `fuzz` and `sabotage`.
+//! Chores of the repository: `cargo xtask tidy`, `parts`, `bless`, `campaign`, `fuzz` and `sabotage`.
 
 #![forbid(unsafe_code)]
 
 mod campaign;
 mod layers;
 mod sabotage;
+mod state;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -14,16 +15,23 @@ fn main() -> ExitCode {
     let chore = std::env::args().nth(1);
     match chore.as_deref() {
         Some("tidy") => report(&[tidy::check(&root()), sabotage::check(&root())].concat()),
+        Some("parts") => {
+            print!("{}", state::table(&root()));
+            ExitCode::SUCCESS
+        }
         Some("bless") => bless(&root()),
         Some("campaign") => campaign::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         Some("sabotage") => sabotage::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!(
-                "usage: cargo xtask tidy | bless | campaign PROGRAMS [SEED] | \
+                "usage: cargo xtask tidy | parts | bless | campaign PROGRAMS [SEED] | \
                  fuzz SECONDS [TARGET…] | sabotage [NAME…]"
             );
             eprintln!("  tidy    check layers, headers, file sizes, forbidden words and patches");
+            eprintln!(
+                "  parts   count the functions that can touch each part of the checker's state"
+            );
             eprintln!("  bless   accept what golden files would now say");
             eprintln!("  campaign  run so many generated programs through all generators");
             eprintln!(

@@ -1,6 +1,6 @@
 //! Rules of the house that a machine can check.
 
-use crate::layers;
+use crate::{layers, state};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -52,6 +52,7 @@ pub fn check(root: &Path) -> Vec<String> {
         }
     }
     problems.extend(check_passes(root));
+    problems.extend(state::check(root));
     problems
 }
 

@@ -2,380 +2,388 @@
 
 use super::symbolic::SizeRelation;
 use super::{Cx, error};
+use crate::check::state::{Index, Report};
+use crate::check::{close, coerce, expr, layouts, show, stmt, types, vars, widen};
 use crate::hir::{self, Dim, DimKind, ExprId, ExprKind as H, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, Type};
 
-impl Cx<'_> {
-    /// Checks a value against an annotation.
-    pub(super) fn annotated(&mut self, value: ExprId, ty: &hir::Type, what: &str) -> Expr {
-        match &ty.kind {
-            TypeKind::Array { elem, dims, .. } if !matches!(elem.kind, TypeKind::Some(..)) => {
-                let layout = layout_of(dims);
-                let elem = self.lower_type(elem);
-                let want = match self.wanted_of_nothing(value, &elem, dims) {
-                    Some(whole) => whole,
-                    None => elem.clone(),
-                };
-                let value = self.open_value(value, Some(&want), layout.as_deref());
-                self.meet_array(value, elem, dims, what)
-            }
-            TypeKind::Array { elem, dims, .. } => {
-                // A frame of rows whose lengths differ.
-                let TypeKind::Some(_, row) = &elem.kind else { return Expr::error(ty.span) };
-                let row = self.lower_type(row);
-                let want = Type::Jagged(Box::new(row.elem().clone()), 2);
-                let value = self.open_value(value, Some(&want), None);
-                let value = self.expect_type(value, &want, what);
-                self.meet_frame(value, dims, what)
-            }
-            // Any rank: that of the value.
-            TypeKind::AnyRank(elem) => {
-                let elem = self.lower_type(elem);
-                let value = self.open_value(value, Some(&elem), None);
-                let value = self.widen_to(value, &Type::AnyRank(Box::new(elem.clone())));
-                if value.ty.is_array() && self.same_kind(value.ty.elem(), &elem) {
-                    return value;
-                }
-                self.expect_type(value, &Type::AnyRank(Box::new(elem)), what)
-            }
-            TypeKind::Some(sizes, body) => {
-                for size in sizes {
-                    self.f.sizes.remove(size);
-                }
-                self.annotated(value, body, what)
-            }
-            _ => {
-                let ty = self.lower_type(ty);
-                let value = self.open_value(value, Some(&ty), None);
-                self.expect_type(value, &ty, what)
-            }
+/// Checks a value against an annotation.
+pub(super) fn annotated(cx: &mut Cx, value: ExprId, ty: &hir::Type, what: &str) -> Expr {
+    match &ty.kind {
+        TypeKind::Array { elem, dims, .. } if !matches!(elem.kind, TypeKind::Some(..)) => {
+            let layout = layout_of(dims);
+            let elem = types::lower_type(cx, elem);
+            let want = match wanted_of_nothing(cx, value, &elem, dims) {
+                Some(whole) => whole,
+                None => elem.clone(),
+            };
+            let value = close::open_value(cx, value, Some(&want), layout.as_deref());
+            meet_array(cx, value, elem, dims, what)
         }
-    }
-
-    /// The frame of rows of unequal lengths against what an annotation states of it.
-    fn meet_frame(&mut self, value: Expr, dims: &[Dim], what: &str) -> Expr {
-        let [dim] = dims else { return value };
-        let extent = match &dim.kind {
-            DimKind::Size(e) | DimKind::Coord { extent: Some(e), .. } => *e,
-            DimKind::Unknown | DimKind::Coord { extent: None, .. } | DimKind::Pack(_) => {
+        TypeKind::Array { elem, dims, .. } => {
+            // A frame of rows whose lengths differ.
+            let TypeKind::Some(_, row) = &elem.kind else { return Expr::error(ty.span) };
+            let row = types::lower_type(cx, row);
+            let want = Type::Jagged(Box::new(row.elem().clone()), 2);
+            let value = close::open_value(cx, value, Some(&want), None);
+            let value = coerce::expect_type(cx, value, &want, what);
+            meet_frame(cx, value, dims, what)
+        }
+        // Any rank: that of the value.
+        TypeKind::AnyRank(elem) => {
+            let elem = types::lower_type(cx, elem);
+            let value = close::open_value(cx, value, Some(&elem), None);
+            let value = widen::widen_to(cx, value, &Type::AnyRank(Box::new(elem.clone())));
+            if value.ty.is_array() && coerce::same_kind(value.ty.elem(), &elem) {
                 return value;
             }
-        };
-        if value.ty.has_error() {
+            coerce::expect_type(cx, value, &Type::AnyRank(Box::new(elem)), what)
+        }
+        TypeKind::Some(sizes, body) => {
+            for size in sizes {
+                cx.ix.f.sizes.remove(size);
+            }
+            annotated(cx, value, body, what)
+        }
+        _ => {
+            let ty = types::lower_type(cx, ty);
+            let value = close::open_value(cx, value, Some(&ty), None);
+            coerce::expect_type(cx, value, &ty, what)
+        }
+    }
+}
+
+/// The frame of rows of unequal lengths against what an annotation states of it.
+fn meet_frame(cx: &mut Cx, value: Expr, dims: &[Dim], what: &str) -> Expr {
+    let [dim] = dims else { return value };
+    let extent = match &dim.kind {
+        DimKind::Size(e) | DimKind::Coord { extent: Some(e), .. } => *e,
+        DimKind::Unknown | DimKind::Coord { extent: None, .. } | DimKind::Pack(_) => {
             return value;
         }
-        let known = self.frame_extent(&value);
-        let value = self.atomise(value);
-        let actual = match (known, &*value.kind) {
-            (Some(known), _) => known,
-            (None, ExprKind::Var(var)) => {
-                let name = Symbol::intern(&format!("len({})", self.out.vars[*var].name));
-                size::Expr::atom(self.new_atom(name, AtomDef::Length(*var), true))
-            }
-            (None, _) => return value,
-        };
-        match self.match_extent(extent, &actual, &value, 0, None, what) {
-            Some(_) => value,
-            None => Expr::error(value.span),
-        }
+    };
+    if value.ty.has_error() {
+        return value;
     }
+    let known = frame_extent(&cx.ix, &value);
+    let value = vars::atomise(&mut cx.ix, &mut cx.build, value);
+    let actual = match (known, &*value.kind) {
+        (Some(known), _) => known,
+        (None, ExprKind::Var(var)) => {
+            let name = Symbol::intern(&format!("len({})", cx.ix.vars[*var].name));
+            size::Expr::atom(cx.ix.new_atom(name, AtomDef::Length(*var), true))
+        }
+        (None, _) => return value,
+    };
+    match match_extent(cx, extent, &actual, &value, 0, None, what) {
+        Some(_) => value,
+        None => Expr::error(value.span),
+    }
+}
 
-    /// The number of rows of a jagged value, where what makes it says so.
-    fn frame_extent(&self, value: &Expr) -> Option<size::Expr> {
-        match &*value.kind {
-            ExprKind::Block { value, .. } => self.frame_extent(value),
-            ExprKind::Comprehension { clauses, .. } => match clauses.as_slice() {
-                [ein_ir::tensor::CompClause::Generator(_, source)] => match &*source.kind {
-                    ExprKind::Range(lo, hi) => {
-                        let (lo, hi) = (self.to_size(lo)?, self.to_size(hi)?);
-                        Some(hi.sub(&lo))
-                    }
-                    _ => source.ty.axes().first().map(|axis| axis.size.clone()),
-                },
-                _ => None,
+/// The number of rows of a jagged value, where what makes it says so.
+fn frame_extent(ix: &Index, value: &Expr) -> Option<size::Expr> {
+    match &*value.kind {
+        ExprKind::Block { value, .. } => frame_extent(ix, value),
+        ExprKind::Comprehension { clauses, .. } => match clauses.as_slice() {
+            [ein_ir::tensor::CompClause::Generator(_, source)] => match &*source.kind {
+                ExprKind::Range(lo, hi) => {
+                    let (lo, hi) = (ix.to_size(lo)?, ix.to_size(hi)?);
+                    Some(hi.sub(&lo))
+                }
+                _ => source.ty.axes().first().map(|axis| axis.size.clone()),
             },
-            ExprKind::Host(ein_ir::tensor::HostOp::Convert, args) => {
-                args.first()?.ty.axes().first().map(|axis| axis.size.clone())
-            }
-            ExprKind::Tensor(tensor) => tensor.shape.first()?.clone(),
-            ExprKind::Array(items) => Some(size::Expr::constant(items.len() as i64)),
             _ => None,
+        },
+        ExprKind::Host(ein_ir::tensor::HostOp::Convert, args) => {
+            args.first()?.ty.axes().first().map(|axis| axis.size.clone())
         }
+        ExprKind::Tensor(tensor) => tensor.shape.first()?.clone(),
+        ExprKind::Array(items) => Some(size::Expr::constant(items.len() as i64)),
+        _ => None,
     }
+}
 
-    /// What is asked of `[]`: without rows nothing but the annotation tells how long they are.
-    pub(super) fn wanted_of_nothing(
-        &mut self,
-        value: ExprId,
-        elem: &Type,
-        dims: &[Dim],
-    ) -> Option<Type> {
-        let is_empty = self.is_empty(value);
-        let in_row = dims.iter().any(|dim| matches!(dim.kind, DimKind::Pack(_)));
-        if !is_empty || in_row || dims.len() < 2 || elem.is_array() {
-            return None;
-        }
-        let mut axes = Vec::new();
-        for dim in dims {
-            let stated = match &dim.kind {
-                DimKind::Size(e) | DimKind::Coord { extent: Some(e), .. } => {
-                    self.constant_extent(*e)
-                }
-                DimKind::Unknown | DimKind::Coord { extent: None, .. } | DimKind::Pack(_) => None,
-            };
-            axes.push(super::anonymous(stated.unwrap_or_else(size::Expr::zero)));
-        }
-        Some(Type::array(elem.clone(), axes))
+/// What is asked of `[]`: without rows nothing but the annotation tells how long they are.
+pub(super) fn wanted_of_nothing(
+    cx: &mut Cx,
+    value: ExprId,
+    elem: &Type,
+    dims: &[Dim],
+) -> Option<Type> {
+    let is_empty = cx.infer.is_empty(value);
+    let in_row = dims.iter().any(|dim| matches!(dim.kind, DimKind::Pack(_)));
+    if !is_empty || in_row || dims.len() < 2 || elem.is_array() {
+        return None;
     }
-
-    /// A value against an array type.
-    pub(super) fn meet_array(&mut self, value: Expr, elem: Type, dims: &[Dim], what: &str) -> Expr {
-        if value.ty.is_broken() {
-            let axes = self.lower_dims(dims);
-            return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
-        }
-        let value = super::arms::complete(value, &elem);
-        let value = match (elem.scalar(), value.ty.scalar()) {
-            (Some(to), Some(from)) if value.ty.is_array() && super::widen::holds(to, from) => {
-                self.widen(value, to)
+    let mut axes = Vec::new();
+    for dim in dims {
+        let stated = match &dim.kind {
+            DimKind::Size(e) | DimKind::Coord { extent: Some(e), .. } => {
+                stmt::constant_extent(cx, *e)
             }
-            _ => value,
+            DimKind::Unknown | DimKind::Coord { extent: None, .. } | DimKind::Pack(_) => None,
         };
-        let value = match &*value.kind {
-            // What Python gives has the rank that is asked for, checked where it arrives.
-            ExprKind::Host(ein_ir::tensor::HostOp::Python(_), _) if !value.ty.is_array() => {
-                let ty = Type::AnyRank(Box::new(value.ty));
-                Expr { ty, ..value }
-            }
-            _ => value,
+        axes.push(super::anonymous(stated.unwrap_or_else(size::Expr::zero)));
+    }
+    Some(Type::array(elem.clone(), axes))
+}
+
+/// A value against an array type.
+pub(super) fn meet_array(cx: &mut Cx, value: Expr, elem: Type, dims: &[Dim], what: &str) -> Expr {
+    if value.ty.is_broken() {
+        let axes = types::lower_dims(cx, dims);
+        return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
+    }
+    let value = super::arms::complete(value, &elem);
+    let value = match (elem.scalar(), value.ty.scalar()) {
+        (Some(to), Some(from)) if value.ty.is_array() && super::widen::holds(to, from) => {
+            widen::widen(cx, value, to)
+        }
+        _ => value,
+    };
+    let value = match &*value.kind {
+        // What Python gives has the rank that is asked for, checked where it arrives.
+        ExprKind::Host(ein_ir::tensor::HostOp::Python(_), _) if !value.ty.is_array() => {
+            let ty = Type::AnyRank(Box::new(value.ty));
+            Expr { ty, ..value }
+        }
+        _ => value,
+    };
+    if let Type::AnyRank(_) = &value.ty {
+        let axes = types::lower_dims(cx, dims);
+        let span = value.span;
+        return expr::cast::assert_shape(&cx.ix, value, Type::array(elem, axes), span);
+    }
+    if !coerce::same_kind(value.ty.elem(), &elem)
+        || value.ty.rank() != dims.len()
+        || !value.ty.is_array()
+    {
+        let axes = types::lower_dims(cx, dims);
+        let mut d = coerce::mismatch(&cx.ix, &value, &Type::array(elem, axes), what);
+        if matches!(value.ty, Type::Jagged(..)) {
+            d.code = Code::E0405;
+            d.message = format!(
+                "{what} is a rectangular array, but the rows of this value differ in length"
+            );
+        }
+        return cx.report.fail(d);
+    }
+    let stated = layouts::stated(cx, dims);
+    if !layouts::check_paths(&mut cx.ix, &mut cx.report, &value, &stated, what) {
+        let axes = types::lower_dims(cx, dims);
+        return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
+    }
+    let value = expr::settle_expr(&mut cx.ix, &mut cx.build, value);
+    adopt(cx, value, dims, what)
+}
+
+/// Gives a value the coordinates and sizes that an annotation declares, after comparing them
+/// with its own.
+pub(super) fn adopt(cx: &mut Cx, value: Expr, dims: &[Dim], what: &str) -> Expr {
+    let declared: Vec<Option<Symbol>> = dims
+        .iter()
+        .map(|dim| match &dim.kind {
+            DimKind::Coord { name, .. } => Some(name.sym),
+            DimKind::Unknown | DimKind::Size(_) | DimKind::Pack(_) => None,
+        })
+        .collect();
+    if !check_names(&cx.ix, &mut cx.report, &value, &declared, what, value.span) {
+        return Expr::error(value.span);
+    }
+    let mut axes = value.ty.axes().to_vec();
+    for (position, dim) in dims.iter().enumerate() {
+        let (extent, coord) = match &dim.kind {
+            DimKind::Unknown => (None, None),
+            DimKind::Size(e) => (Some(*e), None),
+            DimKind::Coord { name, extent, over } => (
+                *extent,
+                Some(types::declared_coord(&mut cx.ix, name.sym, over.map(|over| over.sym))),
+            ),
+            DimKind::Pack(_) => continue,
         };
-        if let Type::AnyRank(_) = &value.ty {
-            let axes = self.lower_dims(dims);
-            let span = value.span;
-            return self.assert_shape(value, Type::array(elem, axes), span);
+        let Some(axis) = axes.get_mut(position) else { break };
+        if let Some(coord) = coord {
+            // A role keeps what it is a role of.
+            let over = coord.over.or(axis
+                .coord
+                .and_then(|old| (old.name == coord.name).then_some(old.over).flatten()));
+            axis.coord = Some(super::types::contract(coord.name, over));
         }
-        if !self.same_kind(value.ty.elem(), &elem)
-            || value.ty.rank() != dims.len()
-            || !value.ty.is_array()
-        {
-            let axes = self.lower_dims(dims);
-            let mut d = self.mismatch(&value, &Type::array(elem, axes), what);
-            if matches!(value.ty, Type::Jagged(..)) {
-                d.code = Code::E0405;
-                d.message = format!(
-                    "{what} is a rectangular array, but the rows of this value differ in length"
-                );
-            }
-            return self.fail(d);
-        }
-        let stated = self.stated(dims);
-        if !self.check_paths(&value, &stated, what) {
-            let axes = self.lower_dims(dims);
-            return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
-        }
-        let value = self.settle_expr(value);
-        self.adopt(value, dims, what)
-    }
-
-    /// Gives a value the coordinates and sizes that an annotation declares, after comparing them
-    /// with its own.
-    pub(super) fn adopt(&mut self, value: Expr, dims: &[Dim], what: &str) -> Expr {
-        let declared: Vec<Option<Symbol>> = dims
-            .iter()
-            .map(|dim| match &dim.kind {
-                DimKind::Coord { name, .. } => Some(name.sym),
-                DimKind::Unknown | DimKind::Size(_) | DimKind::Pack(_) => None,
-            })
-            .collect();
-        if !self.check_names(&value, &declared, what, value.span) {
-            return Expr::error(value.span);
-        }
-        let mut axes = value.ty.axes().to_vec();
-        for (position, dim) in dims.iter().enumerate() {
-            let (extent, coord) = match &dim.kind {
-                DimKind::Unknown => (None, None),
-                DimKind::Size(e) => (Some(*e), None),
-                DimKind::Coord { name, extent, over } => {
-                    (*extent, Some(self.declared_coord(name.sym, over.map(|over| over.sym))))
-                }
-                DimKind::Pack(_) => continue,
-            };
-            let Some(axis) = axes.get_mut(position) else { break };
-            if let Some(coord) = coord {
-                // A role keeps what it is a role of.
-                let over = coord.over.or(axis
-                    .coord
-                    .and_then(|old| (old.name == coord.name).then_some(old.over).flatten()));
-                axis.coord = Some(super::types::contract(coord.name, over));
-            }
-            if let Some(extent) = extent {
-                let size = axis.size.clone();
-                if let Some(stated) =
-                    self.match_extent(extent, &size, &value, position, coord.map(|c| c.name), what)
-                {
-                    axes[position].size = stated;
-                }
-            }
-        }
-        self.check_dims_distinct(dims);
-        let mut value = value;
-        value.ty = Type::array(value.ty.elem().clone(), axes);
-        value
-    }
-
-    pub(super) fn check_dims_distinct(&mut self, dims: &[Dim]) {
-        let names: Vec<_> = dims
-            .iter()
-            .filter_map(|dim| match &dim.kind {
-                DimKind::Coord { name, .. } => Some(name.sym),
-                _ => None,
-            })
-            .collect();
-        let twice = names.iter().enumerate().any(|(i, name)| names[..i].contains(name));
-        if twice {
-            self.lower_dims(dims);
-        }
-    }
-
-    /// One stated extent against the extent that is there; gives the size to go on with.
-    pub(super) fn match_extent(
-        &mut self,
-        extent: ExprId,
-        actual: &size::Expr,
-        value: &Expr,
-        position: usize,
-        coord: Option<Symbol>,
-        what: &str,
-    ) -> Option<size::Expr> {
-        if let H::Size(local) = &self.hir.exprs[extent].kind
-            && !self.f.sizes.contains_key(local)
-        {
-            let name = self.local_name(*local);
-            if let Some(atom) = actual.as_atom()
-                && self.out.atoms[atom].name.as_str().contains(".shape[")
+        if let Some(extent) = extent {
+            let size = axis.size.clone();
+            if let Some(stated) =
+                match_extent(cx, extent, &size, &value, position, coord.map(|c| c.name), what)
             {
-                self.out.atoms[atom].name = name;
-            }
-            self.f.sizes.insert(*local, actual.clone());
-            return Some(actual.clone());
-        }
-        let stated = self.size_value(extent);
-        let stated = self.solve_new_size(&stated, actual);
-        match self.compare_sizes(actual, &stated) {
-            SizeRelation::Equal => Some(stated),
-            SizeRelation::AtRunTime => {
-                let axis = match coord {
-                    Some(name) => format!("coordinate `{name}` in {what}"),
-                    None => format!("axis {position} in {what}"),
-                };
-                self.require(actual.clone(), stated.clone(), axis, value.span);
-                Some(stated)
-            }
-            SizeRelation::Different => {
-                let axis = match coord {
-                    Some(name) => format!("coordinate `{name}`"),
-                    None => format!("axis {position}"),
-                };
-                let (have, want) = (self.show_size(actual), self.show_size(&stated));
-                let d = error(
-                    Code::E0405,
-                    value.span,
-                    format!("{axis} has extent {have}, but {what} says {want}"),
-                )
-                .here(format!("this is `{}`", self.show(&value.ty)))
-                .label(self.hir.exprs[extent].span, format!("stated as {want}"))
-                .help(format!("state the extent that the value has: `{have}`"));
-                self.report_at(d);
-                None
+                axes[position].size = stated;
             }
         }
     }
+    check_dims_distinct(cx, dims);
+    let mut value = value;
+    value.ty = Type::array(value.ty.elem().clone(), axes);
+    value
+}
 
-    /// Solves `?n + 1 == actual` for the new name `?n`, if there is one.
-    pub(super) fn solve_new_size(
-        &mut self,
-        stated: &size::Expr,
-        actual: &size::Expr,
-    ) -> size::Expr {
-        let open: Vec<_> = stated
-            .atoms()
-            .into_iter()
-            .filter(|atom| self.out.atoms[*atom].def == AtomDef::Unknown)
-            .collect();
-        if let [atom] = open.as_slice()
-            && let Some((1, rest)) = stated.affine_in(*atom)
+pub(super) fn check_dims_distinct(cx: &mut Cx, dims: &[Dim]) {
+    let names: Vec<_> = dims
+        .iter()
+        .filter_map(|dim| match &dim.kind {
+            DimKind::Coord { name, .. } => Some(name.sym),
+            _ => None,
+        })
+        .collect();
+    let twice = names.iter().enumerate().any(|(i, name)| names[..i].contains(name));
+    if twice {
+        types::lower_dims(cx, dims);
+    }
+}
+
+/// One stated extent against the extent that is there; gives the size to go on with.
+pub(super) fn match_extent(
+    cx: &mut Cx,
+    extent: ExprId,
+    actual: &size::Expr,
+    value: &Expr,
+    position: usize,
+    coord: Option<Symbol>,
+    what: &str,
+) -> Option<size::Expr> {
+    if let H::Size(local) = &cx.hir.exprs[extent].kind
+        && !cx.ix.f.sizes.contains_key(local)
+    {
+        let name = vars::local_name(cx.hir, *local);
+        if let Some(atom) = actual.as_atom()
+            && cx.ix.atoms[atom].name.as_str().contains(".shape[")
         {
-            let solved = actual.sub(&rest);
-            for size in self.f.sizes.values_mut() {
-                if size.as_atom() == Some(*atom) {
-                    *size = solved.clone();
-                }
-            }
-            return actual.clone();
+            cx.ix.atoms[atom].name = name;
         }
-        stated.clone()
+        cx.ix.f.sizes.insert(*local, actual.clone());
+        return Some(actual.clone());
     }
+    let stated = types::size_value(cx, extent);
+    let stated = solve_new_size(&mut cx.ix, &stated, actual);
+    match cx.ix.compare_sizes(actual, &stated) {
+        SizeRelation::Equal => Some(stated),
+        SizeRelation::AtRunTime => {
+            let axis = match coord {
+                Some(name) => format!("coordinate `{name}` in {what}"),
+                None => format!("axis {position} in {what}"),
+            };
+            coerce::require(
+                &mut cx.ix,
+                &mut cx.build,
+                actual.clone(),
+                stated.clone(),
+                axis,
+                value.span,
+            );
+            Some(stated)
+        }
+        SizeRelation::Different => {
+            let axis = match coord {
+                Some(name) => format!("coordinate `{name}`"),
+                None => format!("axis {position}"),
+            };
+            let (have, want) = (cx.ix.show_size(actual), cx.ix.show_size(&stated));
+            let d = error(
+                Code::E0405,
+                value.span,
+                format!("{axis} has extent {have}, but {what} says {want}"),
+            )
+            .here(format!("this is `{}`", cx.ix.show(&value.ty)))
+            .label(cx.hir.exprs[extent].span, format!("stated as {want}"))
+            .help(format!("state the extent that the value has: `{have}`"));
+            cx.report.report_at(d);
+            None
+        }
+    }
+}
 
-    /// The names of a value's axes against declared ones. Contract axes must carry the declared
-    /// names; given ones are renamed by position unless they are the declared names in another
-    /// order.
-    pub(super) fn check_names(
-        &mut self,
-        value: &Expr,
-        declared: &[Option<Symbol>],
-        what: &str,
-        span: Span,
-    ) -> bool {
-        let axes = value.ty.axes();
-        let have: Vec<Option<Symbol>> =
-            axes.iter().map(|axis| axis.coord.map(|coord| coord.name)).collect();
-        let wrong =
-            axes.iter().zip(declared).position(|(axis, declared)| match (axis.coord, declared) {
-                (Some(coord), Some(name)) => coord.name != *name && coord.root() != *name,
-                _ => false,
-            });
-        let Some(position) = wrong else { return true };
-        let Some(wanted) = declared[position] else { return true };
-        let swapped =
-            have.iter().enumerate().any(|(other, name)| other != position && *name == Some(wanted));
-        let contract = axes[position].coord.is_some_and(|coord| coord.contract);
-        let found = have[position].map_or("_".into(), |name| name.to_string());
-        let names: Vec<_> = declared.iter().flatten().map(Symbol::to_string).collect();
-        let names = format!("{{{}}}", names.join(", "));
-        let layout = self.show_coords(axes);
-        let quoted = self.quote(value);
-        let d = if swapped {
-            error(
-                Code::E0311,
-                span,
-                format!("{quoted} has the layout {layout}, but {what} says {names}"),
-            )
-            .here(format!("axis {position} is `{found}`, declared as `{wanted}`"))
-            .help(format!(
-                "write the declared order by name: `{}[{}]`",
-                self.show_name(value).map_or("x".into(), |name| name.to_string()),
-                have.iter().flatten().map(Symbol::to_string).collect::<Vec<_>>().join(", ")
-            ))
-        } else if contract {
-            error(
-                Code::E0309,
-                span,
-                format!("{quoted} has no coordinate `{wanted}`: it has {layout}, and {what} says {names}"),
-            )
-            .here(format!("axis {position} is `{found}`"))
-            .help(format!("declare it as `{found}`, or pass a value that has `{wanted}`"))
-        } else {
-            return true;
-        };
-        let d = match self.declared_at(value) {
-            Some(at) => d.label(at, format!("declared with {layout}")),
-            None => d,
-        };
-        self.report_at(d);
-        false
+/// Solves `?n + 1 == actual` for the new name `?n`, if there is one.
+pub(super) fn solve_new_size(
+    ix: &mut Index,
+    stated: &size::Expr,
+    actual: &size::Expr,
+) -> size::Expr {
+    let open: Vec<_> =
+        stated.atoms().into_iter().filter(|atom| ix.atoms[*atom].def == AtomDef::Unknown).collect();
+    if let [atom] = open.as_slice()
+        && let Some((1, rest)) = stated.affine_in(*atom)
+    {
+        let solved = actual.sub(&rest);
+        for size in ix.f.sizes.values_mut() {
+            if size.as_atom() == Some(*atom) {
+                *size = solved.clone();
+            }
+        }
+        return actual.clone();
     }
+    stated.clone()
+}
+
+/// The names of a value's axes against declared ones. Contract axes must carry the declared
+/// names; given ones are renamed by position unless they are the declared names in another
+/// order.
+pub(super) fn check_names(
+    ix: &Index,
+    report: &mut Report,
+    value: &Expr,
+    declared: &[Option<Symbol>],
+    what: &str,
+    span: Span,
+) -> bool {
+    let axes = value.ty.axes();
+    let have: Vec<Option<Symbol>> =
+        axes.iter().map(|axis| axis.coord.map(|coord| coord.name)).collect();
+    let wrong =
+        axes.iter().zip(declared).position(|(axis, declared)| match (axis.coord, declared) {
+            (Some(coord), Some(name)) => coord.name != *name && coord.root() != *name,
+            _ => false,
+        });
+    let Some(position) = wrong else { return true };
+    let Some(wanted) = declared[position] else { return true };
+    let swapped =
+        have.iter().enumerate().any(|(other, name)| other != position && *name == Some(wanted));
+    let contract = axes[position].coord.is_some_and(|coord| coord.contract);
+    let found = have[position].map_or("_".into(), |name| name.to_string());
+    let names: Vec<_> = declared.iter().flatten().map(Symbol::to_string).collect();
+    let names = format!("{{{}}}", names.join(", "));
+    let layout = show::show_coords(axes);
+    let quoted = ix.quote(value);
+    let d = if swapped {
+        error(
+            Code::E0311,
+            span,
+            format!("{quoted} has the layout {layout}, but {what} says {names}"),
+        )
+        .here(format!("axis {position} is `{found}`, declared as `{wanted}`"))
+        .help(format!(
+            "write the declared order by name: `{}[{}]`",
+            ix.show_name(value).map_or("x".into(), |name| name.to_string()),
+            have.iter().flatten().map(Symbol::to_string).collect::<Vec<_>>().join(", ")
+        ))
+    } else if contract {
+        error(
+            Code::E0309,
+            span,
+            format!(
+                "{quoted} has no coordinate `{wanted}`: it has {layout}, and {what} says {names}"
+            ),
+        )
+        .here(format!("axis {position} is `{found}`"))
+        .help(format!("declare it as `{found}`, or pass a value that has `{wanted}`"))
+    } else {
+        return true;
+    };
+    let d = match ix.declared_at(value) {
+        Some(at) => d.label(at, format!("declared with {layout}")),
+        None => d,
+    };
+    report.report_at(d);
+    false
 }
 
 /// The coordinates of an annotation, if every axis has one.

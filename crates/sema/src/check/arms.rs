@@ -2,6 +2,10 @@
 
 use super::pattern::Matched;
 use super::{Cx, error};
+use crate::check::state::{Index, Report};
+use crate::check::{
+    binary, choice, coerce, exhaustive, expr, layouts, literal, pattern, stmt, vars, widen,
+};
 use crate::hir::{self, ExprId};
 use ein_base::{Code, Label, Span};
 use ein_ir::size::{self, Facts};
@@ -22,321 +26,323 @@ enum Test<'e> {
     Condition(&'e Expr, bool),
 }
 
-impl Cx<'_> {
-    pub(super) fn match_expr(
-        &mut self,
-        scrutinee: ExprId,
-        arms: &[hir::Arm],
-        want: Option<&Type>,
-        span: Span,
-    ) -> Expr {
-        let statement = std::mem::take(&mut self.f.statement);
-        let value = self.expr(scrutinee, None);
-        let ty = value.ty.clone();
-        let mut matched = Vec::new();
-        let reported = self.diagnostics.len();
-        for arm in arms {
-            // What the pattern binds is seen by its own arm only.
-            let extents = self.f.extents.len();
-            matched.push(self.match_pattern(&arm.pat, &ty, Some(&value)));
-            self.f.extents.truncate(extents);
-        }
-        let broken = ty == Type::Error || matched.iter().any(|arm| arm.broken);
-        if !broken {
-            let at = span.until(value.span.hi().max(span.lo()));
-            self.check_exhaustive(&ty, arms, &matched, at);
-        }
-        self.show_matched(&value, reported);
-        let mut guards: Vec<Option<Expr>> = Vec::new();
-        for (position, arm) in arms.iter().enumerate() {
-            let guard = arm.guard.map(|guard| {
-                self.scoped(|cx| {
-                    cx.enter_arm(&value, &matched, &guards, position);
-                    cx.condition(guard, "a guard")
-                })
-            });
-            guards.push(guard);
-        }
-        for arm in &mut matched {
-            arm.statement = statement;
-        }
-        let mut values = self.arm_values(&value, arms, &matched, &guards, want);
-        self.widen_all(&mut values);
-        let tests: Vec<Arm> = matched
-            .iter()
-            .zip(&guards)
-            .zip(&values)
-            .map(|((matched, guard), value)| Arm {
-                pattern: matched.pattern.clone(),
-                guard: guard.clone(),
-                value: value.clone(),
+pub(super) fn match_expr(
+    cx: &mut Cx,
+    scrutinee: ExprId,
+    arms: &[hir::Arm],
+    want: Option<&Type>,
+    span: Span,
+) -> Expr {
+    let statement = std::mem::take(&mut cx.infer.f.statement);
+    let value = expr::expr(cx, scrutinee, None);
+    let ty = value.ty.clone();
+    let mut matched = Vec::new();
+    let reported = cx.report.diagnostics.len();
+    for arm in arms {
+        // What the pattern binds is seen by its own arm only.
+        let extents = cx.ix.f.extents.len();
+        matched.push(pattern::match_pattern(cx, &arm.pat, &ty, Some(&value)));
+        cx.ix.f.extents.truncate(extents);
+    }
+    let broken = ty == Type::Error || matched.iter().any(|arm| arm.broken);
+    if !broken {
+        let at = span.until(value.span.hi().max(span.lo()));
+        exhaustive::check_exhaustive(cx, &ty, arms, &matched, at);
+    }
+    show_matched(&cx.ix, &mut cx.report, &value, reported);
+    let mut guards: Vec<Option<Expr>> = Vec::new();
+    for (position, arm) in arms.iter().enumerate() {
+        let guard = arm.guard.map(|guard| {
+            vars::scoped(cx, |cx| {
+                enter_arm(&mut cx.ix, &value, &matched, &guards, position);
+                expr::condition(cx, guard, "a guard")
             })
-            .collect();
-        if let Some(choice) = self.choose_arm(&values, &value, &tests, span) {
-            return choice;
-        }
-        if !self.all_agree_in_layout(&values, "the arms of this `match`") {
-            return Expr::error(span);
-        }
-        let Some(ty) = self.common_type(&values) else { return Expr::error(span) };
-        let parts = matched.into_iter().zip(guards).zip(values);
-        let arms = parts
-            .map(|((matched, guard), value)| Arm {
-                pattern: matched.pattern,
-                guard,
-                value: complete(value, &ty),
-            })
-            .collect();
-        Expr::new(ExprKind::Match { value, arms }, ty, span)
-    }
-
-    /// Points the errors in patterns, all those from a number on, at the value that is matched.
-    fn show_matched(&mut self, value: &Expr, reported: usize) {
-        let text = format!("this is `{}`", self.show(&value.ty));
-        for diagnostic in self.diagnostics[reported..].iter_mut().filter(|it| it.is_error()) {
-            diagnostic.labels.push(Label { span: value.span, text: text.clone() });
-        }
-    }
-
-    /// The values of all arms; literals take the type of the others.
-    fn arm_values(
-        &mut self,
-        value: &Expr,
-        arms: &[hir::Arm],
-        matched: &[Matched],
-        guards: &[Option<Expr>],
-        want: Option<&Type>,
-    ) -> Vec<Expr> {
-        let classes: Vec<_> = arms.iter().map(|arm| self.literal_class(arm.body)).collect();
-        let mut values: Vec<Option<Expr>> = arms.iter().map(|_| None).collect();
-        for (position, arm) in arms.iter().enumerate() {
-            if classes[position].is_none() {
-                let body = self.arm_value(value, matched, guards, position, arm.body, want);
-                values[position] = Some(body);
-            }
-        }
-        let other = values.iter().flatten().find(|value| value.ty.scalar().is_some()).cloned();
-        let class = classes.iter().copied().flatten().max();
-        let literal = class.map(|class| Type::Scalar(self.literal_type(class, want)));
-        for (position, arm) in arms.iter().enumerate() {
-            if classes[position].is_some() {
-                let hint = match &other {
-                    Some(other) => self.literal_hint(classes[position], other, want),
-                    None => literal.clone(),
-                };
-                let hint = hint.as_ref();
-                let body = self.arm_value(value, matched, guards, position, arm.body, hint);
-                values[position] = Some(body);
-            }
-        }
-        values.into_iter().flatten().collect()
-    }
-
-    /// The value of one arm, under what matching says.
-    fn arm_value(
-        &mut self,
-        value: &Expr,
-        matched: &[Matched],
-        guards: &[Option<Expr>],
-        position: usize,
-        body: ExprId,
-        want: Option<&Type>,
-    ) -> Expr {
-        let mut body = self.scoped(|cx| {
-            cx.enter_arm(value, matched, guards, position);
-            cx.f.statement = matched[position].statement;
-            cx.expr(body, want)
         });
-        let bound = &matched[position].bound;
-        body.ty = self.forget_vars(body.ty, &|var| bound.contains(&var));
-        body
+        guards.push(guard);
     }
-
-    /// The scope of an arm: the coordinates of what it binds, and what is known in it.
-    fn enter_arm(
-        &mut self,
-        value: &Expr,
-        matched: &[Matched],
-        guards: &[Option<Expr>],
-        position: usize,
-    ) {
-        for var in &matched[position].bound {
-            let var = self.out.vars[*var].clone();
-            self.declare_extents(var.name, var.span, &var.ty);
-        }
-        let above = matched[..position].iter().zip(guards);
-        let above = above.map(|(matched, guard)| (&matched.pattern, guard.as_ref()));
-        let mut facts = std::mem::take(&mut self.f.facts);
-        self.assume_arm(value, above, &matched[position].pattern, &mut facts);
-        if let Some(Some(guard)) = guards.get(position) {
-            self.assume(guard, true, &mut facts);
-        }
-        self.f.facts = facts;
+    for arm in &mut matched {
+        arm.statement = statement;
     }
-
-    /// The type that all arms have.
-    fn common_type(&mut self, values: &[Expr]) -> Option<Type> {
-        let (first, others) = values.split_first()?;
-        let mut ty = first.ty.clone();
-        for other in others {
-            match self.join_types(&ty, &other.ty) {
-                Some(joined) => ty = joined,
-                None => {
-                    let (x, y) = (self.show(&ty), self.show(&other.ty));
-                    let against = values.iter().find(|value| value.ty == ty).unwrap_or(first);
-                    let d = error(
-                        Code::E0505,
-                        other.span,
-                        format!("the arms of this `match` disagree: `{x}` and `{y}`"),
-                    )
-                    .here(format!("this is `{y}`"))
-                    .label(against.span, format!("this is `{x}`"))
-                    .help("make all arms values of one type");
-                    let d = self.numeric_help(d, against, other);
-                    self.report_at(d);
-                    return None;
-                }
-            }
-        }
-        Some(ty)
+    let mut values = arm_values(cx, &value, arms, &matched, &guards, want);
+    widen::widen_all(cx, &mut values);
+    let tests: Vec<Arm> = matched
+        .iter()
+        .zip(&guards)
+        .zip(&values)
+        .map(|((matched, guard), value)| Arm {
+            pattern: matched.pattern.clone(),
+            guard: guard.clone(),
+            value: value.clone(),
+        })
+        .collect();
+    if let Some(choice) =
+        choice::choose_arm(&mut cx.infer, &mut cx.ix, &mut cx.build, &values, &value, &tests, span)
+    {
+        return choice;
     }
+    if !layouts::all_agree_in_layout(&cx.ix, &mut cx.report, &values, "the arms of this `match`") {
+        return Expr::error(span);
+    }
+    let Some(ty) = common_type(&mut cx.ix, &mut cx.report, &values) else {
+        return Expr::error(span);
+    };
+    let parts = matched.into_iter().zip(guards).zip(values);
+    let arms = parts
+        .map(|((matched, guard), value)| Arm {
+            pattern: matched.pattern,
+            guard,
+            value: complete(value, &ty),
+        })
+        .collect();
+    Expr::new(ExprKind::Match { value, arms }, ty, span)
+}
 
-    // ---------------------------------------------------------------- what an arm knows
+/// Points the errors in patterns, all those from a number on, at the value that is matched.
+fn show_matched(ix: &Index, report: &mut Report, value: &Expr, reported: usize) {
+    let text = format!("this is `{}`", ix.show(&value.ty));
+    for diagnostic in report.diagnostics[reported..].iter_mut().filter(|it| it.is_error()) {
+        diagnostic.labels.push(Label { span: value.span, text: text.clone() });
+    }
+}
 
-    /// Adds what is known where a value matches `pattern` and none of the arms above, each with
-    /// its guard.
-    pub(super) fn assume_arm<'e>(
-        &self,
-        value: &'e Expr,
-        above: impl Iterator<Item = (&'e Pattern, Option<&'e Expr>)>,
-        pattern: &Pattern,
-        facts: &mut Facts,
-    ) {
-        let mut own = Vec::new();
-        self.pattern_tests(value, pattern, &mut own);
-        let mut known: Vec<(size::Expr, Intervals)> = Vec::new();
-        for test in own {
-            match test {
-                Test::Size(size, allowed, _) => known.push((size, allowed)),
-                Test::Condition(cond, holds) => {
-                    self.assume(cond, holds, facts);
-                }
-            }
-        }
-        for (pattern, guard) in above.take(LOOK_BACK) {
-            let mut tests = Vec::new();
-            let complete = self.pattern_tests(value, pattern, &mut tests);
-            match (complete, tests.as_slice(), guard) {
-                (true, [], Some(guard)) => {
-                    self.assume(guard, false, facts);
-                }
-                (true, [Test::Condition(cond, holds)], None) => {
-                    self.assume(cond, !holds, facts);
-                }
-                (true, [Test::Size(size, taken, all)], None) => {
-                    let entry = match known.iter().position(|(other, _)| other == size) {
-                        Some(at) => &mut known[at].1,
-                        None => {
-                            known.push((size.clone(), vec![*all]));
-                            let last = known.len() - 1;
-                            &mut known[last].1
-                        }
-                    };
-                    *entry = without(entry, taken);
-                }
-                _ => {}
-            }
-        }
-        for (size, allowed) in known {
-            assume_in(&size, &allowed, facts);
+/// The values of all arms; literals take the type of the others.
+fn arm_values(
+    cx: &mut Cx,
+    value: &Expr,
+    arms: &[hir::Arm],
+    matched: &[Matched],
+    guards: &[Option<Expr>],
+    want: Option<&Type>,
+) -> Vec<Expr> {
+    let classes: Vec<_> = arms.iter().map(|arm| literal::literal_class(cx.hir, arm.body)).collect();
+    let mut values: Vec<Option<Expr>> = arms.iter().map(|_| None).collect();
+    for (position, arm) in arms.iter().enumerate() {
+        if classes[position].is_none() {
+            let body = arm_value(cx, value, matched, guards, position, arm.body, want);
+            values[position] = Some(body);
         }
     }
+    let other = values.iter().flatten().find(|value| value.ty.scalar().is_some()).cloned();
+    let class = classes.iter().copied().flatten().max();
+    let literal = class.map(|class| Type::Scalar(literal::literal_type(class, want)));
+    for (position, arm) in arms.iter().enumerate() {
+        if classes[position].is_some() {
+            let hint = match &other {
+                Some(other) => expr::branch::literal_hint(classes[position], other, want),
+                None => literal.clone(),
+            };
+            let hint = hint.as_ref();
+            let body = arm_value(cx, value, matched, guards, position, arm.body, hint);
+            values[position] = Some(body);
+        }
+    }
+    values.into_iter().flatten().collect()
+}
 
-    /// Collects what a pattern tests; returns whether that is all it tests.
-    fn pattern_tests<'e>(
-        &self,
-        value: &'e Expr,
-        pattern: &Pattern,
-        found: &mut Vec<Test<'e>>,
-    ) -> bool {
-        match pattern {
-            Pattern::Wild | Pattern::Bind(_) => true,
-            Pattern::At(_, inner) => self.pattern_tests(value, inner, found),
-            Pattern::Literal(Scalar::Bool(holds)) => {
-                found.push(Test::Condition(value, *holds));
-                true
+/// The value of one arm, under what matching says.
+fn arm_value(
+    cx: &mut Cx,
+    value: &Expr,
+    matched: &[Matched],
+    guards: &[Option<Expr>],
+    position: usize,
+    body: ExprId,
+    want: Option<&Type>,
+) -> Expr {
+    let mut body = vars::scoped(cx, |cx| {
+        enter_arm(&mut cx.ix, value, matched, guards, position);
+        cx.infer.f.statement = matched[position].statement;
+        expr::expr(cx, body, want)
+    });
+    let bound = &matched[position].bound;
+    body.ty = cx.ix.forget_vars(body.ty, &|var| bound.contains(&var));
+    body
+}
+
+/// The scope of an arm: the coordinates of what it binds, and what is known in it.
+fn enter_arm(
+    ix: &mut Index,
+    value: &Expr,
+    matched: &[Matched],
+    guards: &[Option<Expr>],
+    position: usize,
+) {
+    for var in &matched[position].bound {
+        let var = ix.vars[*var].clone();
+        stmt::declare_extents(ix, var.name, var.span, &var.ty);
+    }
+    let above = matched[..position].iter().zip(guards);
+    let above = above.map(|(matched, guard)| (&matched.pattern, guard.as_ref()));
+    let mut facts = std::mem::take(&mut ix.f.facts);
+    assume_arm(ix, value, above, &matched[position].pattern, &mut facts);
+    if let Some(Some(guard)) = guards.get(position) {
+        ix.assume(guard, true, &mut facts);
+    }
+    ix.f.facts = facts;
+}
+
+/// The type that all arms have.
+fn common_type(ix: &mut Index, report: &mut Report, values: &[Expr]) -> Option<Type> {
+    let (first, others) = values.split_first()?;
+    let mut ty = first.ty.clone();
+    for other in others {
+        match coerce::join_types(ix, &ty, &other.ty) {
+            Some(joined) => ty = joined,
+            None => {
+                let (x, y) = (ix.show(&ty), ix.show(&other.ty));
+                let against = values.iter().find(|value| value.ty == ty).unwrap_or(first);
+                let d = error(
+                    Code::E0505,
+                    other.span,
+                    format!("the arms of this `match` disagree: `{x}` and `{y}`"),
+                )
+                .here(format!("this is `{y}`"))
+                .label(against.span, format!("this is `{x}`"))
+                .help("make all arms values of one type");
+                let d = binary::numeric_help(ix, d, against, other);
+                report.report_at(d);
+                return None;
             }
-            Pattern::Literal(literal) => {
-                let range = literal.as_i128().map(|at| (at, at));
-                self.integer_test(value, range, found)
+        }
+    }
+    Some(ty)
+}
+
+// ---------------------------------------------------------------- what an arm knows
+
+/// Adds what is known where a value matches `pattern` and none of the arms above, each with
+/// its guard.
+pub(super) fn assume_arm<'e>(
+    ix: &Index,
+    value: &'e Expr,
+    above: impl Iterator<Item = (&'e Pattern, Option<&'e Expr>)>,
+    pattern: &Pattern,
+    facts: &mut Facts,
+) {
+    let mut own = Vec::new();
+    pattern_tests(ix, value, pattern, &mut own);
+    let mut known: Vec<(size::Expr, Intervals)> = Vec::new();
+    for test in own {
+        match test {
+            Test::Size(size, allowed, _) => known.push((size, allowed)),
+            Test::Condition(cond, holds) => {
+                ix.assume(cond, holds, facts);
             }
-            Pattern::Range { lo, hi, inclusive } => {
-                let range = value.ty.scalar().and_then(|ty| ty.int_range()).and_then(|all| {
-                    let lo = lo.map_or(Some(all.0), Scalar::as_i128)?;
-                    let last = |hi: Scalar| Some(hi.as_i128()? - i128::from(!*inclusive));
-                    Some((lo, hi.map_or(Some(all.1), last)?))
-                });
-                self.integer_test(value, range, found)
+        }
+    }
+    for (pattern, guard) in above.take(LOOK_BACK) {
+        let mut tests = Vec::new();
+        let complete = pattern_tests(ix, value, pattern, &mut tests);
+        match (complete, tests.as_slice(), guard) {
+            (true, [], Some(guard)) => {
+                ix.assume(guard, false, facts);
             }
-            Pattern::Tuple(items) => match &*value.kind {
-                ExprKind::Tuple(values) => items
-                    .iter()
-                    .zip(values)
-                    .fold(true, |all, (item, value)| self.pattern_tests(value, item, found) && all),
-                _ => items.iter().all(trivial),
+            (true, [Test::Condition(cond, holds)], None) => {
+                ix.assume(cond, !holds, facts);
+            }
+            (true, [Test::Size(size, taken, all)], None) => {
+                let entry = match known.iter().position(|(other, _)| other == size) {
+                    Some(at) => &mut known[at].1,
+                    None => {
+                        known.push((size.clone(), vec![*all]));
+                        let last = known.len() - 1;
+                        &mut known[last].1
+                    }
+                };
+                *entry = without(entry, taken);
+            }
+            _ => {}
+        }
+    }
+    for (size, allowed) in known {
+        assume_in(&size, &allowed, facts);
+    }
+}
+
+/// Collects what a pattern tests; returns whether that is all it tests.
+fn pattern_tests<'e>(
+    ix: &Index,
+    value: &'e Expr,
+    pattern: &Pattern,
+    found: &mut Vec<Test<'e>>,
+) -> bool {
+    match pattern {
+        Pattern::Wild | Pattern::Bind(_) => true,
+        Pattern::At(_, inner) => pattern_tests(ix, value, inner, found),
+        Pattern::Literal(Scalar::Bool(holds)) => {
+            found.push(Test::Condition(value, *holds));
+            true
+        }
+        Pattern::Literal(literal) => {
+            let range = literal.as_i128().map(|at| (at, at));
+            integer_test(ix, value, range, found)
+        }
+        Pattern::Range { lo, hi, inclusive } => {
+            let range = value.ty.scalar().and_then(|ty| ty.int_range()).and_then(|all| {
+                let lo = lo.map_or(Some(all.0), Scalar::as_i128)?;
+                let last = |hi: Scalar| Some(hi.as_i128()? - i128::from(!*inclusive));
+                Some((lo, hi.map_or(Some(all.1), last)?))
+            });
+            integer_test(ix, value, range, found)
+        }
+        Pattern::Tuple(items) => match &*value.kind {
+            ExprKind::Tuple(values) => items
+                .iter()
+                .zip(values)
+                .fold(true, |all, (item, value)| pattern_tests(ix, value, item, found) && all),
+            _ => items.iter().all(trivial),
+        },
+        Pattern::Array { before, rest, after } => {
+            let count = (before.len() + after.len()) as i128;
+            let Some(axis) = value.ty.axes().first() else { return false };
+            if ix.unsettled(&axis.size).is_some() {
+                return false;
+            }
+            let last = if rest.is_some() { i128::from(i64::MAX) } else { count };
+            let all = (0, i128::from(i64::MAX));
+            found.push(Test::Size(axis.size.clone(), vec![(count, last)], all));
+            before.iter().chain(after).all(trivial)
+        }
+        Pattern::Or(items) => any_of(ix, value, items, found),
+        Pattern::Str(_) | Pattern::Data { .. } => false,
+    }
+}
+
+fn integer_test<'e>(
+    ix: &Index,
+    value: &'e Expr,
+    range: Option<(i128, i128)>,
+    found: &mut Vec<Test<'e>>,
+) -> bool {
+    let all = value.ty.scalar().and_then(|ty| ty.int_range());
+    match (ix.to_size(value), range, all) {
+        (Some(size), Some(range), Some(all)) => {
+            found.push(Test::Size(size, vec![range], all));
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Alternatives that all test one integer are one set.
+fn any_of<'e>(ix: &Index, value: &'e Expr, items: &[Pattern], found: &mut Vec<Test<'e>>) -> bool {
+    let mut union: Option<(size::Expr, Intervals, (i128, i128))> = None;
+    for item in items {
+        let mut tests = Vec::new();
+        let complete = pattern_tests(ix, value, item, &mut tests);
+        match (complete, tests.pop(), tests.is_empty()) {
+            (true, Some(Test::Size(size, intervals, all)), true) => match &mut union {
+                None => union = Some((size, intervals, all)),
+                Some((known, set, _)) if *known == size => set.extend(intervals),
+                Some(_) => return false,
             },
-            Pattern::Array { before, rest, after } => {
-                let count = (before.len() + after.len()) as i128;
-                let Some(axis) = value.ty.axes().first() else { return false };
-                if self.unsettled(&axis.size).is_some() {
-                    return false;
-                }
-                let last = if rest.is_some() { i128::from(i64::MAX) } else { count };
-                let all = (0, i128::from(i64::MAX));
-                found.push(Test::Size(axis.size.clone(), vec![(count, last)], all));
-                before.iter().chain(after).all(trivial)
-            }
-            Pattern::Or(items) => self.any_of(value, items, found),
-            Pattern::Str(_) | Pattern::Data { .. } => false,
+            _ => return items.iter().any(trivial),
         }
     }
-
-    fn integer_test<'e>(
-        &self,
-        value: &'e Expr,
-        range: Option<(i128, i128)>,
-        found: &mut Vec<Test<'e>>,
-    ) -> bool {
-        let all = value.ty.scalar().and_then(|ty| ty.int_range());
-        match (self.to_size(value), range, all) {
-            (Some(size), Some(range), Some(all)) => {
-                found.push(Test::Size(size, vec![range], all));
-                true
-            }
-            _ => false,
-        }
+    if let Some((size, set, all)) = union {
+        found.push(Test::Size(size, joined(set), all));
     }
-
-    /// Alternatives that all test one integer are one set.
-    fn any_of<'e>(&self, value: &'e Expr, items: &[Pattern], found: &mut Vec<Test<'e>>) -> bool {
-        let mut union: Option<(size::Expr, Intervals, (i128, i128))> = None;
-        for item in items {
-            let mut tests = Vec::new();
-            let complete = self.pattern_tests(value, item, &mut tests);
-            match (complete, tests.pop(), tests.is_empty()) {
-                (true, Some(Test::Size(size, intervals, all)), true) => match &mut union {
-                    None => union = Some((size, intervals, all)),
-                    Some((known, set, _)) if *known == size => set.extend(intervals),
-                    Some(_) => return false,
-                },
-                _ => return items.iter().any(trivial),
-            }
-        }
-        if let Some((size, set, all)) = union {
-            found.push(Test::Size(size, joined(set), all));
-        }
-        true
-    }
+    true
 }
 
 /// A value whose type its context completes: `Option::None` beside an `Option<i32>`.

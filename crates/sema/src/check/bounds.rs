@@ -6,10 +6,13 @@
 //! Needs: a program whose domains are solved. Refuses (E0403): reads that leave their array at some
 //! point in every run that comes by. Warns (W0202): reads of a region that no clause defines.
 
+use super::error;
 use super::facts::{ReadFact, Verdict};
 use super::paths::{Path, Visit};
 use super::regions::Sides;
-use super::{Cx, error};
+use super::state::Report;
+use crate::check::state::{Build, Index};
+use crate::check::{paths, regions};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size::{self, Atom, Coverage, Facts};
 use ein_ir::tensor::{Bounds, Clause, Expr, ExprKind, FuncId, IndexArg, Tensor, Type, VarId};
@@ -18,20 +21,23 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Choices in indices are followed both ways, at most this deep.
 const MAX_SPLITS: u32 = 3;
 
-impl Cx<'_> {
-    /// Gives every read of a function its verdict.
-    pub(super) fn bounds_of_func(&mut self, func: FuncId, prover: &mut Prover) {
-        let span = self.out.funcs[func].span;
-        let mut body = std::mem::replace(&mut self.out.funcs[func].body, Expr::error(span));
-        let mut path = Path::new(Facts::new());
-        for var in &self.out.funcs[func].sizes {
-            if let Some(size) = self.var_sizes.get(var) {
-                path.facts.ge0(size.clone());
-            }
+/// Gives every read of a function its verdict.
+pub(super) fn bounds_of_func(
+    ix: &mut Index,
+    build: &mut Build,
+    func: FuncId,
+    proving: &mut Proving<'_>,
+) {
+    let span = build.out.funcs[func].span;
+    let mut body = std::mem::replace(&mut build.out.funcs[func].body, Expr::error(span));
+    let mut path = Path::new(Facts::new());
+    for var in &build.out.funcs[func].sizes {
+        if let Some(size) = ix.var_sizes.get(var) {
+            path.facts.ge0(size.clone());
         }
-        self.walk_on(&mut body, &mut path, prover);
-        self.out.funcs[func].body = body;
     }
+    paths::walk::walk_on(ix, build, &mut body, &mut path, proving);
+    build.out.funcs[func].body = body;
 }
 
 /// Looks at every read.
@@ -45,6 +51,12 @@ pub(super) struct Prover {
     guarded: FxHashMap<VarId, Vec<Clause>>,
 }
 
+/// The prover at work.
+pub(super) struct Proving<'p> {
+    pub prover: &'p mut Prover,
+    pub report: &'p mut Report,
+}
+
 /// A read along one axis.
 struct Place<'e> {
     base: &'e Expr,
@@ -55,16 +67,17 @@ struct Place<'e> {
     span: Span,
 }
 
-impl Visit for Prover {
+impl Visit for Proving<'_> {
     fn read(
         &mut self,
-        cx: &mut Cx<'_>,
+        ix: &mut Index,
+        build: &Build,
         base: &Expr,
         indices: &mut [IndexArg],
         span: Span,
         path: &mut Path,
     ) {
-        let broken = matches!(&*base.kind, ExprKind::Var(var) if self.broken.contains(var));
+        let broken = matches!(&*base.kind, ExprKind::Var(var) if self.prover.broken.contains(var));
         let mut proved = true;
         let mut written = false;
         for (axis, arg) in indices.iter_mut().enumerate() {
@@ -80,46 +93,46 @@ impl Visit for Prover {
                 proved = false;
                 continue;
             }
-            let index = cx.size_on(&arg.value, path);
+            let index = paths::size_on(ix, build, &arg.value, path);
             let place = Place { base, axis, value: &arg.value, index, extent, span };
-            let verdict = cx.verdict(&place, path, broken);
+            let verdict = self::verdict(ix, build, self.report, &place, path, broken);
             if verdict == Verdict::Proved {
                 arg.bounds = Bounds::Proved;
             } else {
                 proved = false;
             }
-            let tensor = cx.show_name(base);
+            let tensor = ix.show_name(base);
             let fact = ReadFact { tensor, span: arg.value.span, axis, verdict };
-            cx.reads.push(fact);
+            self.report.reads.push(fact);
         }
         if let ExprKind::Var(var) = &*base.kind
             && proved
             && written
             && path.exact
-            && let Some(clauses) = self.guarded.get(var)
+            && let Some(clauses) = self.prover.guarded.get(var)
         {
-            cx.check_undefined(*var, clauses, indices, span, path);
+            regions::guards::check_undefined(ix, self.report, *var, clauses, indices, span, path);
         }
         if let ExprKind::Var(var) = &*base.kind
             && proved
             && written
             && path.exact
-            && let Some(regions) = self.partial.get(var)
+            && let Some(regions) = self.prover.partial.get(var)
         {
-            cx.check_missing(*var, regions, base, indices, span, path);
+            check_missing(ix, self.report, *var, regions, (base, indices), span, path);
         }
     }
 
-    fn tensor(&mut self, _cx: &mut Cx<'_>, tensor: &Tensor) {
+    fn tensor(&mut self, _ix: &mut Index, _build: &Build, tensor: &Tensor) {
         if let (Some(var), None) = (tensor.self_var, &tensor.recurrence) {
-            self.broken.insert(var);
+            self.prover.broken.insert(var);
         }
     }
 
-    fn bound(&mut self, cx: &mut Cx<'_>, var: VarId, value: &Expr) {
+    fn bound(&mut self, ix: &mut Index, _build: &Build, var: VarId, value: &Expr) {
         if let ExprKind::Tensor(tensor) = &*value.kind
             && tensor.name.is_some()
-            && let Some(regions) = cx.plain_regions(tensor)
+            && let Some(regions) = regions::plain_regions(ix, tensor)
         {
             let guards = super::regions::guarded(tensor);
             let filled = regions.iter().any(|region| {
@@ -129,50 +142,57 @@ impl Visit for Prover {
                     .all(|((lo, hi), axis)| lo.as_constant() == Some(0) && *hi == axis.size)
             });
             if guards.len() > 1 {
-                self.guarded.insert(var, guards);
+                self.prover.guarded.insert(var, guards);
             } else if !filled {
-                self.partial.insert(var, regions);
+                self.prover.partial.insert(var, regions);
             }
         }
     }
 }
 
-impl Cx<'_> {
-    fn verdict(&mut self, place: &Place<'_>, path: &mut Path, quiet: bool) -> Verdict {
-        let Place { index, extent, .. } = place;
-        if let Some(atom) = index.as_atom()
-            && let Some(domain) = path.domains.iter().rev().find(|domain| domain.atom == atom)
-            && domain.lo.as_constant().is_some_and(|lo| lo >= 0)
-            && domain.hi == *extent
-        {
-            return Verdict::Proved;
-        }
-        let below = index.clone();
-        let above = extent.sub(index).offset(-1);
-        let low = self.holds_ge0(&below, path, MAX_SPLITS);
-        let high = self.holds_ge0(&above, path, MAX_SPLITS);
-        if low && high {
-            return Verdict::Proved;
-        }
-        if !path.exact || quiet || path.choice(index).is_some() || self.has_two_extents(place) {
-            return Verdict::Checked;
-        }
-        for (goal, held) in [(&above, high), (&below, low)] {
-            if held {
-                continue;
-            }
-            let facts = self.relevant_facts(path, &[goal]);
-            let mut sizes = facts.atoms();
-            sizes.extend(goal.atoms());
-            sizes.retain(|atom| path.domains.iter().all(|domain| domain.atom != *atom));
-            if let Some(corner) = size::always_violated(&facts, goal, &sizes) {
-                self.out_of_bounds(place, &corner, path);
-                return Verdict::Refuted;
-            }
-        }
-        Verdict::Checked
+fn verdict(
+    ix: &mut Index,
+    build: &Build,
+    report: &mut Report,
+    place: &Place<'_>,
+    path: &mut Path,
+    quiet: bool,
+) -> Verdict {
+    let Place { index, extent, .. } = place;
+    if let Some(atom) = index.as_atom()
+        && let Some(domain) = path.domains.iter().rev().find(|domain| domain.atom == atom)
+        && domain.lo.as_constant().is_some_and(|lo| lo >= 0)
+        && domain.hi == *extent
+    {
+        return Verdict::Proved;
     }
+    let below = index.clone();
+    let above = extent.sub(index).offset(-1);
+    let low = paths::holds_ge0(ix, build, &below, path, MAX_SPLITS);
+    let high = paths::holds_ge0(ix, build, &above, path, MAX_SPLITS);
+    if low && high {
+        return Verdict::Proved;
+    }
+    if !path.exact || quiet || path.choice(index).is_some() || report.has_two_extents(place) {
+        return Verdict::Checked;
+    }
+    for (goal, held) in [(&above, high), (&below, low)] {
+        if held {
+            continue;
+        }
+        let facts = paths::relevant_facts(ix, path, &[goal]);
+        let mut sizes = facts.atoms();
+        sizes.extend(goal.atoms());
+        sizes.retain(|atom| path.domains.iter().all(|domain| domain.atom != *atom));
+        if let Some(corner) = size::always_violated(&facts, goal, &sizes) {
+            out_of_bounds(ix, report, place, &corner, path);
+            return Verdict::Refuted;
+        }
+    }
+    Verdict::Checked
+}
 
+impl Report {
     /// Whether it was said already that the index runs over another extent elsewhere.
     fn has_two_extents(&self, place: &Place<'_>) -> bool {
         self.diagnostics.iter().any(|d| {
@@ -181,148 +201,146 @@ impl Cx<'_> {
                     || d.labels.iter().any(|label| label.span == place.value.span))
         })
     }
+}
 
-    fn out_of_bounds(&mut self, place: &Place<'_>, corner: &[(Atom, size::Expr)], path: &Path) {
-        let Place { base, axis, value, index, extent, span } = place;
-        let name = self.quote(base);
-        let along = match base.ty.axes().get(*axis).and_then(|axis| axis.coord) {
-            Some(coord) => format!("`{}`", coord.name),
-            None => format!("axis {axis}"),
-        };
-        let shown = self.show_size(extent);
-        let text = self.show_size(index);
-        let reached =
-            index.substitute(&|atom| Some(corner.iter().find(|(own, _)| *own == atom)?.1.clone()));
-        let reached = self.show_size(&reached);
-        let message = if index.as_constant().is_some() {
-            format!("{name} has extent {shown} along {along}, but is read at {text}")
-        } else {
-            let points: Vec<String> = corner
-                .iter()
-                .filter(|(atom, _)| index.mentions(*atom))
-                .map(|(atom, at)| {
-                    format!("{} = {}", self.out.atoms[*atom].name, self.show_size(at))
-                })
-                .collect();
-            let points = if points.is_empty() {
-                String::new()
-            } else {
-                format!(" (at {})", points.join(", "))
-            };
+fn out_of_bounds(
+    ix: &Index,
+    report: &mut Report,
+    place: &Place<'_>,
+    corner: &[(Atom, size::Expr)],
+    path: &Path,
+) {
+    let Place { base, axis, value, index, extent, span } = place;
+    let name = ix.quote(base);
+    let along = match base.ty.axes().get(*axis).and_then(|axis| axis.coord) {
+        Some(coord) => format!("`{}`", coord.name),
+        None => format!("axis {axis}"),
+    };
+    let shown = ix.show_size(extent);
+    let text = ix.show_size(index);
+    let reached =
+        index.substitute(&|atom| Some(corner.iter().find(|(own, _)| *own == atom)?.1.clone()));
+    let reached = ix.show_size(&reached);
+    let message = if index.as_constant().is_some() {
+        format!("{name} has extent {shown} along {along}, but is read at {text}")
+    } else {
+        let points: Vec<String> = corner
+            .iter()
+            .filter(|(atom, _)| index.mentions(*atom))
+            .map(|(atom, at)| format!("{} = {}", ix.atoms[*atom].name, ix.show_size(at)))
+            .collect();
+        let points =
+            if points.is_empty() { String::new() } else { format!(" (at {})", points.join(", ")) };
+        format!("{name} has extent {shown} along {along}, but `{text}` reaches {reached}{points}")
+    };
+    let mut d = error(Code::E0403, value.span, message).here(format!("outside 0..{shown}"));
+    if value.span.is_empty() {
+        d.primary.span = *span;
+    }
+    if let Some(at) = ix.declared_at(base) {
+        d = d.label(at, format!("{name} is `{}`", ix.show(&base.ty)));
+    }
+    let mut helped = false;
+    for domain in path.domains.iter().rev().filter(|domain| index.mentions(domain.atom)) {
+        let variable = ix.atoms[domain.atom].name;
+        d = d.label(
+            domain.span,
             format!(
-                "{name} has extent {shown} along {along}, but `{text}` reaches {reached}{points}"
-            )
+                "`{variable}` runs over {}..{}",
+                ix.show_size(&domain.lo),
+                ix.show_size(&domain.hi)
+            ),
+        );
+        let others = |atom: Atom| {
+            let found = path.domains.iter().find(|domain| domain.atom == atom)?;
+            Some((found.lo.clone(), found.hi.clone()))
         };
-        let mut d = error(Code::E0403, value.span, message).here(format!("outside 0..{shown}"));
-        if value.span.is_empty() {
-            d.primary.span = *span;
-        }
-        if let Some(at) = self.declared_at(base) {
-            d = d.label(at, format!("{name} is `{}`", self.show(&base.ty)));
-        }
-        let mut helped = false;
-        for domain in path.domains.iter().rev().filter(|domain| index.mentions(domain.atom)) {
-            let variable = self.out.atoms[domain.atom].name;
-            d = d.label(
-                domain.span,
-                format!(
-                    "`{variable}` runs over {}..{}",
-                    self.show_size(&domain.lo),
-                    self.show_size(&domain.hi)
-                ),
-            );
-            let others = |atom: Atom| {
-                let found = path.domains.iter().find(|domain| domain.atom == atom)?;
-                Some((found.lo.clone(), found.hi.clone()))
-            };
-            let legal = size::solve_range(index, domain.atom, extent, &others);
-            if let Some((lo, hi)) = legal
-                && !helped
-            {
-                let lo = self.greater(&lo, &domain.lo);
-                let hi = self.smaller(&hi, &domain.hi);
-                let empty = hi.sub(&lo).as_constant().is_some_and(|length| length <= 0);
-                if !empty {
-                    helped = true;
-                    d = d.help(format!(
+        let legal = size::solve_range(index, domain.atom, extent, &others);
+        if let Some((lo, hi)) = legal
+            && !helped
+        {
+            let lo = ix.greater(&lo, &domain.lo);
+            let hi = ix.smaller(&hi, &domain.hi);
+            let empty = hi.sub(&lo).as_constant().is_some_and(|length| length <= 0);
+            if !empty {
+                helped = true;
+                d = d.help(format!(
                         "narrow the domain: `{variable} in {}..{}`, or read only where it is legal: `if …`",
-                        self.show_size(&lo),
-                        self.show_size(&hi)
+                        ix.show_size(&lo),
+                        ix.show_size(&hi)
                     ));
-                }
             }
         }
-        if !helped {
-            d = match extent.as_constant() {
-                Some(0) => d.help(format!("{name} has no elements along {along}")),
-                _ => d.help(format!("read within 0..{shown}, or only where it is legal: `if …`")),
-            };
+    }
+    if !helped {
+        d = match extent.as_constant() {
+            Some(0) => d.help(format!("{name} has no elements along {along}")),
+            _ => d.help(format!("read within 0..{shown}, or only where it is legal: `if …`")),
+        };
+    }
+    report.report_at(d);
+}
+
+// ---------------------------------------------------------------- regions that are missing
+
+/// Warns of a read that provably meets points which no clause defines.
+fn check_missing(
+    ix: &Index,
+    report: &mut Report,
+    var: VarId,
+    regions: &[Sides],
+    (base, indices): (&Expr, &[IndexArg]),
+    span: Span,
+    path: &Path,
+) {
+    let Some(sides) = box_of(ix, base, indices, regions, path) else { return };
+    let facts = paths::relevant_facts(ix, path, &[]);
+    let Coverage::Missing(missing) = size::covers(regions, &sides, &facts) else { return };
+    let name: Symbol = ix.vars[var].name;
+    let region = regions::show_region(ix, name, &missing);
+    let d = error(
+        Code::W0202,
+        span,
+        format!("`{region}` is read here, but no clause of `{name}` defines it"),
+    )
+    .here("zero there")
+    .label(ix.vars[var].span, format!("`{name}` is defined here"))
+    .help(format!("add a clause for `{region}`, or read only what is defined"));
+    report.report_at(d);
+}
+
+/// The box that a read covers, if it is one: constants, and variables that run freely.
+fn box_of(
+    ix: &Index,
+    base: &Expr,
+    indices: &[IndexArg],
+    regions: &[Sides],
+    path: &Path,
+) -> Option<Sides> {
+    let rank = regions.first()?.len();
+    let mut used: Vec<Atom> = Vec::new();
+    let mut sides = Sides::new();
+    for axis in 0..rank {
+        let Some(arg) = indices.get(axis) else {
+            sides.push((size::Expr::zero(), base.ty.axes().get(axis)?.size.clone()));
+            continue;
+        };
+        let index = ix.to_size(&arg.value)?;
+        if index.as_constant().is_some() {
+            sides.push((index.clone(), index.offset(1)));
+            continue;
         }
-        self.report_at(d);
-    }
-
-    // ---------------------------------------------------------------- regions that are missing
-
-    /// Warns of a read that provably meets points which no clause defines.
-    fn check_missing(
-        &mut self,
-        var: VarId,
-        regions: &[Sides],
-        base: &Expr,
-        indices: &[IndexArg],
-        span: Span,
-        path: &Path,
-    ) {
-        let Some(sides) = self.box_of(base, indices, regions, path) else { return };
-        let facts = self.relevant_facts(path, &[]);
-        let Coverage::Missing(missing) = size::covers(regions, &sides, &facts) else { return };
-        let name: Symbol = self.out.vars[var].name;
-        let region = self.show_region(name, &missing);
-        let d = error(
-            Code::W0202,
-            span,
-            format!("`{region}` is read here, but no clause of `{name}` defines it"),
-        )
-        .here("zero there")
-        .label(self.out.vars[var].span, format!("`{name}` is defined here"))
-        .help(format!("add a clause for `{region}`, or read only what is defined"));
-        self.report_at(d);
-    }
-
-    /// The box that a read covers, if it is one: constants, and variables that run freely.
-    fn box_of(
-        &self,
-        base: &Expr,
-        indices: &[IndexArg],
-        regions: &[Sides],
-        path: &Path,
-    ) -> Option<Sides> {
-        let rank = regions.first()?.len();
-        let mut used: Vec<Atom> = Vec::new();
-        let mut sides = Sides::new();
-        for axis in 0..rank {
-            let Some(arg) = indices.get(axis) else {
-                sides.push((size::Expr::zero(), base.ty.axes().get(axis)?.size.clone()));
-                continue;
-            };
-            let index = self.to_size(&arg.value)?;
-            if index.as_constant().is_some() {
-                sides.push((index.clone(), index.offset(1)));
-                continue;
-            }
-            let atom = index.as_atom()?;
-            let domain = path.domains.iter().rev().find(|domain| domain.atom == atom)?;
-            let free = |side: &size::Expr| {
-                side.atoms().iter().all(|atom| !self.index_atoms.contains_key(atom))
-            };
-            if used.contains(&atom) || !free(&domain.lo) || !free(&domain.hi) {
-                return None;
-            }
-            used.push(atom);
-            sides.push((domain.lo.clone(), domain.hi.clone()));
+        let atom = index.as_atom()?;
+        let domain = path.domains.iter().rev().find(|domain| domain.atom == atom)?;
+        let free =
+            |side: &size::Expr| side.atoms().iter().all(|atom| !ix.index_atoms.contains_key(atom));
+        if used.contains(&atom) || !free(&domain.lo) || !free(&domain.hi) {
+            return None;
         }
-        // Conditions may keep the read away from what is missing.
-        let conditions = path.facts.len() > 2 * path.domains.len();
-        (!conditions).then_some(sides)
+        used.push(atom);
+        sides.push((domain.lo.clone(), domain.hi.clone()));
     }
+    // Conditions may keep the read away from what is missing.
+    let conditions = path.facts.len() > 2 * path.domains.len();
+    (!conditions).then_some(sides)
 }

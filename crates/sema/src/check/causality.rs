@@ -13,8 +13,9 @@
 //! of later points or of points that no base clause defines (E0602), reads in two directions
 //! (E0603), and points that only the data knows (E0604).
 
-use super::Cx;
 use super::paths::{Path, Visit};
+use crate::check::paths;
+use crate::check::state::{Build, Index, Report};
 use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom, Facts};
 use ein_ir::tensor::walk::each_child;
@@ -24,8 +25,8 @@ use ein_ir::tensor::{
 use order::find_order;
 pub(super) use order::{lookback, standings};
 
-mod explain;
-mod order;
+pub(in crate::check) mod explain;
+pub(in crate::check) mod order;
 
 /// Choices in indices are followed both ways, at most this deep.
 const MAX_SPLITS: u32 = 3;
@@ -63,24 +64,28 @@ pub(super) struct Collector<'t> {
 impl Visit for Collector<'_> {
     fn read(
         &mut self,
-        cx: &mut Cx<'_>,
+        ix: &mut Index,
+        build: &Build,
         base: &Expr,
         indices: &mut [IndexArg],
         span: Span,
         path: &mut Path,
     ) {
         if matches!(&*base.kind, ExprKind::Var(var) if *var == self.var) {
-            let text: Vec<_> =
-                indices.iter().map(|index| cx.show_index(&index.value, path)).collect();
+            let text: Vec<_> = indices
+                .iter()
+                .map(|index| explain::show_index(ix, build, &index.value, path))
+                .collect();
             let text = format!("{}[{}]", self.name, text.join(", "));
-            let at = indices.iter().map(|index| cx.size_on(&index.value, path)).collect();
-            self.note(cx, at, text, span, path);
+            let at =
+                indices.iter().map(|index| paths::size_on(ix, build, &index.value, path)).collect();
+            self.note(ix, build, at, text, span, path);
         }
     }
 
-    fn var(&mut self, cx: &mut Cx<'_>, var: VarId, span: Span, path: &mut Path) {
+    fn var(&mut self, ix: &mut Index, build: &Build, var: VarId, span: Span, path: &mut Path) {
         if var == self.var {
-            self.note(cx, Vec::new(), self.name.to_string(), span, path);
+            self.note(ix, build, Vec::new(), self.name.to_string(), span, path);
         }
     }
 }
@@ -104,7 +109,8 @@ impl<'t> Collector<'t> {
 
     fn note(
         &mut self,
-        cx: &mut Cx<'_>,
+        ix: &mut Index,
+        build: &Build,
         mut at: Vec<size::Expr>,
         text: String,
         span: Span,
@@ -118,24 +124,24 @@ impl<'t> Collector<'t> {
                 continue;
             }
             // The whole axis: any position on it.
-            let any = cx.new_atom(Symbol::intern("_"), AtomDef::Unknown, false);
+            let any = ix.new_atom(Symbol::intern("_"), AtomDef::Unknown, false);
             match self.shape.get(axis).and_then(Option::as_ref) {
                 Some(extent) => path.facts.with_range(any, &size::Expr::zero(), extent),
                 None => path.facts.ge0(size::Expr::atom(any)),
             }
             at.push(size::Expr::atom(any));
         }
-        self.split(cx, at, &text, span, path, MAX_SPLITS);
+        self.split(ix, build, at, (&text, span), path, MAX_SPLITS);
         path.reset(mark);
     }
 
     /// Follows the choices in a position.
     fn split(
         &mut self,
-        cx: &mut Cx<'_>,
+        ix: &mut Index,
+        build: &Build,
         at: Vec<size::Expr>,
-        text: &str,
-        span: Span,
+        (text, span): (&str, Span),
         path: &mut Path,
         splits: u32,
     ) {
@@ -146,12 +152,12 @@ impl<'t> Collector<'t> {
         {
             for (value, holds) in [(then, true), (otherwise, false)] {
                 let mark = path.mark();
-                path.exact &= cx.assume_on(cond, holds, path);
-                let value = cx.size_on(value, path);
+                path.exact &= paths::assume_on(ix, build, cond, holds, path);
+                let value = paths::size_on(ix, build, value, path);
                 path.facts.eq(&size::Expr::atom(atom), &value);
                 let replace = |own| (own == atom).then(|| value.clone());
                 let at = at.iter().map(|at| at.substitute(&replace)).collect();
-                self.split(cx, at, text, span, path, splits - 1);
+                self.split(ix, build, at, (text, span), path, splits - 1);
                 path.reset(mark);
             }
             return;
@@ -162,23 +168,23 @@ impl<'t> Collector<'t> {
         seen.sort_unstable();
         seen.dedup();
         for atom in seen {
-            let name = cx.out.atoms[atom].name;
-            match (path.opaque(atom), cx.out.atoms[atom].def) {
+            let name = ix.atoms[atom].name;
+            match (path.opaque(atom), ix.atoms[atom].def) {
                 (Some(e), _) => {
                     let before = unknown.len();
-                    arrays_in(cx, e, &mut unknown);
+                    arrays_in(ix, e, &mut unknown);
                     if unknown.len() == before {
                         unknown.push(name);
                     }
                 }
-                (None, AtomDef::Var(_)) if !cx.index_atoms.contains_key(&atom) => {
+                (None, AtomDef::Var(_)) if !ix.index_atoms.contains_key(&atom) => {
                     unknown.push(name);
                 }
                 _ => {}
             }
         }
         let goals: Vec<&size::Expr> = at.iter().chain(&distance).collect();
-        let facts = cx.relevant_facts(path, &goals);
+        let facts = paths::relevant_facts(ix, path, &goals);
         self.reads.push(SelfRead {
             clause: self.clause,
             span,
@@ -193,96 +199,101 @@ impl<'t> Collector<'t> {
 }
 
 /// The names of the arrays that an expression reads.
-fn arrays_in(cx: &Cx<'_>, e: &Expr, found: &mut Vec<Symbol>) {
+fn arrays_in(ix: &Index, e: &Expr, found: &mut Vec<Symbol>) {
     if let ExprKind::Var(var) = &*e.kind
         && matches!(e.ty, Type::Array(_) | Type::AnyRank(_) | Type::Jagged(..))
     {
-        let name = cx.out.vars[*var].name;
+        let name = ix.vars[*var].name;
         if !found.contains(&name) {
             found.push(name);
         }
     }
-    each_child(e, &mut |child| arrays_in(cx, child, found));
+    each_child(e, &mut |child| arrays_in(ix, child, found));
 }
 
-impl Cx<'_> {
-    /// Finds the order of a definition that reads itself, or says why there is none.
-    pub(super) fn order_recurrence(&mut self, tensor: &mut Tensor, name: Symbol, _span: Span) {
-        let Some(var) = tensor.self_var else { return };
-        let rank = tensor.shape.len();
-        let shape = tensor.shape.clone();
-        let mut collector = Collector::new(var, name, &shape);
-        let mut path = Path::new(self.f.facts.clone());
-        for require in &tensor.requires {
-            path.facts.eq(&require.left, &require.right);
-        }
-        for (number, clause) in tensor.clauses.iter_mut().enumerate() {
-            let Some(point) = self.point_of(clause) else { return };
-            collector.enter(number, point);
-            // What ends the steps is asked after them.
-            let until = clause.until.take();
-            self.walk_clause(clause, &mut path, &mut collector);
-            clause.until = until;
-        }
-        let reads = collector.reads;
-        let all: Vec<&SelfRead> = reads.iter().collect();
-        let found = find_order(&all, rank).or_else(|| {
-            // What no recurrent clause defines is computed first.
-            let recurrent: Vec<&Clause> = recurrent_clauses(tensor, &reads);
-            let bound: Vec<&SelfRead> = reads
-                .iter()
-                .filter(|read| !recurrent.iter().all(|clause| self.is_outside(read, clause)))
-                .collect();
-            find_order(&bound, rank)
-        });
-        let Some(axes) = found else {
-            let d = self.no_order(tensor, name, &reads, rank);
-            self.report_at(d);
-            return;
-        };
-        if let Some(d) = self.missing_base(tensor, name, &reads, &axes) {
-            self.report_at(d);
-            return;
-        }
-        let lookback = axes.first().and_then(|first| lookback(&reads, *first));
-        tensor.recurrence = Some(Box::new(Recurrence { axes, lookback, adjoint: false }));
+/// Finds the order of a definition that reads itself, or says why there is none.
+pub(super) fn order_recurrence(
+    ix: &mut Index,
+    build: &Build,
+    report: &mut Report,
+    tensor: &mut Tensor,
+    name: Symbol,
+    _span: Span,
+) {
+    let Some(var) = tensor.self_var else { return };
+    let rank = tensor.shape.len();
+    let shape = tensor.shape.clone();
+    let mut collector = Collector::new(var, name, &shape);
+    let mut path = Path::new(ix.f.facts.clone());
+    for require in &tensor.requires {
+        path.facts.eq(&require.left, &require.right);
     }
-
-    /// The point that a clause defines.
-    pub(super) fn point_of(&self, clause: &Clause) -> Option<Vec<size::Expr>> {
-        let position = |slot: &ClauseSlot| match slot {
-            ClauseSlot::Point(at) => Some(size::Expr::constant(*at)),
-            ClauseSlot::Loop(binder) => self.var_sizes.get(&binder.var).cloned(),
-        };
-        clause.slots.iter().map(position).collect()
+    for (number, clause) in tensor.clauses.iter_mut().enumerate() {
+        let Some(point) = point_of(ix, clause) else { return };
+        collector.enter(number, point);
+        // What ends the steps is asked after them.
+        let until = clause.until.take();
+        paths::walk::walk_clause(ix, build, clause, &mut path, &mut collector);
+        clause.until = until;
     }
+    let reads = collector.reads;
+    let all: Vec<&SelfRead> = reads.iter().collect();
+    let found = find_order(&all, rank).or_else(|| {
+        // What no recurrent clause defines is computed first.
+        let recurrent: Vec<&Clause> = recurrent_clauses(tensor, &reads);
+        let bound: Vec<&SelfRead> = reads
+            .iter()
+            .filter(|read| !recurrent.iter().all(|clause| is_outside(ix, read, clause)))
+            .collect();
+        find_order(&bound, rank)
+    });
+    let Some(axes) = found else {
+        let d = explain::no_order(ix, tensor, name, &reads, rank);
+        report.report_at(d);
+        return;
+    };
+    if let Some(d) = explain::missing_base(ix, tensor, name, &reads, &axes) {
+        report.report_at(d);
+        return;
+    }
+    let lookback = axes.first().and_then(|first| lookback(&reads, *first));
+    tensor.recurrence = Some(Box::new(Recurrence { axes, lookback, adjoint: false }));
+}
 
-    /// Whether a read provably lies outside the region of a clause.
-    pub(super) fn is_outside(&self, read: &SelfRead, clause: &Clause) -> bool {
-        let Some(point) = self.point_of(clause) else { return false };
-        // The clause's own variables stand for the position that is read.
-        let moved = |e: &size::Expr| {
-            e.substitute(&|atom| {
-                let axis = point.iter().position(|own| own.as_atom() == Some(atom))?;
-                read.at.get(axis).cloned()
-            })
-        };
-        let mut facts = read.facts.clone();
-        for (slot, at) in clause.slots.iter().zip(&read.at) {
-            match slot {
-                ClauseSlot::Point(own) => facts.eq(at, &size::Expr::constant(*own)),
-                ClauseSlot::Loop(binder) => {
-                    if let Some(lo) = self.to_size(&binder.lo) {
-                        facts.le(&moved(&lo), at);
-                    }
-                    if let Some(hi) = self.to_size(&binder.hi) {
-                        facts.lt(at, &moved(&hi));
-                    }
+/// The point that a clause defines.
+pub(super) fn point_of(ix: &Index, clause: &Clause) -> Option<Vec<size::Expr>> {
+    let position = |slot: &ClauseSlot| match slot {
+        ClauseSlot::Point(at) => Some(size::Expr::constant(*at)),
+        ClauseSlot::Loop(binder) => ix.var_sizes.get(&binder.var).cloned(),
+    };
+    clause.slots.iter().map(position).collect()
+}
+
+/// Whether a read provably lies outside the region of a clause.
+pub(super) fn is_outside(ix: &Index, read: &SelfRead, clause: &Clause) -> bool {
+    let Some(point) = point_of(ix, clause) else { return false };
+    // The clause's own variables stand for the position that is read.
+    let moved = |e: &size::Expr| {
+        e.substitute(&|atom| {
+            let axis = point.iter().position(|own| own.as_atom() == Some(atom))?;
+            read.at.get(axis).cloned()
+        })
+    };
+    let mut facts = read.facts.clone();
+    for (slot, at) in clause.slots.iter().zip(&read.at) {
+        match slot {
+            ClauseSlot::Point(own) => facts.eq(at, &size::Expr::constant(*own)),
+            ClauseSlot::Loop(binder) => {
+                if let Some(lo) = ix.to_size(&binder.lo) {
+                    facts.le(&moved(&lo), at);
+                }
+                if let Some(hi) = ix.to_size(&binder.hi) {
+                    facts.lt(at, &moved(&hi));
                 }
             }
         }
-        size::is_empty(&facts).is_proved()
     }
+    size::is_empty(&facts).is_proved()
 }
 
 /// The clauses that read the tensor.

@@ -3,195 +3,201 @@
 
 use super::symbolic::SizeRelation;
 use super::{Cx, error};
+use crate::check::state::{Build, Index, Report};
+use crate::check::{layouts, template, widen};
 use ein_base::{Code, Diagnostic, Span};
 use ein_ir::tensor::{ArrayType, Expr, ExprKind, Require, StmtKind, Type};
 use std::sync::Arc;
 
-impl Cx<'_> {
-    /// Whether two types agree but for sizes and coordinates.
-    pub(super) fn same_kind(&self, a: &Type, b: &Type) -> bool {
-        match (a, b) {
-            (Type::Error, _) | (_, Type::Error) => true,
-            (Type::Array(a), Type::Array(b)) => {
-                a.axes.len() == b.axes.len() && self.same_kind(&a.elem, &b.elem)
-            }
-            (Type::Tuple(a), Type::Tuple(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same_kind(a, b))
-            }
-            (Type::Data(a, xs), Type::Data(b, ys)) => {
-                a == b && xs.iter().zip(ys).all(|(a, b)| self.same_kind(a, b))
-            }
-            (Type::AnyRank(a), Type::AnyRank(b)) => self.same_kind(a, b),
-            (Type::Jagged(a, m), Type::Jagged(b, n)) => m == n && self.same_kind(a, b),
-            (Type::Signature(a), Type::Signature(b)) => {
-                a.params.len() == b.params.len()
-                    && a.params.iter().zip(&b.params).all(|(p, q)| self.same_kind(p, q))
-                    && self.same_kind(&a.ret, &b.ret)
-            }
-            _ => a == b,
+/// Whether two types agree but for sizes and coordinates.
+pub(super) fn same_kind(a: &Type, b: &Type) -> bool {
+    match (a, b) {
+        (Type::Error, _) | (_, Type::Error) => true,
+        (Type::Array(a), Type::Array(b)) => {
+            a.axes.len() == b.axes.len() && same_kind(&a.elem, &b.elem)
         }
+        (Type::Tuple(a), Type::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_kind(a, b))
+        }
+        (Type::Data(a, xs), Type::Data(b, ys)) => {
+            a == b && xs.iter().zip(ys).all(|(a, b)| same_kind(a, b))
+        }
+        (Type::AnyRank(a), Type::AnyRank(b)) => same_kind(a, b),
+        (Type::Jagged(a, m), Type::Jagged(b, n)) => m == n && same_kind(a, b),
+        (Type::Signature(a), Type::Signature(b)) => {
+            a.params.len() == b.params.len()
+                && a.params.iter().zip(&b.params).all(|(p, q)| same_kind(p, q))
+                && same_kind(&a.ret, &b.ret)
+        }
+        _ => a == b,
     }
+}
 
-    /// Makes a value agree with a type that an annotation asks for; sizes must be equal, layouts
-    /// are the business of the caller. `what` says who asks.
-    pub(super) fn expect_type(&mut self, value: Expr, ty: &Type, what: &str) -> Expr {
-        if value.ty.is_broken() || ty.has_error() {
-            return value;
-        }
-        let value = super::arms::complete(value, ty);
-        let value = self.widen_to(value, ty);
-        if let (Type::Template(..), Type::Signature(wanted)) = (&value.ty, ty) {
-            return self.specialise_value(value, wanted.params.clone(), wanted.ret.clone());
-        }
-        if let (Type::Jagged(..), Type::Array(_)) = (ty, &value.ty) {
-            return self.jagged_literal(value, ty);
-        }
-        if let (Type::AnyRank(elem), Type::Array(array)) = (ty, &value.ty)
-            && self.same_kind(elem, &array.elem)
-        {
-            let span = value.span;
-            return Expr::new(
-                ExprKind::Host(ein_ir::tensor::HostOp::Convert, vec![value]),
-                ty.clone(),
-                span,
-            );
-        }
-        if !self.same_kind(&value.ty, ty) {
-            let d = self.mismatch(&value, ty, what);
-            return self.fail(d);
-        }
-        if matches!(ty, Type::Tuple(_) | Type::Data(..)) {
-            return self.hold_record(value, ty, what);
-        }
-        self.expect_sizes(&value, ty, what);
-        value
+/// Makes a value agree with a type that an annotation asks for; sizes must be equal, layouts
+/// are the business of the caller. `what` says who asks.
+pub(super) fn expect_type(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Expr {
+    if value.ty.is_broken() || ty.has_error() {
+        return value;
     }
-
-    /// A nested array literal as a jagged array.
-    fn jagged_literal(&mut self, value: Expr, ty: &Type) -> Expr {
+    let value = super::arms::complete(value, ty);
+    let value = widen::widen_to(cx, value, ty);
+    if let (Type::Template(..), Type::Signature(wanted)) = (&value.ty, ty) {
+        return template::signature::specialise_value(
+            cx,
+            value,
+            wanted.params.clone(),
+            wanted.ret.clone(),
+        );
+    }
+    if let (Type::Jagged(..), Type::Array(_)) = (ty, &value.ty) {
+        return jagged_literal(value, ty);
+    }
+    if let (Type::AnyRank(elem), Type::Array(array)) = (ty, &value.ty)
+        && same_kind(elem, &array.elem)
+    {
         let span = value.span;
-        let kind = ExprKind::Host(ein_ir::tensor::HostOp::Convert, vec![value]);
-        Expr::new(kind, ty.clone(), span)
+        return Expr::new(
+            ExprKind::Host(ein_ir::tensor::HostOp::Convert, vec![value]),
+            ty.clone(),
+            span,
+        );
     }
+    if !same_kind(&value.ty, ty) {
+        let d = mismatch(&cx.ix, &value, ty, what);
+        return cx.report.fail(d);
+    }
+    if matches!(ty, Type::Tuple(_) | Type::Data(..)) {
+        return layouts::hold_record(cx, value, ty, what);
+    }
+    expect_sizes(&mut cx.ix, &mut cx.build, &mut cx.report, &value, ty, what);
+    value
+}
 
-    /// The sizes of a value against those asked for.
-    pub(super) fn expect_sizes(&mut self, value: &Expr, ty: &Type, what: &str) {
-        let (Type::Array(have), Type::Array(want)) = (&value.ty, ty) else { return };
-        for (position, (have, want)) in have.axes.iter().zip(&want.axes).enumerate() {
-            match self.compare_sizes(&have.size, &want.size) {
-                SizeRelation::Equal => {}
-                SizeRelation::AtRunTime => {
-                    let what = format!("axis {position} of {}", self.quote(value));
-                    self.require(have.size.clone(), want.size.clone(), what, value.span);
-                }
-                SizeRelation::Different => {
-                    let axis = match want.coord {
-                        Some(coord) => format!("coordinate `{}`", coord.name),
-                        None => format!("axis {position}"),
-                    };
-                    let (have, want) = (self.show_size(&have.size), self.show_size(&want.size));
-                    let d = error(
-                        Code::E0405,
-                        value.span,
-                        format!("{axis} has extent {have}, but {what} says {want}"),
-                    )
-                    .here(format!("this is `{}`", self.show(&value.ty)))
-                    .help(format!(
-                        "write `{want}` elements, or change the stated extent to `{have}`"
-                    ));
-                    self.report_at(d);
-                    return;
-                }
+/// A nested array literal as a jagged array.
+fn jagged_literal(value: Expr, ty: &Type) -> Expr {
+    let span = value.span;
+    let kind = ExprKind::Host(ein_ir::tensor::HostOp::Convert, vec![value]);
+    Expr::new(kind, ty.clone(), span)
+}
+
+/// The sizes of a value against those asked for.
+pub(super) fn expect_sizes(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: &Expr,
+    ty: &Type,
+    what: &str,
+) {
+    let (Type::Array(have), Type::Array(want)) = (&value.ty, ty) else { return };
+    for (position, (have, want)) in have.axes.iter().zip(&want.axes).enumerate() {
+        match ix.compare_sizes(&have.size, &want.size) {
+            SizeRelation::Equal => {}
+            SizeRelation::AtRunTime => {
+                let what = format!("axis {position} of {}", ix.quote(value));
+                require(ix, build, have.size.clone(), want.size.clone(), what, value.span);
             }
-        }
-    }
-
-    /// Compares two sizes at run time, and takes their equality for granted from here on.
-    pub(super) fn require(
-        &mut self,
-        left: ein_ir::size::Expr,
-        right: ein_ir::size::Expr,
-        what: String,
-        span: Span,
-    ) {
-        self.f.facts.eq(&left, &right);
-        let require = Require { left, right, what, span };
-        self.f.assumed.push(require.clone());
-        self.emit(ein_ir::tensor::Stmt { kind: StmtKind::Require(Box::new(require)), span });
-    }
-
-    /// A value of another type than asked for.
-    pub(super) fn mismatch(&self, value: &Expr, ty: &Type, what: &str) -> Diagnostic {
-        let (have, want) = (self.show(&value.ty), self.show(ty));
-        let code = match (&value.ty, ty) {
-            (Type::Array(a), Type::Array(b)) if self.same_kind(&a.elem, &b.elem) => Code::E0405,
-            (Type::Array(a), b) if self.same_kind(&a.elem, b) => Code::E0405,
-            (a, Type::Array(b)) if self.same_kind(a, &b.elem) => Code::E0405,
-            _ => Code::E0501,
-        };
-        let message = match code {
-            Code::E0405 => {
-                format!("{what} has rank {}, but the value has rank {}", ty.rank(), value.ty.rank())
-            }
-            _ => format!("{what} is `{want}`, but the value is `{have}`"),
-        };
-        let mut d = error(code, value.span, message).here(format!("this is `{have}`"));
-        if let (Some(a), Some(b)) = (value.ty.scalar(), ty.scalar())
-            && a != b
-            && value.ty.rank() == ty.rank()
-            && super::is_numeric(a)
-            && super::is_numeric(b)
-        {
-            let target = if ty.is_array() { want.clone() } else { b.name().to_string() };
-            d = if super::widen::holds(a, b) {
-                d.help(format!(
-                    "say `{}` in {what}; `… as {target}` would convert it, and lose what does not fit",
-                    a.name()
-                ))
-            } else {
-                d.fix(
-                    format!("convert it: `… as {target}`"),
-                    value.span.end(),
-                    format!(" as {target}"),
+            SizeRelation::Different => {
+                let axis = match want.coord {
+                    Some(coord) => format!("coordinate `{}`", coord.name),
+                    None => format!("axis {position}"),
+                };
+                let (have, want) = (ix.show_size(&have.size), ix.show_size(&want.size));
+                let d = error(
+                    Code::E0405,
+                    value.span,
+                    format!("{axis} has extent {have}, but {what} says {want}"),
                 )
-            };
-        } else {
-            d = d.help(format!("give a value of type `{want}` here, or change {what}"));
+                .here(format!("this is `{}`", ix.show(&value.ty)))
+                .help(format!("write `{want}` elements, or change the stated extent to `{have}`"));
+                report.report_at(d);
+                return;
+            }
         }
-        d
     }
+}
 
-    /// The common type of two values that one expression may have, with sizes that differ left
-    /// open.
-    pub(super) fn join_types(&mut self, a: &Type, b: &Type) -> Option<Type> {
-        match (a, b) {
-            (Type::Error, other) | (other, Type::Error) => Some(other.clone()),
-            (Type::Array(x), Type::Array(y)) if x.axes.len() == y.axes.len() => {
-                let elem = self.join_types(&x.elem, &y.elem)?;
-                let mut axes = Vec::new();
-                for (p, q) in x.axes.iter().zip(&y.axes) {
-                    let mut axis = p.clone();
-                    if axis.coord.is_none() {
-                        axis.coord = q.coord;
-                    }
-                    if self.compare_sizes(&p.size, &q.size) != SizeRelation::Equal {
-                        axis.size = self.unknown_size(true);
-                    }
-                    axes.push(axis);
-                }
-                Some(Type::Array(Arc::new(ArrayType { elem, axes })))
-            }
-            (Type::Tuple(x), Type::Tuple(y)) if x.len() == y.len() => {
-                let items: Option<Vec<_>> =
-                    x.iter().zip(y).map(|(p, q)| self.join_types(p, q)).collect();
-                Some(Type::Tuple(items?.into()))
-            }
-            (Type::Data(m, x), Type::Data(n, y)) if m == n => {
-                let args: Option<Vec<_>> =
-                    x.iter().zip(y).map(|(p, q)| self.join_types(p, q)).collect();
-                Some(Type::Data(*m, args?.into()))
-            }
-            _ => self.same_kind(a, b).then(|| a.clone()),
+/// Compares two sizes at run time, and takes their equality for granted from here on.
+pub(super) fn require(
+    ix: &mut Index,
+    build: &mut Build,
+    left: ein_ir::size::Expr,
+    right: ein_ir::size::Expr,
+    what: String,
+    span: Span,
+) {
+    ix.f.facts.eq(&left, &right);
+    let require = Require { left, right, what, span };
+    build.f.assumed.push(require.clone());
+    build.emit(ein_ir::tensor::Stmt { kind: StmtKind::Require(Box::new(require)), span });
+}
+
+/// A value of another type than asked for.
+pub(super) fn mismatch(ix: &Index, value: &Expr, ty: &Type, what: &str) -> Diagnostic {
+    let (have, want) = (ix.show(&value.ty), ix.show(ty));
+    let code = match (&value.ty, ty) {
+        (Type::Array(a), Type::Array(b)) if same_kind(&a.elem, &b.elem) => Code::E0405,
+        (Type::Array(a), b) if same_kind(&a.elem, b) => Code::E0405,
+        (a, Type::Array(b)) if same_kind(a, &b.elem) => Code::E0405,
+        _ => Code::E0501,
+    };
+    let message = match code {
+        Code::E0405 => {
+            format!("{what} has rank {}, but the value has rank {}", ty.rank(), value.ty.rank())
         }
+        _ => format!("{what} is `{want}`, but the value is `{have}`"),
+    };
+    let mut d = error(code, value.span, message).here(format!("this is `{have}`"));
+    if let (Some(a), Some(b)) = (value.ty.scalar(), ty.scalar())
+        && a != b
+        && value.ty.rank() == ty.rank()
+        && super::is_numeric(a)
+        && super::is_numeric(b)
+    {
+        let target = if ty.is_array() { want.clone() } else { b.name().to_string() };
+        d = if super::widen::holds(a, b) {
+            d.help(format!(
+                "say `{}` in {what}; `… as {target}` would convert it, and lose what does not fit",
+                a.name()
+            ))
+        } else {
+            d.fix(format!("convert it: `… as {target}`"), value.span.end(), format!(" as {target}"))
+        };
+    } else {
+        d = d.help(format!("give a value of type `{want}` here, or change {what}"));
+    }
+    d
+}
+
+/// The common type of two values that one expression may have, with sizes that differ left
+/// open.
+pub(super) fn join_types(ix: &mut Index, a: &Type, b: &Type) -> Option<Type> {
+    match (a, b) {
+        (Type::Error, other) | (other, Type::Error) => Some(other.clone()),
+        (Type::Array(x), Type::Array(y)) if x.axes.len() == y.axes.len() => {
+            let elem = join_types(ix, &x.elem, &y.elem)?;
+            let mut axes = Vec::new();
+            for (p, q) in x.axes.iter().zip(&y.axes) {
+                let mut axis = p.clone();
+                if axis.coord.is_none() {
+                    axis.coord = q.coord;
+                }
+                if ix.compare_sizes(&p.size, &q.size) != SizeRelation::Equal {
+                    axis.size = ix.unknown_size(true);
+                }
+                axes.push(axis);
+            }
+            Some(Type::Array(Arc::new(ArrayType { elem, axes })))
+        }
+        (Type::Tuple(x), Type::Tuple(y)) if x.len() == y.len() => {
+            let items: Option<Vec<_>> =
+                x.iter().zip(y).map(|(p, q)| join_types(ix, p, q)).collect();
+            Some(Type::Tuple(items?.into()))
+        }
+        (Type::Data(m, x), Type::Data(n, y)) if m == n => {
+            let args: Option<Vec<_>> = x.iter().zip(y).map(|(p, q)| join_types(ix, p, q)).collect();
+            Some(Type::Data(*m, args?.into()))
+        }
+        _ => same_kind(a, b).then(|| a.clone()),
     }
 }

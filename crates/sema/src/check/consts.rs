@@ -1,6 +1,7 @@
 //! Constants: values known before anything runs.
 
-use super::{Cx, FnState};
+use super::Cx;
+use crate::check::{annotation, close, tries, vars};
 use crate::hir::{DefId, DefKind};
 use ein_base::Span;
 use ein_ir::tensor::{Expr, ExprKind, Type};
@@ -15,45 +16,42 @@ pub(super) enum ConstState {
     Done(Expr),
 }
 
-impl Cx<'_> {
-    pub(super) fn const_value(&mut self, def: DefId, span: Span) -> Expr {
-        match self.consts.get(&def) {
-            Some(ConstState::Running) => return Expr::error(span),
-            Some(ConstState::Done(value)) => return Expr { span, ..value.clone() },
-            None => {}
-        }
-        self.lasting(|cx| cx.evaluate(def, span))
+pub(super) fn const_value(cx: &mut Cx, def: DefId, span: Span) -> Expr {
+    match cx.infer.consts.get(&def) {
+        Some(ConstState::Running) => return Expr::error(span),
+        Some(ConstState::Done(value)) => return Expr { span, ..value.clone() },
+        None => {}
     }
+    tries::lasting(cx, |cx| evaluate(cx, def, span))
+}
 
-    fn evaluate(&mut self, def: DefId, span: Span) -> Expr {
-        let hir = self.hir;
-        let DefKind::Const(constant) = &hir.defs[def].kind else { return Expr::error(span) };
-        self.consts.insert(def, ConstState::Running);
-        self.const_order.push(def);
-        let frame = FnState { top: true, pending: vec![Vec::new()], ..FnState::default() };
-        let outer = std::mem::replace(&mut self.f, frame);
-        let name = hir.defs[def].name;
-        let value = match &constant.ty {
-            Some(ty) => {
-                let what = format!("the annotation of `{name}`");
-                self.annotated(constant.value, ty, &what)
-            }
-            None => self.open_value(constant.value, None, None),
-        };
-        let value = match fold(&value) {
-            Some(scalar) => Expr::new(ExprKind::Const(scalar), value.ty.clone(), value.span),
-            None if value.ty.has_error() || matches!(&*value.kind, ExprKind::Str(_)) => value,
-            None => {
-                let at = value.span;
-                let var = self.bind(name.sym, value);
-                self.var_expr(var, at)
-            }
-        };
-        let frame = std::mem::replace(&mut self.f, outer);
-        self.const_stmts.extend(frame.pending.into_iter().flatten());
-        self.consts.insert(def, ConstState::Done(value.clone()));
-        Expr { span, ..value }
-    }
+fn evaluate(cx: &mut Cx, def: DefId, span: Span) -> Expr {
+    let hir = cx.hir;
+    let DefKind::Const(constant) = &hir.defs[def].kind else { return Expr::error(span) };
+    cx.infer.consts.insert(def, ConstState::Running);
+    cx.infer.const_order.push(def);
+    let outer = cx.enter_frame(true);
+    let name = hir.defs[def].name;
+    let value = match &constant.ty {
+        Some(ty) => {
+            let what = format!("the annotation of `{name}`");
+            annotation::annotated(cx, constant.value, ty, &what)
+        }
+        None => close::open_value(cx, constant.value, None, None),
+    };
+    let value = match fold(&value) {
+        Some(scalar) => Expr::new(ExprKind::Const(scalar), value.ty.clone(), value.span),
+        None if value.ty.has_error() || matches!(&*value.kind, ExprKind::Str(_)) => value,
+        None => {
+            let at = value.span;
+            let var = vars::bind(&mut cx.ix, &mut cx.build, name.sym, value);
+            cx.ix.var_expr(var, at)
+        }
+    };
+    let frame = cx.leave_frame(outer);
+    cx.build.const_stmts.extend(frame.build.pending.into_iter().flatten());
+    cx.infer.consts.insert(def, ConstState::Done(value.clone()));
+    Expr { span, ..value }
 }
 
 /// The value of an expression of literals.

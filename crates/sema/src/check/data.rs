@@ -4,6 +4,8 @@
 //! everything, and joining it with a type gives that type.
 
 use super::{Cx, error};
+use crate::check::state::{Index, Infer, Report};
+use crate::check::{fields, parts, types, vars};
 use crate::hir::{self, DefId, DefKind, LocalId, VariantShape};
 use crate::suggest::nearest;
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
@@ -73,132 +75,139 @@ impl Form<'_> {
     }
 }
 
-impl<'a> Cx<'a> {
-    // ---------------------------------------------------------------- types
+// ---------------------------------------------------------------- types
 
-    /// The type parameters of a struct or enum.
-    pub(super) fn generics(&self, def: DefId) -> &'a [LocalId] {
-        let hir = self.hir;
-        match &hir.defs[def].kind {
-            DefKind::Struct(data) => &data.generics,
-            DefKind::Enum(data) => &data.generics,
-            DefKind::Fn(_) | DefKind::Const(_) | DefKind::Error => &[],
-        }
+/// The type parameters of a struct or enum.
+pub(super) fn generics(hir: &hir::Program, def: DefId) -> &[LocalId] {
+    match &hir.defs[def].kind {
+        DefKind::Struct(data) => &data.generics,
+        DefKind::Enum(data) => &data.generics,
+        DefKind::Fn(_) | DefKind::Const(_) | DefKind::Error => &[],
     }
+}
 
-    /// A struct, or a variant of an enum.
-    pub(super) fn declared(&self, def: DefId, variant: usize) -> Option<Form<'a>> {
-        let hir = self.hir;
-        let item = &hir.defs[def];
-        match &item.kind {
-            DefKind::Struct(data) => Some(Form {
-                parent: None,
-                name: item.name,
-                fields: &data.fields,
-                shape: VariantShape::Struct,
-            }),
-            DefKind::Enum(data) => data.variants.get(variant).map(|variant| Form {
-                parent: Some(item.name),
-                name: variant.name,
-                fields: &variant.fields,
-                shape: variant.shape,
-            }),
-            DefKind::Fn(_) | DefKind::Const(_) | DefKind::Error => None,
-        }
+/// A struct, or a variant of an enum.
+pub(super) fn declared(hir: &hir::Program, def: DefId, variant: usize) -> Option<Form<'_>> {
+    let item = &hir.defs[def];
+    match &item.kind {
+        DefKind::Struct(data) => Some(Form {
+            parent: None,
+            name: item.name,
+            fields: &data.fields,
+            shape: VariantShape::Struct,
+        }),
+        DefKind::Enum(data) => data.variants.get(variant).map(|variant| Form {
+            parent: Some(item.name),
+            name: variant.name,
+            fields: &variant.fields,
+            shape: variant.shape,
+        }),
+        DefKind::Fn(_) | DefKind::Const(_) | DefKind::Error => None,
     }
+}
 
-    /// The struct or enum of the IR for one of the program; nothing if its text was broken.
-    pub(super) fn data_id(&mut self, def: DefId) -> Option<DataId> {
-        if let Some(id) = self.data.get(&def) {
-            return Some(*id);
-        }
-        let item = &self.hir.defs[def];
-        let names = |fields: &[hir::Field]| fields.iter().map(|field| field.name.sym).collect();
-        let (variants, is_enum) = match &item.kind {
-            DefKind::Struct(data) => {
-                let fields = names(&data.fields);
-                (vec![DataVariant { name: item.name.sym, fields, positional: false }], false)
-            }
-            DefKind::Enum(data) => {
-                let variants = data.variants.iter().map(|variant| DataVariant {
-                    name: variant.name.sym,
-                    fields: names(&variant.fields),
-                    positional: variant.shape == VariantShape::Tuple,
-                });
-                (variants.collect(), true)
-            }
-            DefKind::Fn(_) | DefKind::Const(_) | DefKind::Error => return None,
-        };
-        let id = self.out.data.push(Data { name: item.name.sym, variants, is_enum });
-        self.data.insert(def, id);
-        Some(id)
+/// The struct or enum of the IR for one of the program; nothing if its text was broken.
+pub(super) fn data_id(infer: &mut Infer, ix: &mut Index, def: DefId) -> Option<DataId> {
+    if let Some(id) = infer.data.get(&def) {
+        return Some(*id);
     }
+    let item = &ix.hir.defs[def];
+    let names = |fields: &[hir::Field]| fields.iter().map(|field| field.name.sym).collect();
+    let (variants, is_enum) = match &item.kind {
+        DefKind::Struct(data) => {
+            let fields = names(&data.fields);
+            (vec![DataVariant { name: item.name.sym, fields, positional: false }], false)
+        }
+        DefKind::Enum(data) => {
+            let variants = data.variants.iter().map(|variant| DataVariant {
+                name: variant.name.sym,
+                fields: names(&variant.fields),
+                positional: variant.shape == VariantShape::Tuple,
+            });
+            (variants.collect(), true)
+        }
+        DefKind::Fn(_) | DefKind::Const(_) | DefKind::Error => return None,
+    };
+    let id = ix.data.push(Data { name: item.name.sym, variants, is_enum });
+    infer.data.insert(def, id);
+    Some(id)
+}
 
+impl Infer<'_> {
     /// The item that a struct or enum of the IR came from.
     pub(super) fn data_def(&self, id: DataId) -> Option<DefId> {
         let declared = self.data.iter().find(|(_, known)| **known == id).map(|(def, _)| *def);
         declared.or_else(|| self.derived.get(&id).copied())
     }
+}
 
-    /// A struct or enum with its type arguments.
-    pub(super) fn data_type(&mut self, def: DefId, args: Vec<Type>, span: Span) -> Type {
-        let Some(id) = self.data_id(def) else { return Type::Error };
-        let generics = self.generics(def);
-        if generics.len() == args.len() {
-            let ty = Type::Data(id, args.into());
-            // Each of the structs around it is too large as well.
-            if self.is_large(&ty) && self.diagnostics.iter().all(|d| d.code != Code::E0521) {
-                self.too_large(&format!("`{}`", self.hir.defs[def].name), span);
-            }
-            return if self.is_large(&ty) { Type::Error } else { ty };
+/// A struct or enum with its type arguments.
+pub(super) fn data_type(
+    infer: &mut Infer,
+    ix: &mut Index,
+    report: &mut Report,
+    def: DefId,
+    args: Vec<Type>,
+    span: Span,
+) -> Type {
+    let Some(id) = data_id(infer, ix, def) else { return Type::Error };
+    let generics = self::generics(ix.hir, def);
+    if generics.len() == args.len() {
+        let ty = Type::Data(id, args.into());
+        // Each of the structs around it is too large as well.
+        if infer.is_large(&ty) && report.diagnostics.iter().all(|d| d.code != Code::E0521) {
+            report.too_large(&format!("`{}`", ix.hir.defs[def].name), span);
         }
-        let item = &self.hir.defs[def];
-        let names: Vec<_> = generics.iter().map(|local| self.local_name(*local).as_str()).collect();
-        let form = match names.is_empty() {
-            true => item.name.to_string(),
-            false => format!("{}<{}>", item.name, names.join(", ")),
-        };
-        let message = format!(
-            "`{}` takes {}, but {} given here",
-            item.name,
-            plural(generics.len(), "type argument"),
-            if args.len() == 1 { "1 is".into() } else { format!("{} are", args.len()) }
-        );
-        let d = error(Code::E0508, span, message)
-            .here("a wrong number of type arguments")
-            .label(item.name.span, "declared here")
-            .help(format!("write `{form}`"));
-        self.report_at(d);
-        Type::Error
+        return if infer.is_large(&ty) { Type::Error } else { ty };
     }
+    let item = &ix.hir.defs[def];
+    let names: Vec<_> =
+        generics.iter().map(|local| vars::local_name(ix.hir, *local).as_str()).collect();
+    let form = match names.is_empty() {
+        true => item.name.to_string(),
+        false => format!("{}<{}>", item.name, names.join(", ")),
+    };
+    let message = format!(
+        "`{}` takes {}, but {} given here",
+        item.name,
+        plural(generics.len(), "type argument"),
+        if args.len() == 1 { "1 is".into() } else { format!("{} are", args.len()) }
+    );
+    let d = error(Code::E0508, span, message)
+        .here("a wrong number of type arguments")
+        .label(item.name.span, "declared here")
+        .help(format!("write `{form}`"));
+    report.report_at(d);
+    Type::Error
+}
 
-    /// The types of the fields of a struct (`variant` is 0) or variant.
-    pub(super) fn field_types(&mut self, def: DefId, variant: usize, args: &[Type]) -> Vec<Type> {
-        let given = self.generics(def).iter().copied().zip(args.iter().cloned()).collect();
-        self.lower_fields(def, variant, &given)
-    }
+/// The types of the fields of a struct (`variant` is 0) or variant.
+pub(super) fn field_types(cx: &mut Cx, def: DefId, variant: usize, args: &[Type]) -> Vec<Type> {
+    let given = generics(cx.hir, def).iter().copied().zip(args.iter().cloned()).collect();
+    lower_fields(cx, def, variant, &given)
+}
 
-    /// The same with some of the type arguments.
-    pub(super) fn lower_fields(
-        &mut self,
-        def: DefId,
-        variant: usize,
-        given: &FxHashMap<LocalId, Type>,
-    ) -> Vec<Type> {
-        let Some(declared) = self.declared(def, variant) else { return Vec::new() };
-        // The declaration knows nothing of the body that mentions it.
-        let outside = (
-            std::mem::replace(&mut self.f.type_params, given.clone()),
-            std::mem::take(&mut self.f.sizes),
-            std::mem::take(&mut self.f.coord_sizes),
-            std::mem::take(&mut self.f.signature_packs),
-        );
-        let types = declared.fields.iter().map(|field| self.lower_type(&field.ty)).collect();
-        let f = &mut self.f;
-        (f.type_params, f.sizes, f.coord_sizes, f.signature_packs) = outside;
-        types
-    }
+/// The same with some of the type arguments.
+pub(super) fn lower_fields(
+    cx: &mut Cx,
+    def: DefId,
+    variant: usize,
+    given: &FxHashMap<LocalId, Type>,
+) -> Vec<Type> {
+    let Some(declared) = self::declared(cx.hir, def, variant) else { return Vec::new() };
+    // The declaration knows nothing of the body that mentions it.
+    let outside = (
+        std::mem::replace(&mut cx.infer.f.type_params, given.clone()),
+        std::mem::take(&mut cx.ix.f.sizes),
+        std::mem::take(&mut cx.ix.f.coord_sizes),
+        std::mem::take(&mut cx.ix.f.signature_packs),
+    );
+    let types = declared.fields.iter().map(|field| types::lower_type(cx, &field.ty)).collect();
+    (cx.infer.f.type_params, cx.ix.f.sizes, cx.ix.f.coord_sizes, cx.ix.f.signature_packs) = outside;
+    types
+}
 
+impl Report {
     /// A value of a type that nothing says is used; silent after an error, which may be why.
     pub(super) fn unknown_inside(&mut self, what: &str, span: Span) {
         if !self.diagnostics.iter().any(Diagnostic::is_error) {
@@ -209,34 +218,40 @@ impl<'a> Cx<'a> {
             self.report_at(d);
         }
     }
+}
 
-    // ---------------------------------------------------------------- fields
+// ---------------------------------------------------------------- fields
 
-    /// `p.x`
-    pub(super) fn struct_field(&mut self, base: Expr, name: Name, span: Span) -> Expr {
-        let Type::Data(id, args) = &base.ty else { return Expr::error(span) };
-        let (id, args) = (*id, args.clone());
-        let Some(def) = self.data_def(id) else { return Expr::error(span) };
-        let Some(declared) = self.declared(def, 0).filter(|declared| declared.parent.is_none())
-        else {
-            let have = self.show(&base.ty);
-            let d = error(Code::E0511, name.span, format!("`{have}` is an enum and has no fields"))
-                .here("no such field")
-                .label(base.span, format!("this is `{have}`"))
-                .help("take it apart with `match`");
-            return self.fail(d);
-        };
-        match declared.position(name.sym) {
-            Some(position) => {
-                let mut types = self.types_of_fields(id, def, &args);
-                let ty = types.swap_remove(position);
-                self.settle_part(Expr::new(ExprKind::FieldGet(base, position), ty, span))
-            }
-            None => {
-                let have = self.show(&base.ty);
-                let d = declared.no_field(name).label(base.span, format!("this is `{have}`"));
-                self.fail(d)
-            }
+/// `p.x`
+pub(super) fn struct_field(cx: &mut Cx, base: Expr, name: Name, span: Span) -> Expr {
+    let Type::Data(id, args) = &base.ty else { return Expr::error(span) };
+    let (id, args) = (*id, args.clone());
+    let Some(def) = cx.infer.data_def(id) else { return Expr::error(span) };
+    let Some(declared) =
+        self::declared(cx.hir, def, 0).filter(|declared| declared.parent.is_none())
+    else {
+        let have = cx.ix.show(&base.ty);
+        let d = error(Code::E0511, name.span, format!("`{have}` is an enum and has no fields"))
+            .here("no such field")
+            .label(base.span, format!("this is `{have}`"))
+            .help("take it apart with `match`");
+        return cx.report.fail(d);
+    };
+    match declared.position(name.sym) {
+        Some(position) => {
+            let mut types = fields::types_of_fields(cx, id, def, &args);
+            let ty = types.swap_remove(position);
+            parts::settle_part(
+                &cx.infer,
+                &mut cx.ix,
+                &mut cx.build,
+                Expr::new(ExprKind::FieldGet(base, position), ty, span),
+            )
+        }
+        None => {
+            let have = cx.ix.show(&base.ty);
+            let d = declared.no_field(name).label(base.span, format!("this is `{have}`"));
+            cx.report.fail(d)
         }
     }
 }

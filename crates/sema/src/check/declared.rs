@@ -5,7 +5,7 @@
 //! name that is read in the statement at fault, and that the error quotes or points at, gets a
 //! label at its declaration, unless the error shows that place already.
 
-use super::Cx;
+use crate::check::state::{Index, Report};
 use crate::hir::{self, Def, DefKind, ExprKind, Local, LocalKind, Slot, Stmt};
 use ein_base::{Diagnostic, Name, Span, Symbol};
 use ein_ir::tensor::Type;
@@ -25,66 +25,62 @@ struct Region {
     parent: Option<usize>,
 }
 
-impl Cx<'_> {
-    /// Adds the declarations to all errors.
-    pub(super) fn point_at_declarations(&mut self) {
-        if !self.diagnostics.iter().any(Diagnostic::is_error) {
-            return;
-        }
-        let uses = uses(self.hir);
-        let regions = regions(self.hir);
-        let items = items(self.hir);
-        let types = self.types_by_declaration();
-        let mut diagnostics = std::mem::take(&mut self.diagnostics);
-        for diagnostic in diagnostics.iter_mut().filter(|it| it.is_error()) {
-            let at = diagnostic.primary.span;
-            let region = enclosing(&regions, at);
-            let around = region.map_or(at, |region| region.span);
-            let bound = |span| region.is_some_and(|it| !it.is_block && it.span.covers(span));
-            let mut found = concerned(diagnostic, &uses, around);
-            found.extend(quoted_items(diagnostic, &items));
-            for Name { sym, span } in found {
-                if shows(diagnostic, span) {
-                    continue;
-                }
-                let text = match types.get(&(sym, span)) {
-                    // What the statement at fault binds may be of another type than was meant.
-                    Some(Some(ty)) if !bound(span) => format!("`{sym}` is `{ty}`"),
-                    _ => format!("`{sym}` is declared here"),
-                };
-                diagnostic.labels.push(ein_base::Label { span, text });
-            }
-        }
-        self.diagnostics = diagnostics;
+/// Adds the declarations to all errors.
+pub(super) fn point_at_declarations(ix: &Index, report: &mut Report) {
+    if !report.diagnostics.iter().any(Diagnostic::is_error) {
+        return;
     }
-
-    /// The type of each variable by its name and declaration; `None` where instances differ.
-    fn types_by_declaration(&self) -> FxHashMap<(Symbol, Span), Option<String>> {
-        let mut types: FxHashMap<(Symbol, Span), Option<String>> = FxHashMap::default();
-        for var in self.out.vars.iter() {
-            let shown = self.tells(&var.ty).then(|| self.show(&var.ty));
-            types
-                .entry((var.name, var.span))
-                .and_modify(|known| *known = known.take().filter(|it| Some(it) == shown.as_ref()))
-                .or_insert(shown);
+    let uses = uses(ix.hir);
+    let regions = regions(ix.hir);
+    let items = items(ix.hir);
+    let types = types_by_declaration(ix);
+    let mut diagnostics = std::mem::take(&mut report.diagnostics);
+    for diagnostic in diagnostics.iter_mut().filter(|it| it.is_error()) {
+        let at = diagnostic.primary.span;
+        let region = enclosing(&regions, at);
+        let around = region.map_or(at, |region| region.span);
+        let bound = |span| region.is_some_and(|it| !it.is_block && it.span.covers(span));
+        let mut found = concerned(diagnostic, &uses, around);
+        found.extend(quoted_items(diagnostic, &items));
+        for Name { sym, span } in found {
+            if shows(diagnostic, span) {
+                continue;
+            }
+            let text = match types.get(&(sym, span)) {
+                // What the statement at fault binds may be of another type than was meant.
+                Some(Some(ty)) if !bound(span) => format!("`{sym}` is `{ty}`"),
+                _ => format!("`{sym}` is declared here"),
+            };
+            diagnostic.labels.push(ein_base::Label { span, text });
         }
+    }
+    report.diagnostics = diagnostics;
+}
+
+/// The type of each variable by its name and declaration; `None` where instances differ.
+fn types_by_declaration(ix: &Index) -> FxHashMap<(Symbol, Span), Option<String>> {
+    let mut types: FxHashMap<(Symbol, Span), Option<String>> = FxHashMap::default();
+    for var in ix.vars.iter() {
+        let shown = tells(ix, &var.ty).then(|| ix.show(&var.ty));
         types
+            .entry((var.name, var.span))
+            .and_modify(|known| *known = known.take().filter(|it| Some(it) == shown.as_ref()))
+            .or_insert(shown);
     }
+    types
+}
 
-    /// Whether a type, as it is shown, says something about a value.
-    fn tells(&self, ty: &Type) -> bool {
-        match ty {
-            Type::Unit | Type::Range | Type::Error | Type::Template(..) | Type::Signature(_) => {
-                false
-            }
-            Type::Array(array) => {
-                self.tells(&array.elem)
-                    && array.axes.iter().all(|axis| self.unsettled(&axis.size).is_none())
-            }
-            Type::AnyRank(elem) | Type::Jagged(elem, _) => self.tells(elem),
-            Type::Tuple(items) | Type::Data(_, items) => items.iter().all(|item| self.tells(item)),
-            Type::Scalar(_) | Type::Str => true,
+/// Whether a type, as it is shown, says something about a value.
+fn tells(ix: &Index, ty: &Type) -> bool {
+    match ty {
+        Type::Unit | Type::Range | Type::Error | Type::Template(..) | Type::Signature(_) => false,
+        Type::Array(array) => {
+            tells(ix, &array.elem)
+                && array.axes.iter().all(|axis| ix.unsettled(&axis.size).is_none())
         }
+        Type::AnyRank(elem) | Type::Jagged(elem, _) => tells(ix, elem),
+        Type::Tuple(items) | Type::Data(_, items) => items.iter().all(|item| tells(ix, item)),
+        Type::Scalar(_) | Type::Str => true,
     }
 }
 

@@ -5,6 +5,8 @@
 use super::matrix::{Check, Con, Pat, Row};
 use super::pattern::Matched;
 use super::{Cx, error};
+use crate::check::state::Report;
+use crate::check::{data, pattern};
 use crate::hir;
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Pattern, Type};
@@ -15,41 +17,41 @@ const NAMED: usize = 3;
 /// How many bytes the names of several missing cases may take.
 const WIDEST: usize = 100;
 
-impl Cx<'_> {
-    /// Reports what no arm matches, and arms that nothing reaches. `at` is the start of the match.
-    pub(super) fn check_exhaustive(
-        &mut self,
-        ty: &Type,
-        arms: &[hir::Arm],
-        matched: &[Matched],
-        at: Span,
-    ) {
-        let pats: Vec<Pat> = matched.iter().map(|arm| self.simplify(&arm.pattern, ty)).collect();
-        let mut check = Check::new(&self.out.data);
-        let mut unreachable = Vec::new();
-        let mut rows: Vec<Row<'_>> = Vec::new();
-        for (position, (arm, pat)) in arms.iter().zip(&pats).enumerate() {
-            if check.adds_nothing(&rows, pat) {
-                unreachable.push(position);
-            }
-            if arm.guard.is_none() {
-                rows.push(vec![pat]);
-            }
+/// Reports what no arm matches, and arms that nothing reaches. `at` is the start of the match.
+pub(super) fn check_exhaustive(
+    cx: &mut Cx,
+    ty: &Type,
+    arms: &[hir::Arm],
+    matched: &[Matched],
+    at: Span,
+) {
+    let pats: Vec<Pat> = matched.iter().map(|arm| simplify(cx, &arm.pattern, ty)).collect();
+    let mut check = Check::new(&cx.ix.data);
+    let mut unreachable = Vec::new();
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for (position, (arm, pat)) in arms.iter().zip(&pats).enumerate() {
+        if check.adds_nothing(&rows, pat) {
+            unreachable.push(position);
         }
-        let mut check = Check::new(&self.out.data);
-        let missing = check.all_missing(&rows, NAMED + 1);
-        let shown: Vec<String> = missing.iter().map(|pat| check.show(pat)).collect();
-        for position in unreachable {
-            let d = error(Code::W0203, arms[position].pat.span, "this arm is never reached")
-                .here("the arms above match all of this")
-                .help("remove it, or move it above the arm that is more general");
-            self.report_at(d);
-        }
-        if !shown.is_empty() {
-            self.report_missing(&shown, ty, arms, at);
+        if arm.guard.is_none() {
+            rows.push(vec![pat]);
         }
     }
+    let mut check = Check::new(&cx.ix.data);
+    let missing = check.all_missing(&rows, NAMED + 1);
+    let shown: Vec<String> = missing.iter().map(|pat| check.show(pat)).collect();
+    for position in unreachable {
+        let d = error(Code::W0203, arms[position].pat.span, "this arm is never reached")
+            .here("the arms above match all of this")
+            .help("remove it, or move it above the arm that is more general");
+        cx.report.report_at(d);
+    }
+    if !shown.is_empty() {
+        cx.report.report_missing(&shown, ty, arms, at);
+    }
+}
 
+impl Report {
     fn report_missing(&mut self, shown: &[String], ty: &Type, arms: &[hir::Arm], at: Span) {
         let mut named = shown.len().min(NAMED);
         while named > 1 && shown[..named].iter().map(String::len).sum::<usize>() > WIDEST {
@@ -79,54 +81,52 @@ impl Cx<'_> {
         };
         self.report_at(d.help(help));
     }
+}
 
-    fn simplify(&mut self, pattern: &Pattern, ty: &Type) -> Pat {
-        match pattern {
-            Pattern::Wild | Pattern::Bind(_) => Pat::Any,
-            Pattern::At(_, inner) => self.simplify(inner, ty),
-            Pattern::Literal(scalar) => Pat::Con(literal(*scalar), Vec::new()),
-            Pattern::Str(text) => Pat::Con(Con::Str(*text), Vec::new()),
-            Pattern::Range { lo, hi, inclusive } => {
-                Pat::Con(range(*lo, *hi, *inclusive, ty), Vec::new())
-            }
-            Pattern::Tuple(items) => {
-                let types: &[Type] = if let Type::Tuple(types) = ty { types } else { &[] };
-                Pat::Con(Con::Tuple, self.simplify_all(items, types))
-            }
-            Pattern::Array { before, rest: Some(_), after }
-                if before.is_empty() && after.is_empty() =>
-            {
-                Pat::Any
-            }
-            Pattern::Array { before, rest, after } => {
-                let row = self.row_type(ty).unwrap_or(Type::Error);
-                let items = before.iter().chain(after);
-                let items = items.map(|item| self.simplify(item, &row)).collect();
-                Pat::Con(Con::Array(before.len(), after.len(), rest.is_some()), items)
-            }
-            Pattern::Data { variant, fields } => match ty {
-                Type::Data(id, args) => {
-                    let types = match self.data_def(*id) {
-                        // Only what is inside of fields needs their types.
-                        Some(def) if !fields.iter().all(plain) => {
-                            self.field_types(def, *variant, args)
-                        }
-                        _ => Vec::new(),
-                    };
-                    Pat::Con(Con::Variant(*id, *variant), self.simplify_all(fields, &types))
-                }
-                _ => Pat::Any,
-            },
-            Pattern::Or(items) => {
-                Pat::Or(items.iter().map(|item| self.simplify(item, ty)).collect())
-            }
+fn simplify(cx: &mut Cx, pattern: &Pattern, ty: &Type) -> Pat {
+    match pattern {
+        Pattern::Wild | Pattern::Bind(_) => Pat::Any,
+        Pattern::At(_, inner) => simplify(cx, inner, ty),
+        Pattern::Literal(scalar) => Pat::Con(literal(*scalar), Vec::new()),
+        Pattern::Str(text) => Pat::Con(Con::Str(*text), Vec::new()),
+        Pattern::Range { lo, hi, inclusive } => {
+            Pat::Con(range(*lo, *hi, *inclusive, ty), Vec::new())
         }
+        Pattern::Tuple(items) => {
+            let types: &[Type] = if let Type::Tuple(types) = ty { types } else { &[] };
+            Pat::Con(Con::Tuple, simplify_all(cx, items, types))
+        }
+        Pattern::Array { before, rest: Some(_), after }
+            if before.is_empty() && after.is_empty() =>
+        {
+            Pat::Any
+        }
+        Pattern::Array { before, rest, after } => {
+            let row = pattern::row_type(&mut cx.ix, ty).unwrap_or(Type::Error);
+            let items = before.iter().chain(after);
+            let items = items.map(|item| simplify(cx, item, &row)).collect();
+            Pat::Con(Con::Array(before.len(), after.len(), rest.is_some()), items)
+        }
+        Pattern::Data { variant, fields } => match ty {
+            Type::Data(id, args) => {
+                let types = match cx.infer.data_def(*id) {
+                    // Only what is inside of fields needs their types.
+                    Some(def) if !fields.iter().all(plain) => {
+                        data::field_types(cx, def, *variant, args)
+                    }
+                    _ => Vec::new(),
+                };
+                Pat::Con(Con::Variant(*id, *variant), simplify_all(cx, fields, &types))
+            }
+            _ => Pat::Any,
+        },
+        Pattern::Or(items) => Pat::Or(items.iter().map(|item| simplify(cx, item, ty)).collect()),
     }
+}
 
-    fn simplify_all(&mut self, items: &[Pattern], types: &[Type]) -> Vec<Pat> {
-        let types = types.iter().chain(std::iter::repeat(&Type::Error));
-        items.iter().zip(types).map(|(item, ty)| self.simplify(item, ty)).collect()
-    }
+fn simplify_all(cx: &mut Cx, items: &[Pattern], types: &[Type]) -> Vec<Pat> {
+    let types = types.iter().chain(std::iter::repeat(&Type::Error));
+    items.iter().zip(types).map(|(item, ty)| simplify(cx, item, ty)).collect()
 }
 
 /// Whether a pattern matches everything and is not taken apart.

@@ -2,6 +2,8 @@
 
 use super::Cx;
 use super::recursion::RecursionFact;
+use crate::check::state;
+use crate::check::state::{Build, Index};
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Type, VarId};
 use ein_scalar::ScalarType;
@@ -96,10 +98,10 @@ pub struct Widening {
     pub to: ScalarType,
 }
 
-impl Cx<'_> {
+impl state::Report {
     /// Everything found out. A body that was checked for several calls counts once, with the worst
     /// of the verdicts.
-    pub(super) fn report(&self) -> Report {
+    pub(super) fn summary(&self) -> Report {
         let mut reads: Vec<ReadFact> = Vec::new();
         let mut seen: FxHashMap<(Span, usize), usize> = FxHashMap::default();
         for read in &self.reads {
@@ -122,39 +124,39 @@ impl Cx<'_> {
         recursions.sort_by_key(|fact| fact.span);
         Report { bindings: self.bindings.clone(), reads, broadcasts, widenings, recursions }
     }
+}
 
-    /// Records a top-level binding of the root: what is known of it, and that it is an output.
-    pub(super) fn note_global(&mut self, var: VarId, ty: &Type) {
-        let (name, span) = (self.out.vars[var].name, self.out.vars[var].span);
-        if !self.root_module || ty.is_fn() {
-            return;
-        }
-        let layout =
-            ty.axes().iter().map(|axis| axis.coord.map(|coord| coord.name.to_string())).collect();
-        let shape = ty
-            .axes()
-            .iter()
-            .map(|axis| match self.unsettled(&axis.size) {
-                Some(_) => "?".into(),
-                None => self.show_size(&axis.size),
-            })
-            .collect();
-        let fact = BindingFact { name, span, ty: self.show(ty), layout, shape };
-        self.bindings.push(fact);
-        self.out.outputs.push(var);
+/// Records a top-level binding of the root: what is known of it, and that it is an output.
+pub(super) fn note_global(cx: &mut Cx, var: VarId, ty: &Type) {
+    let (name, span) = (cx.ix.vars[var].name, cx.ix.vars[var].span);
+    if !cx.infer.root_module || ty.is_fn() {
+        return;
     }
+    let layout =
+        ty.axes().iter().map(|axis| axis.coord.map(|coord| coord.name.to_string())).collect();
+    let shape = ty
+        .axes()
+        .iter()
+        .map(|axis| match cx.ix.unsettled(&axis.size) {
+            Some(_) => "?".into(),
+            None => cx.ix.show_size(&axis.size),
+        })
+        .collect();
+    let fact = BindingFact { name, span, ty: cx.ix.show(ty), layout, shape };
+    cx.report.bindings.push(fact);
+    cx.build.out.outputs.push(var);
+}
 
-    /// Puts outputs and facts in source order; of a name bound twice the last binding counts.
-    pub(super) fn settle_outputs(&mut self) {
-        let mut last: FxHashMap<Symbol, Span> = FxHashMap::default();
-        for fact in &self.bindings {
-            let at = last.entry(fact.name).or_insert(fact.span);
-            *at = (*at).max(fact.span);
-        }
-        self.bindings.retain(|fact| last.get(&fact.name) == Some(&fact.span));
-        self.bindings.sort_by_key(|fact| fact.span);
-        let vars = &self.out.vars;
-        self.out.outputs.retain(|var| last.get(&vars[*var].name) == Some(&vars[*var].span));
-        self.out.outputs.sort_by_key(|var| vars[*var].span);
+/// Puts outputs and facts in source order; of a name bound twice the last binding counts.
+pub(super) fn settle_outputs(ix: &Index, build: &mut Build, report: &mut state::Report) {
+    let mut last: FxHashMap<Symbol, Span> = FxHashMap::default();
+    for fact in &report.bindings {
+        let at = last.entry(fact.name).or_insert(fact.span);
+        *at = (*at).max(fact.span);
     }
+    report.bindings.retain(|fact| last.get(&fact.name) == Some(&fact.span));
+    report.bindings.sort_by_key(|fact| fact.span);
+    let vars = &ix.vars;
+    build.out.outputs.retain(|var| last.get(&vars[*var].name) == Some(&vars[*var].span));
+    build.out.outputs.sort_by_key(|var| vars[*var].span);
 }

@@ -6,11 +6,12 @@
 //! The type of a variable is the first of those that its literals may have that holds all of what its
 //! clauses give. What is not understood here says nothing; mistakes are told by the check that follows.
 
-mod calls;
+pub(in crate::check) mod calls;
 
 use super::Cx;
 use super::literal::Class;
 use super::widen::{holds, wider};
+use crate::check::state::{Index, Infer};
 use crate::hir::{self, DefId, DefKind, ExprId, ExprKind as H, LocalId, TypeKind};
 use crate::visit;
 use ein_ir::tensor::Type;
@@ -66,7 +67,7 @@ impl Number {
 
 /// The variables, and what local names stand for.
 #[derive(Default)]
-struct Infer {
+struct Numbers {
     /// The names that are being defined.
     names: Vec<LocalId>,
     /// What their clauses give.
@@ -80,7 +81,7 @@ struct Infer {
     steps: u32,
 }
 
-impl Infer {
+impl Numbers {
     /// Operands of one operator are of one kind, and the result is as wide as both.
     fn meet(&mut self, a: Number, b: Number) -> Number {
         if a.is_float() || b.is_float() {
@@ -136,192 +137,188 @@ impl Infer {
     }
 }
 
-impl Cx<'_> {
-    /// The types of the numbers that some definitions which read each other hold, where their clauses
-    /// say them.
-    pub(super) fn infer_elements(&mut self, definitions: &[hir::Definition]) -> Vec<Option<S>> {
-        if definitions.len() > 64 {
-            return vec![None; definitions.len()];
-        }
-        let mut infer = Infer {
-            names: definitions.iter().map(|it| it.local).collect(),
-            values: vec![Number::default(); definitions.len()],
-            ..Infer::default()
-        };
-        for (at, definition) in definitions.iter().enumerate() {
-            for clause in &definition.clauses {
-                let value = self.number(clause.body, &mut infer);
-                infer.values[at] = infer.values[at].join(value);
-                infer.kin.push(infer.values[at].open | 1 << at);
-                if let Some(until) = &clause.until {
-                    self.number(until.cond, &mut infer);
-                }
-            }
-        }
-        infer.settle();
-        (0..definitions.len()).map(|at| infer.element(at)).collect()
+/// The types of the numbers that some definitions which read each other hold, where their clauses
+/// say them.
+pub(super) fn infer_elements(cx: &mut Cx, definitions: &[hir::Definition]) -> Vec<Option<S>> {
+    if definitions.len() > 64 {
+        return vec![None; definitions.len()];
     }
-
-    /// What an expression says of the number that it is.
-    fn number(&mut self, id: ExprId, infer: &mut Infer) -> Number {
-        let hir = self.hir;
-        infer.steps += 1;
-        if infer.steps > STEPS {
-            return Number::default();
-        }
-        match &hir.exprs[id].kind {
-            H::Int(value, None) => Number {
-                class: Some(Class::Int),
-                large: *value > i32::MAX as u64 + 1,
-                ..Number::default()
-            },
-            H::Float(text, None) => {
-                let large = ein_scalar::parse_float(text.as_str(), S::F32)
-                    .is_some_and(|value| !value.as_f64().is_finite());
-                Number { class: Some(Class::Float), large, ..Number::default() }
-            }
-            H::Int(_, Some(ty)) | H::Float(_, Some(ty)) => Number::of(*ty),
-            H::Bool(_) => Number::of(S::Bool),
-            H::Size(_) | H::Coord(_) | H::Extent { .. } => Number::of(S::I32),
-            H::Local(local) => self.local_number(*local, infer),
-            H::Const(def) => self.const_number(*def, infer),
-            H::Unary(op, inner) => {
-                let value = self.number(*inner, infer);
-                if *op == hir::UnaryOp::Not { Number::of(S::Bool) } else { value }
-            }
-            H::Binary(op, a, b) => self.binary_number(*op, *a, *b, infer),
-            H::Cast(inner, ty) => {
-                self.number(*inner, infer);
-                self.declared_number(ty)
-            }
-            H::Call { callee, args } | H::CoordCall { callee, args, .. } => {
-                self.call_number(*callee, args, infer)
-            }
-            H::Reduce { op, body, .. } => {
-                let value = self.number(*body, infer);
-                calls::reduced(*op, value)
-            }
-            H::Index { base, slots } => {
-                for slot in slots {
-                    if let hir::Slot::Expr(index) = slot {
-                        self.number(*index, infer);
-                    }
-                }
-                self.number(*base, infer)
-            }
-            H::Field(..) | H::TupleField(..) => match self.part_type(id, infer) {
-                Some(ty) => ty.scalar().map(Number::of).unwrap_or_default(),
-                None => Number::default(),
-            },
-            H::Array(items) => items.iter().fold(Number::default(), |all, item| {
-                let item = self.number(*item, infer);
-                infer.meet(all, item)
-            }),
-            H::Block { stmts, tail } => {
-                stmts.iter().for_each(|stmt| self.stmt_number(stmt, infer));
-                tail.map(|tail| self.number(tail, infer)).unwrap_or_default()
-            }
-            H::If { cond, then, otherwise } => {
-                self.number(*cond, infer);
-                let then = self.number(*then, infer);
-                match otherwise {
-                    Some(otherwise) => {
-                        let otherwise = self.number(*otherwise, infer);
-                        infer.meet(then, otherwise)
-                    }
-                    None => Number::default(),
-                }
-            }
-            H::Match { scrutinee, arms } => {
-                self.number(*scrutinee, infer);
-                arms.iter().fold(Number::default(), |all, arm| {
-                    let value = self.number(arm.body, infer);
-                    infer.meet(all, value)
-                })
-            }
-            H::Where { body, items, otherwise } => {
-                for item in items {
-                    match item {
-                        hir::WhereItem::Binding(local, value) => {
-                            let value = self.number(*value, infer);
-                            infer.locals.insert(*local, value);
-                        }
-                        hir::WhereItem::Guard(guard) => {
-                            self.number(*guard, infer);
-                        }
-                    }
-                }
-                let body = self.number(*body, infer);
-                let otherwise = otherwise.map(|it| self.number(it, infer)).unwrap_or_default();
-                infer.meet(body, otherwise)
-            }
-            H::Str(_)
-            | H::Fn(_)
-            | H::Variant(..)
-            | H::Builtin(_)
-            | H::Range { .. }
-            | H::At(_)
-            | H::Tuple(_)
-            | H::Comprehension { .. }
-            | H::Struct { .. }
-            | H::Closure { .. }
-            | H::OptionPipe { .. }
-            | H::ResultPipe { .. }
-            | H::OrElse(..)
-            | H::Catch { .. }
-            | H::Try(_)
-            | H::Error => {
-                visit::each_child(hir, id, &mut |child| {
-                    self.number(child, infer);
-                });
-                Number::default()
+    let mut numbers = Numbers {
+        names: definitions.iter().map(|it| it.local).collect(),
+        values: vec![Number::default(); definitions.len()],
+        ..Numbers::default()
+    };
+    for (at, definition) in definitions.iter().enumerate() {
+        for clause in &definition.clauses {
+            let value = number(cx, clause.body, &mut numbers);
+            numbers.values[at] = numbers.values[at].join(value);
+            numbers.kin.push(numbers.values[at].open | 1 << at);
+            if let Some(until) = &clause.until {
+                number(cx, until.cond, &mut numbers);
             }
         }
     }
+    numbers.settle();
+    (0..definitions.len()).map(|at| numbers.element(at)).collect()
+}
 
-    fn local_number(&self, local: LocalId, infer: &Infer) -> Number {
-        if let Some(at) = infer.names.iter().position(|name| *name == local) {
-            return Number { open: 1 << at, ..Number::default() };
+/// What an expression says of the number that it is.
+fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
+    let hir = cx.hir;
+    numbers.steps += 1;
+    if numbers.steps > STEPS {
+        return Number::default();
+    }
+    match &hir.exprs[id].kind {
+        H::Int(value, None) => Number {
+            class: Some(Class::Int),
+            large: *value > i32::MAX as u64 + 1,
+            ..Number::default()
+        },
+        H::Float(text, None) => {
+            let large = ein_scalar::parse_float(text.as_str(), S::F32)
+                .is_some_and(|value| !value.as_f64().is_finite());
+            Number { class: Some(Class::Float), large, ..Number::default() }
         }
-        if let Some(value) = infer.locals.get(&local) {
-            return *value;
+        H::Int(_, Some(ty)) | H::Float(_, Some(ty)) => Number::of(*ty),
+        H::Bool(_) => Number::of(S::Bool),
+        H::Size(_) | H::Coord(_) | H::Extent { .. } => Number::of(S::I32),
+        H::Local(local) => local_number(&cx.ix, *local, numbers),
+        H::Const(def) => const_number(cx, *def, numbers),
+        H::Unary(op, inner) => {
+            let value = number(cx, *inner, numbers);
+            if *op == hir::UnaryOp::Not { Number::of(S::Bool) } else { value }
         }
-        let index = matches!(self.f.env.get(&local), Some(super::Binding::Index(_)));
-        let scalar = self.type_of_local(local).and_then(|ty| ty.scalar());
-        match scalar {
-            Some(scalar) => Number::of(scalar),
-            None if index || self.hir.locals[local].kind == hir::LocalKind::Index => {
-                Number::of(S::I32)
+        H::Binary(op, a, b) => binary_number(cx, *op, *a, *b, numbers),
+        H::Cast(inner, ty) => {
+            number(cx, *inner, numbers);
+            cx.infer.declared_number(ty)
+        }
+        H::Call { callee, args } | H::CoordCall { callee, args, .. } => {
+            calls::call_number(cx, *callee, args, numbers)
+        }
+        H::Reduce { op, body, .. } => {
+            let value = number(cx, *body, numbers);
+            calls::reduced(*op, value)
+        }
+        H::Index { base, slots } => {
+            for slot in slots {
+                if let hir::Slot::Expr(index) = slot {
+                    number(cx, *index, numbers);
+                }
             }
+            number(cx, *base, numbers)
+        }
+        H::Field(..) | H::TupleField(..) => match calls::part_type(cx, id, numbers) {
+            Some(ty) => ty.scalar().map(Number::of).unwrap_or_default(),
             None => Number::default(),
+        },
+        H::Array(items) => items.iter().fold(Number::default(), |all, item| {
+            let item = number(cx, *item, numbers);
+            numbers.meet(all, item)
+        }),
+        H::Block { stmts, tail } => {
+            stmts.iter().for_each(|stmt| stmt_number(cx, stmt, numbers));
+            tail.map(|tail| number(cx, tail, numbers)).unwrap_or_default()
         }
-    }
-
-    /// The type of a name that is bound outside of what is being defined.
-    fn type_of_local(&self, local: LocalId) -> Option<&Type> {
-        let var = match self.f.env.get(&local) {
-            Some(super::Binding::Var(var)) => *var,
-            Some(super::Binding::Index(_)) => return None,
-            None => *self.globals.get(&local)?,
-        };
-        Some(&self.out.vars[var].ty)
-    }
-
-    fn const_number(&mut self, def: DefId, infer: &mut Infer) -> Number {
-        let hir = self.hir;
-        let DefKind::Const(constant) = &hir.defs[def].kind else { return Number::default() };
-        if let Some(ty) = &constant.ty {
-            return self.declared_number(ty);
-        }
-        let value = self.number(constant.value, infer);
-        match (value.known, value.class) {
-            (None, Some(class)) => {
-                class.default_type().scalar().map(Number::of).unwrap_or_default()
+        H::If { cond, then, otherwise } => {
+            number(cx, *cond, numbers);
+            let then = number(cx, *then, numbers);
+            match otherwise {
+                Some(otherwise) => {
+                    let otherwise = number(cx, *otherwise, numbers);
+                    numbers.meet(then, otherwise)
+                }
+                None => Number::default(),
             }
-            (known, _) => Number { known, ..Number::default() },
+        }
+        H::Match { scrutinee, arms } => {
+            number(cx, *scrutinee, numbers);
+            arms.iter().fold(Number::default(), |all, arm| {
+                let value = number(cx, arm.body, numbers);
+                numbers.meet(all, value)
+            })
+        }
+        H::Where { body, items, otherwise } => {
+            for item in items {
+                match item {
+                    hir::WhereItem::Binding(local, value) => {
+                        let value = number(cx, *value, numbers);
+                        numbers.locals.insert(*local, value);
+                    }
+                    hir::WhereItem::Guard(guard) => {
+                        number(cx, *guard, numbers);
+                    }
+                }
+            }
+            let body = number(cx, *body, numbers);
+            let otherwise = otherwise.map(|it| number(cx, it, numbers)).unwrap_or_default();
+            numbers.meet(body, otherwise)
+        }
+        H::Str(_)
+        | H::Fn(_)
+        | H::Variant(..)
+        | H::Builtin(_)
+        | H::Range { .. }
+        | H::At(_)
+        | H::Tuple(_)
+        | H::Comprehension { .. }
+        | H::Struct { .. }
+        | H::Closure { .. }
+        | H::OptionPipe { .. }
+        | H::ResultPipe { .. }
+        | H::OrElse(..)
+        | H::Catch { .. }
+        | H::Try(_)
+        | H::Error => {
+            visit::each_child(hir, id, &mut |child| {
+                number(cx, child, numbers);
+            });
+            Number::default()
         }
     }
+}
 
+fn local_number(ix: &Index, local: LocalId, numbers: &Numbers) -> Number {
+    if let Some(at) = numbers.names.iter().position(|name| *name == local) {
+        return Number { open: 1 << at, ..Number::default() };
+    }
+    if let Some(value) = numbers.locals.get(&local) {
+        return *value;
+    }
+    let index = matches!(ix.f.env.get(&local), Some(super::Binding::Index(_)));
+    let scalar = type_of_local(ix, local).and_then(|ty| ty.scalar());
+    match scalar {
+        Some(scalar) => Number::of(scalar),
+        None if index || ix.hir.locals[local].kind == hir::LocalKind::Index => Number::of(S::I32),
+        None => Number::default(),
+    }
+}
+
+/// The type of a name that is bound outside of what is being defined.
+fn type_of_local<'x>(ix: &'x Index, local: LocalId) -> Option<&'x Type> {
+    let var = match ix.f.env.get(&local) {
+        Some(super::Binding::Var(var)) => *var,
+        Some(super::Binding::Index(_)) => return None,
+        None => *ix.globals.get(&local)?,
+    };
+    Some(&ix.vars[var].ty)
+}
+
+fn const_number(cx: &mut Cx, def: DefId, numbers: &mut Numbers) -> Number {
+    let hir = cx.hir;
+    let DefKind::Const(constant) = &hir.defs[def].kind else { return Number::default() };
+    if let Some(ty) = &constant.ty {
+        return cx.infer.declared_number(ty);
+    }
+    let value = number(cx, constant.value, numbers);
+    match (value.known, value.class) {
+        (None, Some(class)) => class.default_type().scalar().map(Number::of).unwrap_or_default(),
+        (known, _) => Number { known, ..Number::default() },
+    }
+}
+
+impl Infer<'_> {
     fn declared_number(&self, ty: &hir::Type) -> Number {
         match &ty.kind {
             TypeKind::Scalar(scalar) => Number::of(*scalar),
@@ -339,56 +336,56 @@ impl Cx<'_> {
             | TypeKind::Error => Number::default(),
         }
     }
+}
 
-    fn binary_number(
-        &mut self,
-        op: hir::BinaryOp,
-        a: ExprId,
-        b: ExprId,
-        infer: &mut Infer,
-    ) -> Number {
-        use hir::BinaryOp as B;
-        let request = matches!(self.hir.exprs[a].kind, H::At(_));
-        let (x, y) = (self.number(a, infer), self.number(b, infer));
-        match op {
-            B::And | B::Or | B::In => Number::of(S::Bool),
-            B::Eq | B::Ne | B::Lt | B::Gt | B::Le | B::Ge => {
-                infer.meet(x, y);
-                Number::of(S::Bool)
+fn binary_number(
+    cx: &mut Cx,
+    op: hir::BinaryOp,
+    a: ExprId,
+    b: ExprId,
+    numbers: &mut Numbers,
+) -> Number {
+    use hir::BinaryOp as B;
+    let request = matches!(cx.hir.exprs[a].kind, H::At(_));
+    let (x, y) = (number(cx, a, numbers), number(cx, b, numbers));
+    match op {
+        B::And | B::Or | B::In => Number::of(S::Bool),
+        B::Eq | B::Ne | B::Lt | B::Gt | B::Le | B::Ge => {
+            numbers.meet(x, y);
+            Number::of(S::Bool)
+        }
+        // An integer may be the exponent of a float.
+        B::Pow if !y.is_float() => x,
+        B::Div if request => Number::default(),
+        B::Add | B::Sub | B::Mul | B::Div | B::Rem | B::Pow => numbers.meet(x, y),
+    }
+}
+
+fn stmt_number(cx: &mut Cx, stmt: &hir::Stmt, numbers: &mut Numbers) {
+    match &stmt.kind {
+        hir::StmtKind::Let { pat, ty, value } => {
+            let number = self::number(cx, *value, numbers);
+            if let hir::PatKind::Bind(local, inner) = &pat.kind {
+                let declared = ty.as_deref().or(inner.as_deref());
+                let number = declared.map(|ty| cx.infer.declared_number(ty)).unwrap_or(number);
+                numbers.locals.insert(*local, number);
             }
-            // An integer may be the exponent of a float.
-            B::Pow if !y.is_float() => x,
-            B::Div if request => Number::default(),
-            B::Add | B::Sub | B::Mul | B::Div | B::Rem | B::Pow => infer.meet(x, y),
+        }
+        hir::StmtKind::Define(definition) => definition_number(cx, definition, numbers),
+        hir::StmtKind::System(definitions) => {
+            definitions.iter().for_each(|it| definition_number(cx, it, numbers));
+        }
+        hir::StmtKind::Expr(value) => {
+            self::number(cx, *value, numbers);
         }
     }
+}
 
-    fn stmt_number(&mut self, stmt: &hir::Stmt, infer: &mut Infer) {
-        match &stmt.kind {
-            hir::StmtKind::Let { pat, ty, value } => {
-                let number = self.number(*value, infer);
-                if let hir::PatKind::Bind(local, inner) = &pat.kind {
-                    let declared = ty.as_deref().or(inner.as_deref());
-                    let number = declared.map(|ty| self.declared_number(ty)).unwrap_or(number);
-                    infer.locals.insert(*local, number);
-                }
-            }
-            hir::StmtKind::Define(definition) => self.definition_number(definition, infer),
-            hir::StmtKind::System(definitions) => {
-                definitions.iter().for_each(|it| self.definition_number(it, infer));
-            }
-            hir::StmtKind::Expr(value) => {
-                self.number(*value, infer);
-            }
-        }
-    }
-
-    /// A definition inside of a clause: as wide as all of its own clauses.
-    fn definition_number(&mut self, definition: &hir::Definition, infer: &mut Infer) {
-        for clause in &definition.clauses {
-            let value = self.number(clause.body, infer);
-            let known = infer.locals.entry(definition.local).or_default();
-            *known = known.join(value);
-        }
+/// A definition inside of a clause: as wide as all of its own clauses.
+fn definition_number(cx: &mut Cx, definition: &hir::Definition, numbers: &mut Numbers) {
+    for clause in &definition.clauses {
+        let value = number(cx, clause.body, numbers);
+        let known = numbers.locals.entry(definition.local).or_default();
+        *known = known.join(value);
     }
 }

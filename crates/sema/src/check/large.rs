@@ -4,7 +4,9 @@
 //! What is named keeps a type short, but not what is made of it: a struct counts as the fields that are
 //! in it, to the last.
 
-use super::{Cx, error};
+use super::error;
+use crate::check::data;
+use crate::check::state::{Infer, Report};
 use crate::hir::{self, DefId, LocalId, TypeKind};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Expr, Type};
@@ -28,7 +30,7 @@ impl Count {
     }
 }
 
-impl Cx<'_> {
+impl Infer<'_> {
     /// Whether a type, or a value of it, has too many parts.
     pub(super) fn is_large(&self, ty: &Type) -> bool {
         // What is written first: the arguments of a type are counted one by one.
@@ -38,7 +40,9 @@ impl Cx<'_> {
             count.left == 0
         })
     }
+}
 
+impl Report {
     /// Says that something is too large.
     pub(super) fn too_large(&mut self, what: &str, span: Span) -> Expr {
         let d = error(Code::E0521, span, format!("{what} is too large"))
@@ -46,7 +50,9 @@ impl Cx<'_> {
             .help("make it of arrays of equal elements instead of parts in parts");
         self.fail(d)
     }
+}
 
+impl Infer<'_> {
     /// Counts the parts of a type as it is written, or those of its values.
     fn count_type(&self, ty: &Type, values: bool, count: &mut Count) {
         if !count.take(1) {
@@ -56,7 +62,7 @@ impl Cx<'_> {
             Type::Data(id, args) => match self.data_def(*id).filter(|_| values) {
                 Some(def) => {
                     let given = args.iter().map(|arg| self.parts_of_type(arg, &count.inside));
-                    return self.count_fields(def, &given.collect::<Vec<_>>(), count);
+                    return count_fields(self.hir, def, &given.collect::<Vec<_>>(), count);
                 }
                 None => args,
             },
@@ -81,58 +87,63 @@ impl Cx<'_> {
         self.count_type(ty, true, &mut count);
         MOST_PARTS - count.left
     }
+}
 
-    /// Counts the fields of a struct or enum whose type arguments have so many parts.
-    fn count_fields(&self, def: DefId, args: &[usize], count: &mut Count) {
-        if count.inside.contains(&def) {
-            args.iter().for_each(|parts| _ = count.take(*parts));
-            return;
-        }
-        let given = self.generics(def).iter().copied().zip(args.iter().copied()).collect();
-        count.inside.push(def);
-        let variants = match &self.hir.defs[def].kind {
-            hir::DefKind::Enum(data) => data.variants.len(),
-            hir::DefKind::Struct(_) => 1,
-            hir::DefKind::Fn(_) | hir::DefKind::Const(_) | hir::DefKind::Error => 0,
-        };
-        for form in (0..variants).filter_map(|variant| self.declared(def, variant)) {
-            for field in form.fields {
-                self.count_written(&field.ty, &given, count);
-            }
-        }
-        count.inside.pop();
+/// Counts the fields of a struct or enum whose type arguments have so many parts.
+fn count_fields(hir: &hir::Program, def: DefId, args: &[usize], count: &mut Count) {
+    if count.inside.contains(&def) {
+        args.iter().for_each(|parts| _ = count.take(*parts));
+        return;
     }
+    let given = data::generics(hir, def).iter().copied().zip(args.iter().copied()).collect();
+    count.inside.push(def);
+    let variants = match &hir.defs[def].kind {
+        hir::DefKind::Enum(data) => data.variants.len(),
+        hir::DefKind::Struct(_) => 1,
+        hir::DefKind::Fn(_) | hir::DefKind::Const(_) | hir::DefKind::Error => 0,
+    };
+    for form in (0..variants).filter_map(|variant| data::declared(hir, def, variant)) {
+        for field in form.fields {
+            count_written(hir, &field.ty, &given, count);
+        }
+    }
+    count.inside.pop();
+}
 
-    /// The same for a type as it stands in a declaration.
-    fn count_written(&self, ty: &hir::Type, given: &FxHashMap<LocalId, usize>, count: &mut Count) {
-        if !count.take(1) {
-            return;
+/// The same for a type as it stands in a declaration.
+fn count_written(
+    hir: &hir::Program,
+    ty: &hir::Type,
+    given: &FxHashMap<LocalId, usize>,
+    count: &mut Count,
+) {
+    if !count.take(1) {
+        return;
+    }
+    match &ty.kind {
+        TypeKind::Param(local) => {
+            count.take(given.get(local).copied().unwrap_or(1).saturating_sub(1));
         }
-        match &ty.kind {
-            TypeKind::Param(local) => {
-                count.take(given.get(local).copied().unwrap_or(1).saturating_sub(1));
-            }
-            TypeKind::Data(def, args) => {
-                let parts = |arg: &hir::Type| {
-                    let mut own = Count { left: MOST_PARTS, inside: count.inside.clone() };
-                    self.count_written(arg, given, &mut own);
-                    MOST_PARTS - own.left
-                };
-                let args: Vec<usize> = args.iter().map(parts).collect();
-                self.count_fields(*def, &args, count);
-            }
-            TypeKind::Array { elem, .. } | TypeKind::Some(_, elem) => {
-                self.count_written(elem, given, count);
-            }
-            TypeKind::Tuple(items) => {
-                items.iter().for_each(|item| self.count_written(item, given, count));
-            }
-            TypeKind::Scalar(_)
-            | TypeKind::Str
-            | TypeKind::AnyRank(_)
-            | TypeKind::Jagged(..)
-            | TypeKind::Function(..)
-            | TypeKind::Error => {}
+        TypeKind::Data(def, args) => {
+            let parts = |arg: &hir::Type| {
+                let mut own = Count { left: MOST_PARTS, inside: count.inside.clone() };
+                count_written(hir, arg, given, &mut own);
+                MOST_PARTS - own.left
+            };
+            let args: Vec<usize> = args.iter().map(parts).collect();
+            count_fields(hir, *def, &args, count);
         }
+        TypeKind::Array { elem, .. } | TypeKind::Some(_, elem) => {
+            count_written(hir, elem, given, count);
+        }
+        TypeKind::Tuple(items) => {
+            items.iter().for_each(|item| count_written(hir, item, given, count));
+        }
+        TypeKind::Scalar(_)
+        | TypeKind::Str
+        | TypeKind::AnyRank(_)
+        | TypeKind::Jagged(..)
+        | TypeKind::Function(..)
+        | TypeKind::Error => {}
     }
 }

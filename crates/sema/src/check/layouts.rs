@@ -6,6 +6,8 @@
 
 use super::symbolic::SizeRelation;
 use super::{Cx, error};
+use crate::check::state::{Build, Index, Report};
+use crate::check::{annotation, arms, coerce, expr, fields, show, stmt, vars};
 use crate::hir::{Dim, DimKind};
 use ein_base::{Code, Symbol};
 use ein_ir::size;
@@ -17,334 +19,369 @@ pub(super) struct Stated {
     pub size: Option<size::Expr>,
 }
 
-impl Cx<'_> {
-    /// The first axis at which two layouts do not fit together.
-    pub(super) fn clashing_axis(&self, a: &[Axis], b: &[Axis]) -> Option<usize> {
-        let has = |axes: &[Axis], at: usize, name: Symbol| {
-            let mut others = axes.iter().enumerate().filter(|(other, _)| *other != at);
-            others.any(|(_, axis)| axis.coord.is_some_and(|coord| coord.name == name))
-        };
-        a.iter().zip(b).enumerate().position(|(at, (p, q))| {
-            let (Some(p), Some(q)) = (p.coord, q.coord) else { return false };
-            if p.name == q.name {
-                return false;
+/// The first axis at which two layouts do not fit together.
+pub(super) fn clashing_axis(ix: &Index, a: &[Axis], b: &[Axis]) -> Option<usize> {
+    let has = |axes: &[Axis], at: usize, name: Symbol| {
+        let mut others = axes.iter().enumerate().filter(|(other, _)| *other != at);
+        others.any(|(_, axis)| axis.coord.is_some_and(|coord| coord.name == name))
+    };
+    a.iter().zip(b).enumerate().position(|(at, (p, q))| {
+        let (Some(p), Some(q)) = (p.coord, q.coord) else { return false };
+        if p.name == q.name {
+            return false;
+        }
+        // The same names in another order.
+        let swapped = has(a, at, q.name) && has(b, at, p.name);
+        match (p.contract, q.contract) {
+            (true, true) if p.root() != q.root() => true,
+            // Roles that definitions gave to one coordinate may change places.
+            (true, true) => swapped && is_declared_role(ix, p) && is_declared_role(ix, q),
+            (true, false) | (false, true) => swapped,
+            (false, false) => false,
+        }
+    })
+}
+
+fn is_declared_role(ix: &Index, coord: Coord) -> bool {
+    coord.over.is_none() || ix.declared_roles.contains(&(coord.name, coord.root()))
+}
+
+/// Holds two values that may stand for each other to one layout; says whether they have one.
+pub(super) fn agree_in_layout(
+    ix: &Index,
+    report: &mut Report,
+    a: &Expr,
+    b: &Expr,
+    what: &str,
+) -> bool {
+    if a.ty.rank() != b.ty.rank() {
+        return true;
+    }
+    let Some(axis) = clashing_axis(ix, a.ty.axes(), b.ty.axes()) else { return true };
+    let (x, y) = (show::show_coords(a.ty.axes()), show::show_coords(b.ty.axes()));
+    let name =
+        |e: &Expr| e.ty.axes()[axis].coord.map_or("_".to_string(), |coord| coord.name.to_string());
+    let message = format!("{what} differ in layout: {x} and {y}");
+    let d = error(Code::E0311, b.span, message)
+        .here(format!("axis {axis} is `{}`", name(b)))
+        .label(a.span, format!("axis {axis} is `{}`", name(a)))
+        .help("give both the same coordinates in the same order, by indexing one by name");
+    let d = ix.with_declaration(d, b);
+    report.report_at(d);
+    false
+}
+
+/// The same for several values.
+pub(super) fn all_agree_in_layout(
+    ix: &Index,
+    report: &mut Report,
+    values: &[Expr],
+    what: &str,
+) -> bool {
+    let mut named = values.iter().filter(|value| value.ty.is_array());
+    let Some(first) = named.next() else { return true };
+    named.all(|other| agree_in_layout(ix, report, first, other, what))
+}
+
+/// What dimensions state of axes, as far as it is known before a value is there.
+pub(super) fn stated(cx: &mut Cx, dims: &[Dim]) -> Vec<Stated> {
+    dims.iter()
+        .map(|dim| match &dim.kind {
+            DimKind::Unknown | DimKind::Pack(_) => Stated { name: None, size: None },
+            DimKind::Size(e) => Stated { name: None, size: stmt::constant_extent(cx, *e) },
+            DimKind::Coord { name, extent: Some(e), .. } => {
+                Stated { name: Some(name.sym), size: stmt::constant_extent(cx, *e) }
             }
-            // The same names in another order.
-            let swapped = has(a, at, q.name) && has(b, at, p.name);
-            match (p.contract, q.contract) {
-                (true, true) if p.root() != q.root() => true,
-                // Roles that definitions gave to one coordinate may change places.
-                (true, true) => swapped && self.is_declared_role(p) && self.is_declared_role(q),
-                (true, false) | (false, true) => swapped,
-                (false, false) => false,
+            DimKind::Coord { name, extent: None, over } => {
+                let size = cx.ix.f.coord_sizes.get(&over.unwrap_or(*name).sym).cloned();
+                Stated { name: Some(name.sym), size }
             }
         })
-    }
+        .collect()
+}
 
-    fn is_declared_role(&self, coord: Coord) -> bool {
-        coord.over.is_none() || self.declared_roles.contains(&(coord.name, coord.root()))
-    }
-
-    /// Holds two values that may stand for each other to one layout; says whether they have one.
-    pub(super) fn agree_in_layout(&mut self, a: &Expr, b: &Expr, what: &str) -> bool {
-        if a.ty.rank() != b.ty.rank() {
-            return true;
+/// Holds every value that an expression may have to what is declared of it. Says whether all is
+/// well, and what is proved of its extents.
+pub(super) fn check_paths(
+    ix: &mut Index,
+    report: &mut Report,
+    value: &Expr,
+    stated: &[Stated],
+    what: &str,
+) -> bool {
+    match &*value.kind {
+        ExprKind::Block { value, .. } => check_paths(ix, report, value, stated, what),
+        ExprKind::If { cond, then, otherwise } => {
+            let known = ix.f.facts.len();
+            let mut fine = true;
+            for (branch, holds) in [(then, true), (otherwise, false)] {
+                let mut facts = std::mem::take(&mut ix.f.facts);
+                ix.assume(cond, holds, &mut facts);
+                ix.f.facts = facts;
+                fine &= check_branch(ix, report, branch, stated, what);
+                ix.f.facts.truncate(known);
+            }
+            fine
         }
-        let Some(axis) = self.clashing_axis(a.ty.axes(), b.ty.axes()) else { return true };
-        let (x, y) = (self.show_coords(a.ty.axes()), self.show_coords(b.ty.axes()));
-        let name = |e: &Expr| {
-            e.ty.axes()[axis].coord.map_or("_".to_string(), |coord| coord.name.to_string())
-        };
-        let message = format!("{what} differ in layout: {x} and {y}");
-        let d = error(Code::E0311, b.span, message)
-            .here(format!("axis {axis} is `{}`", name(b)))
-            .label(a.span, format!("axis {axis} is `{}`", name(a)))
-            .help("give both the same coordinates in the same order, by indexing one by name");
-        let d = self.with_declaration(d, b);
-        self.report_at(d);
-        false
-    }
-
-    /// The same for several values.
-    pub(super) fn all_agree_in_layout(&mut self, values: &[Expr], what: &str) -> bool {
-        let mut named = values.iter().filter(|value| value.ty.is_array());
-        let Some(first) = named.next() else { return true };
-        named.all(|other| self.agree_in_layout(first, other, what))
-    }
-
-    /// What dimensions state of axes, as far as it is known before a value is there.
-    pub(super) fn stated(&mut self, dims: &[Dim]) -> Vec<Stated> {
-        dims.iter()
-            .map(|dim| match &dim.kind {
-                DimKind::Unknown | DimKind::Pack(_) => Stated { name: None, size: None },
-                DimKind::Size(e) => Stated { name: None, size: self.constant_extent(*e) },
-                DimKind::Coord { name, extent: Some(e), .. } => {
-                    Stated { name: Some(name.sym), size: self.constant_extent(*e) }
+        ExprKind::Match { value: matched, arms } => {
+            let mut fine = true;
+            // How long an array is, an arm knows by its pattern, which is not known here: only
+            // what differs anyway counts.
+            let by_length = arms.iter().any(|arm| measures(&arm.pattern));
+            for (at, arm) in arms.iter().enumerate() {
+                if by_length {
+                    fine &= check_arm(ix, report, &arm.value, stated, what);
+                    continue;
                 }
-                DimKind::Coord { name, extent: None, over } => {
-                    let size = self.f.coord_sizes.get(&over.unwrap_or(*name).sym).cloned();
-                    Stated { name: Some(name.sym), size }
+                let known = ix.f.facts.len();
+                let mut facts = std::mem::take(&mut ix.f.facts);
+                let above = arms[..at].iter().map(|arm| (&arm.pattern, arm.guard.as_ref()));
+                arms::assume_arm(ix, matched, above, &arm.pattern, &mut facts);
+                if let Some(guard) = &arm.guard {
+                    ix.assume(guard, true, &mut facts);
                 }
-            })
-            .collect()
-    }
-
-    /// Holds every value that an expression may have to what is declared of it. Says whether all is
-    /// well, and what is proved of its extents.
-    pub(super) fn check_paths(&mut self, value: &Expr, stated: &[Stated], what: &str) -> bool {
-        match &*value.kind {
-            ExprKind::Block { value, .. } => self.check_paths(value, stated, what),
-            ExprKind::If { cond, then, otherwise } => {
-                let known = self.f.facts.len();
-                let mut fine = true;
-                for (branch, holds) in [(then, true), (otherwise, false)] {
-                    let mut facts = std::mem::take(&mut self.f.facts);
-                    self.assume(cond, holds, &mut facts);
-                    self.f.facts = facts;
-                    fine &= self.check_branch(branch, stated, what);
-                    self.f.facts.truncate(known);
-                }
-                fine
+                ix.f.facts = facts;
+                fine &= check_branch(ix, report, &arm.value, stated, what);
+                ix.f.facts.truncate(known);
             }
-            ExprKind::Match { value: matched, arms } => {
-                let mut fine = true;
-                // How long an array is, an arm knows by its pattern, which is not known here: only
-                // what differs anyway counts.
-                let by_length = arms.iter().any(|arm| measures(&arm.pattern));
-                for (at, arm) in arms.iter().enumerate() {
-                    if by_length {
-                        fine &= self.check_arm(&arm.value, stated, what);
-                        continue;
-                    }
-                    let known = self.f.facts.len();
-                    let mut facts = std::mem::take(&mut self.f.facts);
-                    let above = arms[..at].iter().map(|arm| (&arm.pattern, arm.guard.as_ref()));
-                    self.assume_arm(matched, above, &arm.pattern, &mut facts);
-                    if let Some(guard) = &arm.guard {
-                        self.assume(guard, true, &mut facts);
-                    }
-                    self.f.facts = facts;
-                    fine &= self.check_branch(&arm.value, stated, what);
-                    self.f.facts.truncate(known);
-                }
-                fine
-            }
-            _ => true,
+            fine
         }
+        _ => true,
     }
+}
 
-    fn check_branch(&mut self, value: &Expr, stated: &[Stated], what: &str) -> bool {
-        match &*value.kind {
-            ExprKind::Block { value, .. } => self.check_branch(value, stated, what),
-            ExprKind::If { .. } | ExprKind::Match { .. } => self.check_paths(value, stated, what),
-            _ => self.check_leaf(value, stated, what, false),
+fn check_branch(
+    ix: &mut Index,
+    report: &mut Report,
+    value: &Expr,
+    stated: &[Stated],
+    what: &str,
+) -> bool {
+    match &*value.kind {
+        ExprKind::Block { value, .. } => check_branch(ix, report, value, stated, what),
+        ExprKind::If { .. } | ExprKind::Match { .. } => {
+            check_paths(ix, report, value, stated, what)
         }
+        _ => check_leaf(ix, report, value, stated, what, false),
     }
+}
 
-    fn check_arm(&mut self, value: &Expr, stated: &[Stated], what: &str) -> bool {
-        match &*value.kind {
-            ExprKind::Block { value, .. } => self.check_arm(value, stated, what),
-            ExprKind::If { then, otherwise, .. } => {
-                let first = self.check_arm(then, stated, what);
-                self.check_arm(otherwise, stated, what) && first
-            }
-            ExprKind::Match { arms, .. } => {
-                // Every arm is looked at, also behind one that is wrong.
-                let wrong = arms.iter().filter(|arm| !self.check_arm(&arm.value, stated, what));
-                wrong.count() == 0
-            }
-            _ => self.check_leaf(value, stated, what, true),
+fn check_arm(ix: &Index, report: &mut Report, value: &Expr, stated: &[Stated], what: &str) -> bool {
+    match &*value.kind {
+        ExprKind::Block { value, .. } => check_arm(ix, report, value, stated, what),
+        ExprKind::If { then, otherwise, .. } => {
+            let first = check_arm(ix, report, then, stated, what);
+            check_arm(ix, report, otherwise, stated, what) && first
         }
-    }
-
-    /// The names of a value's axes against those of a type.
-    pub(super) fn holds_names(&mut self, value: &Expr, axes: &[Axis], what: &str) -> bool {
-        let names: Vec<Option<Symbol>> =
-            axes.iter().map(|axis| axis.coord.map(|coord| coord.name)).collect();
-        value.ty.rank() != names.len() || self.check_names(value, &names, what, value.span)
-    }
-
-    /// Holds the arrays in a value to the names and extents of a type; gives the type that it has
-    /// then, or nothing if a mistake was reported.
-    pub(super) fn adopt_type(&mut self, value: &Expr, ty: &Type, what: &str) -> Option<Type> {
-        match (&value.ty, ty) {
-            (Type::Array(have), Type::Array(want)) if have.axes.len() == want.axes.len() => {
-                if !self.holds_names(value, &want.axes, what) {
-                    return None;
-                }
-                let reported = self.diagnostics.len();
-                self.expect_sizes(value, &self.known_sizes(ty, &value.ty), what);
-                if self.diagnostics.len() > reported {
-                    return None;
-                }
-                let axes = have.axes.iter().zip(&want.axes).map(|(have, want)| Axis {
-                    coord: want.coord.or(have.coord),
-                    size: have.size.clone(),
-                });
-                Some(Type::array(have.elem.clone(), axes.collect()))
-            }
-            (Type::Tuple(have), Type::Tuple(want)) if have.len() == want.len() => {
-                let mut items = Vec::with_capacity(have.len());
-                for (position, (have, want)) in have.iter().zip(want).enumerate() {
-                    let item = match &*value.kind {
-                        ExprKind::Tuple(items) => items[position].clone(),
-                        _ => Expr::new(ExprKind::Error, have.clone(), value.span),
-                    };
-                    items.push(self.adopt_type(&item, want, what)?);
-                }
-                Some(Type::Tuple(items.into()))
-            }
-            // What fields hold of it is said by the type arguments.
-            (Type::Data(id, have), Type::Data(other, want)) if id == other => {
-                let mut args = Vec::with_capacity(have.len());
-                for (have, want) in have.iter().zip(want) {
-                    let arg = Expr::new(ExprKind::Error, have.clone(), value.span);
-                    args.push(match self.open_inside(have) {
-                        true => have.clone(),
-                        false => self.adopt_type(&arg, want, what)?,
-                    });
-                }
-                Some(Type::Data(*id, args.into()))
-            }
-            (have, _) => Some(have.clone()),
+        ExprKind::Match { arms, .. } => {
+            // Every arm is looked at, also behind one that is wrong.
+            let wrong = arms.iter().filter(|arm| !check_arm(ix, report, &arm.value, stated, what));
+            wrong.count() == 0
         }
+        _ => check_leaf(ix, report, value, stated, what, true),
     }
+}
 
-    /// Whether an extent in a type has no meaning at run time yet.
-    pub(super) fn open_inside(&self, ty: &Type) -> bool {
-        match ty {
-            Type::Array(array) => {
-                array.axes.iter().any(|axis| self.unsettled(&axis.size).is_some())
-                    || self.open_inside(&array.elem)
-            }
-            Type::Tuple(items) | Type::Data(_, items) => {
-                items.iter().any(|item| self.open_inside(item))
-            }
-            Type::AnyRank(_)
-            | Type::Jagged(..)
-            | Type::Template(..)
-            | Type::Signature(_)
-            | Type::Unit
-            | Type::Scalar(_)
-            | Type::Str
-            | Type::Range
-            | Type::Error => false,
-        }
-    }
+/// The names of a value's axes against those of a type.
+pub(super) fn holds_names(
+    ix: &Index,
+    report: &mut Report,
+    value: &Expr,
+    axes: &[Axis],
+    what: &str,
+) -> bool {
+    let names: Vec<Option<Symbol>> =
+        axes.iter().map(|axis| axis.coord.map(|coord| coord.name)).collect();
+    value.ty.rank() != names.len()
+        || annotation::check_names(ix, report, value, &names, what, value.span)
+}
 
-    /// A tuple or struct whose parts are held to a type one by one, each in a variable where its
-    /// extents are known only when it is there.
-    pub(super) fn hold_record(&mut self, value: Expr, ty: &Type, what: &str) -> Expr {
-        let span = value.span;
-        let value = match self.open_inside(&value.ty) && self.is_record(&value.ty) {
-            true => match self.settle_record(value, ty, what) {
-                Some(value) => value,
-                None => return Expr::error(span),
-            },
-            false => value,
-        };
-        match self.adopt_type(&value, ty, what) {
-            Some(ty) => Expr { ty, ..value },
-            None => Expr::error(span),
-        }
-    }
-
-    /// The same value with its parts in variables, each of them held to its part of the type.
-    fn settle_record(&mut self, value: Expr, ty: &Type, what: &str) -> Option<Expr> {
-        let span = value.span;
-        let parts = match &*value.kind {
-            ExprKind::Tuple(items) => items.clone(),
-            ExprKind::Make { fields, .. } => fields.clone(),
-            _ => {
-                let whole = self.atomise(value.clone());
-                self.parts_of(&whole).into_iter().map(|(_, part)| part).collect()
-            }
-        };
-        let wanted = self.part_types(ty);
-        let mut held = Vec::with_capacity(parts.len());
-        for (part, want) in parts.into_iter().zip(&wanted) {
-            let part = match self.is_record(&part.ty) {
-                true => self.hold_record(part, want, what),
-                false => {
-                    let part = self.settle_expr(part);
-                    let ty = self.adopt_type(&part, want, what)?;
-                    Expr { ty, ..part }
-                }
-            };
-            if part.ty.is_broken() {
+/// Holds the arrays in a value to the names and extents of a type; gives the type that it has
+/// then, or nothing if a mistake was reported.
+pub(super) fn adopt_type(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: &Expr,
+    ty: &Type,
+    what: &str,
+) -> Option<Type> {
+    match (&value.ty, ty) {
+        (Type::Array(have), Type::Array(want)) if have.axes.len() == want.axes.len() => {
+            if !holds_names(ix, report, value, &want.axes, what) {
                 return None;
             }
-            held.push(part);
+            let reported = report.diagnostics.len();
+            coerce::expect_sizes(ix, build, report, value, &known_sizes(ix, ty, &value.ty), what);
+            if report.diagnostics.len() > reported {
+                return None;
+            }
+            let axes = have.axes.iter().zip(&want.axes).map(|(have, want)| Axis {
+                coord: want.coord.or(have.coord),
+                size: have.size.clone(),
+            });
+            Some(Type::array(have.elem.clone(), axes.collect()))
         }
-        Some(match ty {
-            // Its fields are what the type says of them, where it says something.
-            Type::Data(data, args) if !self.open_inside(ty) => {
-                let kind = ExprKind::Make { data: *data, variant: 0, fields: held };
-                Expr::new(kind, Type::Data(*data, args.clone()), span)
+        (Type::Tuple(have), Type::Tuple(want)) if have.len() == want.len() => {
+            let mut items = Vec::with_capacity(have.len());
+            for (position, (have, want)) in have.iter().zip(want).enumerate() {
+                let item = match &*value.kind {
+                    ExprKind::Tuple(items) => items[position].clone(),
+                    _ => Expr::new(ExprKind::Error, have.clone(), value.span),
+                };
+                items.push(adopt_type(ix, build, report, &item, want, what)?);
             }
-            Type::Data(..) => value,
-            _ => {
-                let types = held.iter().map(|part| part.ty.clone()).collect();
-                Expr::new(ExprKind::Tuple(held), Type::Tuple(types), span)
+            Some(Type::Tuple(items.into()))
+        }
+        // What fields hold of it is said by the type arguments.
+        (Type::Data(id, have), Type::Data(other, want)) if id == other => {
+            let mut args = Vec::with_capacity(have.len());
+            for (have, want) in have.iter().zip(want) {
+                let arg = Expr::new(ExprKind::Error, have.clone(), value.span);
+                args.push(match open_inside(ix, have) {
+                    true => have.clone(),
+                    false => adopt_type(ix, build, report, &arg, want, what)?,
+                });
             }
-        })
+            Some(Type::Data(*id, args.into()))
+        }
+        (have, _) => Some(have.clone()),
     }
+}
 
-    /// A type with the extents of another one where it leaves its own open.
-    fn known_sizes(&self, ty: &Type, other: &Type) -> Type {
-        let axes = ty.axes().iter().zip(other.axes()).map(|(axis, other)| {
-            let open = self.unsettled(&axis.size).is_some();
-            Axis { coord: axis.coord, size: if open { &other.size } else { &axis.size }.clone() }
-        });
-        Type::array(ty.elem().clone(), axes.collect())
+/// Whether an extent in a type has no meaning at run time yet.
+pub(super) fn open_inside(ix: &Index, ty: &Type) -> bool {
+    match ty {
+        Type::Array(array) => {
+            array.axes.iter().any(|axis| ix.unsettled(&axis.size).is_some())
+                || open_inside(ix, &array.elem)
+        }
+        Type::Tuple(items) | Type::Data(_, items) => items.iter().any(|item| open_inside(ix, item)),
+        Type::AnyRank(_)
+        | Type::Jagged(..)
+        | Type::Template(..)
+        | Type::Signature(_)
+        | Type::Unit
+        | Type::Scalar(_)
+        | Type::Str
+        | Type::Range
+        | Type::Error => false,
     }
+}
 
-    /// One value. `surely`: only what differs whatever is known on the way to it is reported.
-    pub(super) fn check_leaf(
-        &mut self,
-        value: &Expr,
-        stated: &[Stated],
-        what: &str,
-        surely: bool,
-    ) -> bool {
-        if value.ty.has_error() || value.ty.rank() != stated.len() {
-            return true;
-        }
-        let names: Vec<Option<Symbol>> = stated.iter().map(|stated| stated.name).collect();
-        if !self.check_names(value, &names, what, value.span) {
-            return false;
-        }
-        for (position, stated) in stated.iter().enumerate() {
-            let Some(wanted) = &stated.size else { continue };
-            let have = value.ty.axes()[position].size.clone();
-            let differs = match have.sub(wanted).as_constant() {
-                Some(difference) => difference != 0,
-                None => {
-                    !surely
-                        && self.unsettled(&have).is_none()
-                        && self.compare_sizes(&have, wanted) == SizeRelation::Different
-                }
-            };
-            if !differs {
-                continue;
-            }
-            let axis = match stated.name {
-                Some(name) => format!("coordinate `{name}`"),
-                None => format!("axis {position}"),
-            };
-            let (have, want) = (self.show_size(&have), self.show_size(wanted));
-            let d = error(
-                Code::E0405,
-                value.span,
-                format!("{axis} has extent {have} on this path, but {what} says {want}"),
-            )
-            .here(format!("this is `{}`", self.show(&value.ty)))
-            .help(format!("make it {want} on every path, or state what it is: `some k. […; k]`"));
-            self.report_at(d);
-            return false;
-        }
-        true
+/// A tuple or struct whose parts are held to a type one by one, each in a variable where its
+/// extents are known only when it is there.
+pub(super) fn hold_record(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Expr {
+    let span = value.span;
+    let value = match open_inside(&cx.ix, &value.ty) && fields::is_record(&cx.ix, &value.ty) {
+        true => match settle_record(cx, value, ty, what) {
+            Some(value) => value,
+            None => return Expr::error(span),
+        },
+        false => value,
+    };
+    match adopt_type(&mut cx.ix, &mut cx.build, &mut cx.report, &value, ty, what) {
+        Some(ty) => Expr { ty, ..value },
+        None => Expr::error(span),
     }
+}
+
+/// The same value with its parts in variables, each of them held to its part of the type.
+fn settle_record(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Option<Expr> {
+    let span = value.span;
+    let parts = match &*value.kind {
+        ExprKind::Tuple(items) => items.clone(),
+        ExprKind::Make { fields, .. } => fields.clone(),
+        _ => {
+            let whole = vars::atomise(&mut cx.ix, &mut cx.build, value.clone());
+            fields::parts_of(cx, &whole).into_iter().map(|(_, part)| part).collect()
+        }
+    };
+    let wanted = fields::part_types(cx, ty);
+    let mut held = Vec::with_capacity(parts.len());
+    for (part, want) in parts.into_iter().zip(&wanted) {
+        let part = match fields::is_record(&cx.ix, &part.ty) {
+            true => hold_record(cx, part, want, what),
+            false => {
+                let part = expr::settle_expr(&mut cx.ix, &mut cx.build, part);
+                let ty = adopt_type(&mut cx.ix, &mut cx.build, &mut cx.report, &part, want, what)?;
+                Expr { ty, ..part }
+            }
+        };
+        if part.ty.is_broken() {
+            return None;
+        }
+        held.push(part);
+    }
+    Some(match ty {
+        // Its fields are what the type says of them, where it says something.
+        Type::Data(data, args) if !open_inside(&cx.ix, ty) => {
+            let kind = ExprKind::Make { data: *data, variant: 0, fields: held };
+            Expr::new(kind, Type::Data(*data, args.clone()), span)
+        }
+        Type::Data(..) => value,
+        _ => {
+            let types = held.iter().map(|part| part.ty.clone()).collect();
+            Expr::new(ExprKind::Tuple(held), Type::Tuple(types), span)
+        }
+    })
+}
+
+/// A type with the extents of another one where it leaves its own open.
+fn known_sizes(ix: &Index, ty: &Type, other: &Type) -> Type {
+    let axes = ty.axes().iter().zip(other.axes()).map(|(axis, other)| {
+        let open = ix.unsettled(&axis.size).is_some();
+        Axis { coord: axis.coord, size: if open { &other.size } else { &axis.size }.clone() }
+    });
+    Type::array(ty.elem().clone(), axes.collect())
+}
+
+/// One value. `surely`: only what differs whatever is known on the way to it is reported.
+pub(super) fn check_leaf(
+    ix: &Index,
+    report: &mut Report,
+    value: &Expr,
+    stated: &[Stated],
+    what: &str,
+    surely: bool,
+) -> bool {
+    if value.ty.has_error() || value.ty.rank() != stated.len() {
+        return true;
+    }
+    let names: Vec<Option<Symbol>> = stated.iter().map(|stated| stated.name).collect();
+    if !annotation::check_names(ix, report, value, &names, what, value.span) {
+        return false;
+    }
+    for (position, stated) in stated.iter().enumerate() {
+        let Some(wanted) = &stated.size else { continue };
+        let have = value.ty.axes()[position].size.clone();
+        let differs = match have.sub(wanted).as_constant() {
+            Some(difference) => difference != 0,
+            None => {
+                !surely
+                    && ix.unsettled(&have).is_none()
+                    && ix.compare_sizes(&have, wanted) == SizeRelation::Different
+            }
+        };
+        if !differs {
+            continue;
+        }
+        let axis = match stated.name {
+            Some(name) => format!("coordinate `{name}`"),
+            None => format!("axis {position}"),
+        };
+        let (have, want) = (ix.show_size(&have), ix.show_size(wanted));
+        let d = error(
+            Code::E0405,
+            value.span,
+            format!("{axis} has extent {have} on this path, but {what} says {want}"),
+        )
+        .here(format!("this is `{}`", ix.show(&value.ty)))
+        .help(format!("make it {want} on every path, or state what it is: `some k. […; k]`"));
+        report.report_at(d);
+        return false;
+    }
+    true
 }
 
 /// Whether a pattern says how long an array is.

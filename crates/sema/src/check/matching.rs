@@ -1,10 +1,12 @@
 //! A call against a signature: coordinates, packs, sizes and types are found by matching.
 
-mod packs;
-mod result;
-mod sizes;
+pub(in crate::check) mod packs;
+pub(in crate::check) mod result;
+pub(in crate::check) mod sizes;
 
 use super::{Cx, error};
+use crate::check::state::{Index, Report};
+use crate::check::{coerce, show, stmt, types};
 use crate::hir::{self, Dim, DimKind, LocalId, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
@@ -59,369 +61,376 @@ pub(super) struct Cell {
     pub cell: Vec<usize>,
 }
 
-impl Cx<'_> {
-    /// Matches one argument with the type of its parameter.
-    pub(super) fn match_param(
-        &mut self,
-        m: &mut Match,
-        ty: &hir::Type,
-        arg: &Expr,
-        param: Symbol,
-    ) -> Option<Cell> {
-        let rank = arg.ty.rank();
-        match &ty.kind {
-            TypeKind::Array { elem, dims, .. } => {
-                if !self.match_elem(m, elem, arg, param) {
-                    return None;
-                }
-                let cell = self.align(m, dims, arg, param)?;
-                self.bind_axes(m, dims, arg, &cell, param)?;
-                Some(cell)
+/// Matches one argument with the type of its parameter.
+pub(super) fn match_param(
+    cx: &mut Cx,
+    m: &mut Match,
+    ty: &hir::Type,
+    arg: &Expr,
+    param: Symbol,
+) -> Option<Cell> {
+    let rank = arg.ty.rank();
+    match &ty.kind {
+        TypeKind::Array { elem, dims, .. } => {
+            if !match_elem(cx, m, elem, arg, param) {
+                return None;
             }
-            TypeKind::Param(local) if m.types.get(local).is_some_and(Type::is_array) => {
-                self.match_known(m, *local, arg, param)
+            let cell = align(&cx.ix, &mut cx.report, m, dims, arg, param)?;
+            bind_axes(cx, m, dims, arg, &cell, param)?;
+            Some(cell)
+        }
+        TypeKind::Param(local) if m.types.get(local).is_some_and(Type::is_array) => {
+            match_known(&mut cx.ix, &mut cx.report, m, *local, arg, param)
+        }
+        TypeKind::Scalar(_) | TypeKind::Str | TypeKind::Data(..) | TypeKind::Param(_) => {
+            if !match_elem(cx, m, ty, arg, param) {
+                return None;
             }
-            TypeKind::Scalar(_) | TypeKind::Str | TypeKind::Data(..) | TypeKind::Param(_) => {
-                if !self.match_elem(m, ty, arg, param) {
-                    return None;
-                }
-                Some(Cell { frame: (0..rank).collect(), cell: Vec::new() })
+            Some(Cell { frame: (0..rank).collect(), cell: Vec::new() })
+        }
+        TypeKind::AnyRank(elem) if arg.ty.is_array() => {
+            if !match_elem(cx, m, elem, arg, param) {
+                return None;
             }
-            TypeKind::AnyRank(elem) if arg.ty.is_array() => {
-                if !self.match_elem(m, elem, arg, param) {
-                    return None;
-                }
-                Some(Cell { frame: Vec::new(), cell: (0..rank).collect() })
+            Some(Cell { frame: Vec::new(), cell: (0..rank).collect() })
+        }
+        TypeKind::AnyRank(_)
+        | TypeKind::Jagged(..)
+        | TypeKind::Tuple(_)
+        | TypeKind::Function(..)
+        | TypeKind::Some(..)
+        | TypeKind::Error => Some(Cell { frame: Vec::new(), cell: (0..rank).collect() }),
+    }
+}
+
+/// `x: T` where another argument says that `T` is an array: its axes are the cell.
+fn match_known(
+    ix: &mut Index,
+    report: &mut Report,
+    m: &mut Match,
+    local: LocalId,
+    arg: &Expr,
+    param: Symbol,
+) -> Option<Cell> {
+    let known = m.types.get(&local)?.clone();
+    let rank = arg.ty.rank();
+    let Some(frame) = rank.checked_sub(known.rank()) else {
+        let d = coerce::mismatch(ix, arg, &known, &format!("parameter `{param}`"));
+        report.report_at(d);
+        return None;
+    };
+    let cell = stmt::without_axes(&arg.ty, frame);
+    let Some(joined) = coerce::join_types(ix, &known, &cell) else {
+        let d = coerce::mismatch(ix, arg, &known, &format!("parameter `{param}`"));
+        report.report_at(d);
+        return None;
+    };
+    m.types.insert(local, joined);
+    Some(Cell { frame: (0..frame).collect(), cell: (frame..rank).collect() })
+}
+
+/// The element type of an argument against that of its parameter.
+pub(super) fn match_elem(
+    cx: &mut Cx,
+    m: &mut Match,
+    elem: &hir::Type,
+    arg: &Expr,
+    param: Symbol,
+) -> bool {
+    if let TypeKind::Param(local) = &elem.kind {
+        let have = arg.ty.elem().clone();
+        match m.types.get(local) {
+            None => {
+                m.types.insert(*local, have);
+                return true;
             }
-            TypeKind::AnyRank(_)
-            | TypeKind::Jagged(..)
-            | TypeKind::Tuple(_)
-            | TypeKind::Function(..)
-            | TypeKind::Some(..)
-            | TypeKind::Error => Some(Cell { frame: Vec::new(), cell: (0..rank).collect() }),
+            Some(known) if coerce::same_kind(known, &have) => return true,
+            Some(known) => {
+                let known = known.clone();
+                let d = coerce::mismatch(&cx.ix, arg, &known, &format!("parameter `{param}`"));
+                cx.report.report_at(d);
+                return false;
+            }
         }
     }
-
-    /// `x: T` where another argument says that `T` is an array: its axes are the cell.
-    fn match_known(
-        &mut self,
-        m: &mut Match,
-        local: LocalId,
-        arg: &Expr,
-        param: Symbol,
-    ) -> Option<Cell> {
-        let known = m.types.get(&local)?.clone();
-        let rank = arg.ty.rank();
-        let Some(frame) = rank.checked_sub(known.rank()) else {
-            let d = self.mismatch(arg, &known, &format!("parameter `{param}`"));
-            self.report_at(d);
-            return None;
-        };
-        let cell = self.without_axes(&arg.ty, frame);
-        let Some(joined) = self.join_types(&known, &cell) else {
-            let d = self.mismatch(arg, &known, &format!("parameter `{param}`"));
-            self.report_at(d);
-            return None;
-        };
-        m.types.insert(local, joined);
-        Some(Cell { frame: (0..frame).collect(), cell: (frame..rank).collect() })
+    let want = lower_quietly(cx, elem, m);
+    if coerce::same_kind(arg.ty.elem(), &want) || want.has_error() {
+        return true;
     }
+    let function = m.function.map_or("the function".to_string(), |name| format!("`{name}`"));
+    let have = cx.ix.show(arg.ty.elem());
+    let wanted = cx.ix.show(&want);
+    let mut d = error(
+        Code::E0501,
+        arg.span,
+        format!("parameter `{param}` of {function} takes `{wanted}`, but the argument is `{have}`"),
+    )
+    .here(format!("this is `{}`", cx.ix.show(&arg.ty)))
+    .label(elem.span, format!("declared as `{wanted}`"));
+    if let (Some(a), Some(b)) = (arg.ty.scalar(), want.scalar())
+        && super::is_numeric(a)
+        && super::is_numeric(b)
+    {
+        d = if super::widen::holds(a, b) {
+            d.help(format!(
+                "pass a value of type `{wanted}`; `… as {wanted}` would lose what does not fit"
+            ))
+        } else {
+            d.fix(format!("convert it: `… as {wanted}`"), arg.span.end(), format!(" as {wanted}"))
+        };
+    } else {
+        d = d.help(format!("pass a value of type `{wanted}`"));
+    }
+    cx.report.report_at(d);
+    false
+}
 
-    /// The element type of an argument against that of its parameter.
-    pub(super) fn match_elem(
-        &mut self,
-        m: &mut Match,
-        elem: &hir::Type,
-        arg: &Expr,
-        param: Symbol,
-    ) -> bool {
-        if let TypeKind::Param(local) = &elem.kind {
-            let have = arg.ty.elem().clone();
-            match m.types.get(local) {
-                None => {
-                    m.types.insert(*local, have);
-                    return true;
-                }
-                Some(known) if self.same_kind(known, &have) => return true,
-                Some(known) => {
-                    let known = known.clone();
-                    let d = self.mismatch(arg, &known, &format!("parameter `{param}`"));
-                    self.report_at(d);
-                    return false;
-                }
-            }
-        }
-        let want = self.lower_quietly(elem, m);
-        if self.same_kind(arg.ty.elem(), &want) || want.has_error() {
-            return true;
-        }
-        let function = m.function.map_or("the function".to_string(), |name| format!("`{name}`"));
-        let have = self.show(arg.ty.elem());
-        let wanted = self.show(&want);
-        let mut d = error(
-            Code::E0501,
+/// A type of the signature, in the caller's terms as far as it goes.
+pub(super) fn lower_quietly(cx: &mut Cx, ty: &hir::Type, m: &Match) -> Type {
+    let saved = std::mem::replace(&mut cx.infer.f.type_params, m.types.clone());
+    let sizes = std::mem::replace(&mut cx.ix.f.sizes, m.sizes.clone());
+    let lowered = types::lower_type(cx, ty);
+    cx.infer.f.type_params = saved;
+    cx.ix.f.sizes = sizes;
+    lowered
+}
+
+/// The name that a coordinate of the signature has in the caller, if that is settled.
+fn wanted(m: &Match, declared: Symbol) -> Option<Symbol> {
+    match m.coords.get(&declared) {
+        Some(coord) => Some(coord.name),
+        None if m.params.contains(&declared) => None,
+        None => Some(declared),
+    }
+}
+
+/// Which axes of an argument are the cell, and which the frame.
+fn align(
+    ix: &Index,
+    report: &mut Report,
+    m: &mut Match,
+    dims: &[Dim],
+    arg: &Expr,
+    param: Symbol,
+) -> Option<Cell> {
+    let rank = arg.ty.rank();
+    let packs: Vec<LocalId> = dims
+        .iter()
+        .filter_map(|dim| match &dim.kind {
+            DimKind::Pack(local) => Some(*local),
+            _ => None,
+        })
+        .collect();
+    if !packs.is_empty() {
+        return packs::align_packs(ix, report, m, dims, &packs, arg, param);
+    }
+    if rank < dims.len() {
+        let function = m.function.map_or("the function".into(), |name| format!("`{name}`"));
+        let d = error(
+            Code::E0405,
             arg.span,
             format!(
-                "parameter `{param}` of {function} takes `{wanted}`, but the argument is `{have}`"
+                "parameter `{param}` of {function} takes rank {}, but the argument has rank {rank}",
+                dims.len()
             ),
         )
-        .here(format!("this is `{}`", self.show(&arg.ty)))
-        .label(elem.span, format!("declared as `{wanted}`"));
-        if let (Some(a), Some(b)) = (arg.ty.scalar(), want.scalar())
-            && super::is_numeric(a)
-            && super::is_numeric(b)
-        {
-            d = if super::widen::holds(a, b) {
-                d.help(format!(
-                    "pass a value of type `{wanted}`; `… as {wanted}` would lose what does not fit"
-                ))
-            } else {
-                d.fix(
-                    format!("convert it: `… as {wanted}`"),
-                    arg.span.end(),
-                    format!(" as {wanted}"),
-                )
-            };
-        } else {
-            d = d.help(format!("pass a value of type `{wanted}`"));
-        }
-        self.report_at(d);
-        false
+        .here(format!("this is `{}`", ix.show(&arg.ty)))
+        .help("pass an array with more axes");
+        report.report_at(d);
+        return None;
     }
-
-    /// A type of the signature, in the caller's terms as far as it goes.
-    pub(super) fn lower_quietly(&mut self, ty: &hir::Type, m: &Match) -> Type {
-        let saved = std::mem::replace(&mut self.f.type_params, m.types.clone());
-        let sizes = std::mem::replace(&mut self.f.sizes, m.sizes.clone());
-        let lowered = self.lower_type(ty);
-        self.f.type_params = saved;
-        self.f.sizes = sizes;
-        lowered
+    if let Some(cell) = align_by_name(m, dims, arg) {
+        return Some(cell);
     }
+    let first = rank - dims.len();
+    Some(Cell { frame: (0..first).collect(), cell: (first..rank).collect() })
+}
 
-    /// The name that a coordinate of the signature has in the caller, if that is settled.
-    fn wanted(&self, m: &Match, declared: Symbol) -> Option<Symbol> {
-        match m.coords.get(&declared) {
-            Some(coord) => Some(coord.name),
-            None if m.params.contains(&declared) => None,
-            None => Some(declared),
+/// Named cells are found by name, wherever they stand.
+fn align_by_name(m: &Match, dims: &[Dim], arg: &Expr) -> Option<Cell> {
+    let axes = arg.ty.axes();
+    let mut cell = Vec::new();
+    let mut named = false;
+    for dim in dims {
+        let DimKind::Coord { name, .. } = &dim.kind else {
+            cell.push(None);
+            continue;
+        };
+        let wanted = self::wanted(m, name.sym)?;
+        let at = axes.iter().enumerate().position(|(at, axis)| {
+            !cell.contains(&Some(at))
+                && axis.coord.is_some_and(|c| c.name == wanted || c.root() == wanted)
+        })?;
+        named = true;
+        cell.push(Some(at));
+    }
+    if !named {
+        return None;
+    }
+    let mut free: Vec<usize> = (0..axes.len()).filter(|at| !cell.contains(&Some(*at))).collect();
+    let mut result = Vec::new();
+    for at in cell.into_iter().rev() {
+        match at {
+            Some(at) => result.push(at),
+            None => result.push(free.pop()?),
         }
     }
-
-    /// Which axes of an argument are the cell, and which the frame.
-    fn align(&mut self, m: &mut Match, dims: &[Dim], arg: &Expr, param: Symbol) -> Option<Cell> {
-        let rank = arg.ty.rank();
-        let packs: Vec<LocalId> = dims
-            .iter()
-            .filter_map(|dim| match &dim.kind {
-                DimKind::Pack(local) => Some(*local),
-                _ => None,
-            })
-            .collect();
-        if !packs.is_empty() {
-            return self.align_packs(m, dims, &packs, arg, param);
-        }
-        if rank < dims.len() {
-            let function = m.function.map_or("the function".into(), |name| format!("`{name}`"));
-            let d = error(
-                Code::E0405,
-                arg.span,
-                format!(
-                    "parameter `{param}` of {function} takes rank {}, but the argument has rank {rank}",
-                    dims.len()
-                ),
-            )
-            .here(format!("this is `{}`", self.show(&arg.ty)))
-            .help("pass an array with more axes");
-            self.report_at(d);
-            return None;
-        }
-        if let Some(cell) = self.align_by_name(m, dims, arg) {
-            return Some(cell);
-        }
-        let first = rank - dims.len();
-        Some(Cell { frame: (0..first).collect(), cell: (first..rank).collect() })
+    result.reverse();
+    // The declared relative order is part of the contract; `bind_axes` reports a swap.
+    if result.windows(2).any(|pair| pair[0] > pair[1]) {
+        return None;
     }
+    Some(Cell { frame: free, cell: result })
+}
 
-    /// Named cells are found by name, wherever they stand.
-    fn align_by_name(&mut self, m: &Match, dims: &[Dim], arg: &Expr) -> Option<Cell> {
-        let axes = arg.ty.axes();
-        let mut cell = Vec::new();
-        let mut named = false;
-        for dim in dims {
-            let DimKind::Coord { name, .. } = &dim.kind else {
-                cell.push(None);
+/// Binds the coordinates and sizes of the cell.
+fn bind_axes(
+    cx: &mut Cx,
+    m: &mut Match,
+    dims: &[Dim],
+    arg: &Expr,
+    cell: &Cell,
+    param: Symbol,
+) -> Option<()> {
+    let mut cursor = cell.cell.iter();
+    for dim in dims {
+        let (name, extent) = match &dim.kind {
+            DimKind::Pack(local) => {
+                for _ in 0..m.packs.get(local).map_or(0, Vec::len) {
+                    cursor.next();
+                }
                 continue;
-            };
-            let wanted = self.wanted(m, name.sym)?;
-            let at = axes.iter().enumerate().position(|(at, axis)| {
-                !cell.contains(&Some(at))
-                    && axis.coord.is_some_and(|c| c.name == wanted || c.root() == wanted)
-            })?;
-            named = true;
-            cell.push(Some(at));
-        }
-        if !named {
-            return None;
-        }
-        let mut free: Vec<usize> =
-            (0..axes.len()).filter(|at| !cell.contains(&Some(*at))).collect();
-        let mut result = Vec::new();
-        for at in cell.into_iter().rev() {
-            match at {
-                Some(at) => result.push(at),
-                None => result.push(free.pop()?),
+            }
+            DimKind::Unknown => (None, None),
+            DimKind::Size(e) => (None, Some(*e)),
+            DimKind::Coord { name, extent, over } => {
+                (Some((*name, over.unwrap_or(*name).sym)), *extent)
+            }
+        };
+        let at = *cursor.next()?;
+        let axis = arg.ty.axes().get(at)?.clone();
+        if let Some((name, root)) = name {
+            bind_coord(&cx.ix, &mut cx.report, m, name, axis.coord, Met { arg, at, param })?;
+            if extent.is_none() {
+                // Roles of one coordinate have one extent.
+                match m.coord_sizes.get(&root) {
+                    Some(known) => m.equations.push(Equation {
+                        pattern: known.clone(),
+                        actual: axis.size.clone(),
+                        argument: cx.ix.show_name(arg),
+                        axis: at,
+                        span: arg.span,
+                    }),
+                    None => {
+                        m.coord_sizes.insert(root, axis.size.clone());
+                    }
+                }
             }
         }
-        result.reverse();
-        // The declared relative order is part of the contract; `bind_axes` reports a swap.
-        if result.windows(2).any(|pair| pair[0] > pair[1]) {
-            return None;
+        if let (None, Some(e)) = (name, extent) {
+            sizes::bind_size_coord(&cx.ix, &mut cx.report, m, e, axis.coord, arg, param)?;
         }
-        Some(Cell { frame: free, cell: result })
+        if let Some(e) = extent {
+            let pattern = sizes::pattern_size(cx, m, e);
+            m.equations.push(Equation {
+                pattern,
+                actual: axis.size.clone(),
+                argument: cx.ix.show_name(arg),
+                axis: at,
+                span: arg.span,
+            });
+        }
     }
+    Some(())
+}
 
-    /// Binds the coordinates and sizes of the cell.
-    fn bind_axes(
-        &mut self,
-        m: &mut Match,
-        dims: &[Dim],
-        arg: &Expr,
-        cell: &Cell,
-        param: Symbol,
-    ) -> Option<()> {
-        let mut cursor = cell.cell.iter();
-        for dim in dims {
-            let (name, extent) = match &dim.kind {
-                DimKind::Pack(local) => {
-                    for _ in 0..m.packs.get(local).map_or(0, Vec::len) {
-                        cursor.next();
-                    }
-                    continue;
-                }
-                DimKind::Unknown => (None, None),
-                DimKind::Size(e) => (None, Some(*e)),
-                DimKind::Coord { name, extent, over } => {
-                    (Some((*name, over.unwrap_or(*name).sym)), *extent)
-                }
-            };
-            let at = *cursor.next()?;
-            let axis = arg.ty.axes().get(at)?.clone();
-            if let Some((name, root)) = name {
-                self.bind_coord(m, name, axis.coord, arg, at, param)?;
-                if extent.is_none() {
-                    // Roles of one coordinate have one extent.
-                    match m.coord_sizes.get(&root) {
-                        Some(known) => m.equations.push(Equation {
-                            pattern: known.clone(),
-                            actual: axis.size.clone(),
-                            argument: self.show_name(arg),
-                            axis: at,
-                            span: arg.span,
-                        }),
-                        None => {
-                            m.coord_sizes.insert(root, axis.size.clone());
-                        }
-                    }
-                }
-            }
-            if let (None, Some(e)) = (name, extent) {
-                self.bind_size_coord(m, e, axis.coord, arg, param)?;
-            }
-            if let Some(e) = extent {
-                let pattern = self.pattern_size(m, e);
-                m.equations.push(Equation {
-                    pattern,
-                    actual: axis.size.clone(),
-                    argument: self.show_name(arg),
-                    axis: at,
-                    span: arg.span,
-                });
-            }
-        }
-        Some(())
-    }
+/// The axis of an argument that meets one of the signature.
+#[derive(Clone, Copy)]
+struct Met<'e> {
+    arg: &'e Expr,
+    at: usize,
+    param: Symbol,
+}
 
-    /// A coordinate of the signature meets one of the caller.
-    fn bind_coord(
-        &mut self,
-        m: &mut Match,
-        declared: Name,
-        have: Option<Coord>,
-        arg: &Expr,
-        at: usize,
-        param: Symbol,
-    ) -> Option<()> {
-        let bound = m.coords.get(&declared.sym).copied();
-        let is_param = m.params.contains(&declared.sym);
-        match (bound, have) {
-            (Some(bound), Some(have)) => {
-                let same = bound.name == have.name
-                    || bound.root() == have.root()
-                    || bound.root() == have.name
-                    || have.root() == bound.name;
-                let renamed = !have.contract && !self.carries(arg, bound.name);
-                if same || renamed {
-                    let keeps = have.name == bound.name && bound.over.is_none();
-                    if !bound.contract && have.contract {
-                        m.coords.insert(declared.sym, have);
-                    } else if keeps && have.over.is_some() {
-                        // A role stays one.
-                        m.coords.insert(declared.sym, Coord { over: have.over, ..bound });
-                    }
-                    return Some(());
-                }
-                self.wrong_coord(m, declared, bound, have, arg, at, param);
-                None
-            }
-            (Some(_), None) => Some(()),
-            (None, Some(have)) if is_param => {
-                m.coords.insert(declared.sym, have);
-                Some(())
-            }
-            (None, Some(have)) => {
-                let same = have.name == declared.sym || have.root() == declared.sym;
-                let fixed = super::types::contract(declared.sym, None);
-                // What no argument holds to its name, the caller may rename.
-                if same {
+/// A coordinate of the signature meets one of the caller.
+fn bind_coord(
+    ix: &Index,
+    report: &mut Report,
+    m: &mut Match,
+    declared: Name,
+    have: Option<Coord>,
+    met: Met<'_>,
+) -> Option<()> {
+    let arg = met.arg;
+    let bound = m.coords.get(&declared.sym).copied();
+    let is_param = m.params.contains(&declared.sym);
+    match (bound, have) {
+        (Some(bound), Some(have)) => {
+            let same = bound.name == have.name
+                || bound.root() == have.root()
+                || bound.root() == have.name
+                || have.root() == bound.name;
+            let renamed = !have.contract && !carries(arg, bound.name);
+            if same || renamed {
+                let keeps = have.name == bound.name && bound.over.is_none();
+                if !bound.contract && have.contract {
                     m.coords.insert(declared.sym, have);
-                    return Some(());
+                } else if keeps && have.over.is_some() {
+                    // A role stays one.
+                    m.coords.insert(declared.sym, Coord { over: have.over, ..bound });
                 }
-                if !have.contract && !self.carries(arg, declared.sym) {
-                    m.coords.insert(declared.sym, Coord { contract: false, ..fixed });
-                    return Some(());
-                }
-                self.wrong_coord(m, declared, fixed, have, arg, at, param);
-                None
+                return Some(());
             }
-            (None, None) => {
-                let name = super::types::contract(declared.sym, None);
-                m.coords.insert(declared.sym, Coord { contract: false, ..name });
-                Some(())
+            wrong_coord(ix, report, m, declared, bound, have, met);
+            None
+        }
+        (Some(_), None) => Some(()),
+        (None, Some(have)) if is_param => {
+            m.coords.insert(declared.sym, have);
+            Some(())
+        }
+        (None, Some(have)) => {
+            let same = have.name == declared.sym || have.root() == declared.sym;
+            let fixed = super::types::contract(declared.sym, None);
+            // What no argument holds to its name, the caller may rename.
+            if same {
+                m.coords.insert(declared.sym, have);
+                return Some(());
             }
+            if !have.contract && !carries(arg, declared.sym) {
+                m.coords.insert(declared.sym, Coord { contract: false, ..fixed });
+                return Some(());
+            }
+            wrong_coord(ix, report, m, declared, fixed, have, met);
+            None
+        }
+        (None, None) => {
+            let name = super::types::contract(declared.sym, None);
+            m.coords.insert(declared.sym, Coord { contract: false, ..name });
+            Some(())
         }
     }
+}
 
-    fn carries(&self, arg: &Expr, name: Symbol) -> bool {
-        arg.ty.axes().iter().any(|axis| axis.coord.is_some_and(|coord| coord.name == name))
-    }
+fn carries(arg: &Expr, name: Symbol) -> bool {
+    arg.ty.axes().iter().any(|axis| axis.coord.is_some_and(|coord| coord.name == name))
+}
 
-    #[allow(clippy::too_many_arguments, reason = "all of it goes into one message")]
-    fn wrong_coord(
-        &mut self,
-        m: &Match,
-        declared: Name,
-        wanted: Coord,
-        have: Coord,
-        arg: &Expr,
-        at: usize,
-        param: Symbol,
-    ) {
-        let function = m.function.map_or("the function".to_string(), |name| format!("`{name}`"));
-        let tensor = self.quote(arg);
-        let layout = self.show_coords(arg.ty.axes());
-        let there = self.carries(arg, wanted.name);
-        let d = match m.bracket.get(&declared.sym) {
+fn wrong_coord(
+    ix: &Index,
+    report: &mut Report,
+    m: &Match,
+    declared: Name,
+    wanted: Coord,
+    have: Coord,
+    met: Met<'_>,
+) {
+    let Met { arg, at, param } = met;
+    let function = m.function.map_or("the function".to_string(), |name| format!("`{name}`"));
+    let tensor = ix.quote(arg);
+    let layout = show::show_coords(arg.ty.axes());
+    let there = carries(arg, wanted.name);
+    let d = match m.bracket.get(&declared.sym) {
             Some(bracket) if !there => error(
                 Code::E0302,
                 *bracket,
@@ -453,9 +462,8 @@ impl Cx<'_> {
             .label(declared.span, format!("`{declared}` is declared here"))
             .help(format!("pass a value that has `{}`", wanted.name)),
         };
-        let d = self.with_declaration(d, arg);
-        self.report_at(d);
-    }
-
-    // ---------------------------------------------------------------- sizes
+    let d = ix.with_declaration(d, arg);
+    report.report_at(d);
 }
+
+// ---------------------------------------------------------------- sizes

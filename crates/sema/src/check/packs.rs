@@ -4,6 +4,8 @@
 //! known. Packs of a signature have their length from the instance.
 
 use super::{Binding, Cx, Declared, IndexId, error};
+use crate::check::state::{Index, Report};
+use crate::check::{data, fields, vars};
 use crate::hir::{ExprId, ExprKind as H, LocalId, Slot};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Expr, Type};
@@ -32,7 +34,7 @@ impl PackRead {
     }
 }
 
-impl Cx<'_> {
+impl Index<'_> {
     /// The index variables of a pack in scope. A pack that nothing bound is free: it is closed over
     /// like a free coordinate.
     pub(super) fn pack_members(&mut self, local: LocalId) -> Vec<IndexId> {
@@ -54,24 +56,26 @@ impl Cx<'_> {
         self.f.packs.insert(local, members.clone());
         members
     }
+}
 
-    /// Whether a pack may be read here: inside of a definition only what its left side, or a
-    /// reduction, binds.
-    pub(super) fn pack_is_bound(&mut self, local: LocalId, span: Span) -> bool {
-        if self.f.packs.contains_key(&local) || !matches!(self.f.opens.last(), Some(None)) {
-            return true;
-        }
-        let name = self.local_name(local);
-        let message = format!("pack `..{name}` is free here: nothing on the left binds it");
-        let d = error(Code::E0313, span, message)
-            .here("not bound by the definition or by a reduction")
-            .help(format!(
-                "add it on the left: `let …[…, ..{name}] = …`, or reduce over it: `sum[..{name}](…)`"
-            ));
-        self.report_at(d);
-        false
+/// Whether a pack may be read here: inside of a definition only what its left side, or a
+/// reduction, binds.
+pub(super) fn pack_is_bound(ix: &Index, report: &mut Report, local: LocalId, span: Span) -> bool {
+    if ix.f.packs.contains_key(&local) || !matches!(ix.f.opens.last(), Some(None)) {
+        return true;
     }
+    let name = vars::local_name(ix.hir, local);
+    let message = format!("pack `..{name}` is free here: nothing on the left binds it");
+    let d = error(Code::E0313, span, message)
+        .here("not bound by the definition or by a reduction")
+        .help(format!(
+            "add it on the left: `let …[…, ..{name}] = …`, or reduce over it: `sum[..{name}](…)`"
+        ));
+    report.report_at(d);
+    false
+}
 
+impl Index<'_> {
     fn new_members(&mut self, local: LocalId, name: Name, count: usize) -> Vec<IndexId> {
         let axes = self.signature_pack(local, name).cloned();
         (0..count)
@@ -84,60 +88,62 @@ impl Cx<'_> {
             })
             .collect()
     }
+}
 
-    /// Finds the lengths of packs that a definition or reduction introduces, and makes their index
-    /// variables.
-    pub(super) fn solve_packs(
-        &mut self,
-        packs: impl Iterator<Item = (LocalId, Name)>,
-        bodies: &[ExprId],
-    ) {
-        let open: Vec<(LocalId, Name)> =
-            packs.filter(|(local, _)| !self.f.signature_packs.contains_key(local)).collect();
-        if open.is_empty() {
-            return;
-        }
-        let mut uses = Vec::new();
-        bodies.iter().for_each(|body| self.pack_uses(*body, &mut uses));
-        let mut lengths: FxHashMap<LocalId, usize> = FxHashMap::default();
-        for (local, name) in &open {
-            // `..left` on the left of a definition is the signature's `..left` again.
-            if let Some(axes) = self.signature_pack(*local, *name) {
-                lengths.insert(*local, axes.len());
-            }
-        }
-        loop {
-            let before = lengths.len();
-            for read in &uses {
-                lengths.extend(self.last_unknown(read, &lengths));
-            }
-            if lengths.len() == before {
-                break;
-            }
-        }
-        let unsolved: Vec<&(LocalId, Name)> =
-            open.iter().filter(|(local, _)| !lengths.contains_key(local)).collect();
-        if let [first, rest @ ..] = unsolved.as_slice() {
-            let read = uses.iter().find(|read| read.packs.contains(&first.0));
-            self.ambiguous_packs(first.1, rest.iter().map(|pack| pack.1).collect(), read);
-        }
-        for (local, name) in open {
-            let count = lengths.get(&local).copied().unwrap_or(0);
-            let members = self.new_members(local, name, count);
-            self.f.packs.insert(local, members);
+/// Finds the lengths of packs that a definition or reduction introduces, and makes their index
+/// variables.
+pub(super) fn solve_packs(
+    cx: &mut Cx,
+    packs: impl Iterator<Item = (LocalId, Name)>,
+    bodies: &[ExprId],
+) {
+    let open: Vec<(LocalId, Name)> =
+        packs.filter(|(local, _)| !cx.ix.f.signature_packs.contains_key(local)).collect();
+    if open.is_empty() {
+        return;
+    }
+    let mut uses = Vec::new();
+    bodies.iter().for_each(|body| pack_uses(cx, *body, &mut uses));
+    let mut lengths: FxHashMap<LocalId, usize> = FxHashMap::default();
+    for (local, name) in &open {
+        // `..left` on the left of a definition is the signature's `..left` again.
+        if let Some(axes) = cx.ix.signature_pack(*local, *name) {
+            lengths.insert(*local, axes.len());
         }
     }
-
-    /// The lengths of packs that are free in an expression.
-    pub(super) fn solve_free_packs(&mut self, body: ExprId) {
-        let mut uses = Vec::new();
-        self.pack_uses(body, &mut uses);
-        for read in uses {
-            let solved = self.last_unknown(&read, &self.f.pack_lengths);
-            self.f.pack_lengths.extend(solved);
+    loop {
+        let before = lengths.len();
+        for read in &uses {
+            lengths.extend(cx.ix.last_unknown(read, &lengths));
+        }
+        if lengths.len() == before {
+            break;
         }
     }
+    let unsolved: Vec<&(LocalId, Name)> =
+        open.iter().filter(|(local, _)| !lengths.contains_key(local)).collect();
+    if let [first, rest @ ..] = unsolved.as_slice() {
+        let read = uses.iter().find(|read| read.packs.contains(&first.0));
+        cx.report.ambiguous_packs(first.1, rest.iter().map(|pack| pack.1).collect(), read);
+    }
+    for (local, name) in open {
+        let count = lengths.get(&local).copied().unwrap_or(0);
+        let members = cx.ix.new_members(local, name, count);
+        cx.ix.f.packs.insert(local, members);
+    }
+}
 
+/// The lengths of packs that are free in an expression.
+pub(super) fn solve_free_packs(cx: &mut Cx, body: ExprId) {
+    let mut uses = Vec::new();
+    pack_uses(cx, body, &mut uses);
+    for read in uses {
+        let solved = cx.ix.last_unknown(&read, &cx.ix.f.pack_lengths);
+        cx.ix.f.pack_lengths.extend(solved);
+    }
+}
+
+impl Index<'_> {
     /// The length of a free pack that is read here for the first time, of an array that was not
     /// known when the expression began.
     pub(super) fn solve_pack_read(&mut self, base: &Expr, slots: &[Slot], span: Span) {
@@ -181,11 +187,13 @@ impl Cx<'_> {
                 .f
                 .signature_packs
                 .iter()
-                .find(|(other, _)| self.local_name(**other) == name.sym);
+                .find(|(other, _)| vars::local_name(self.hir, **other) == name.sym);
             same.map(|(_, axes)| axes)
         })
     }
+}
 
+impl Report {
     fn ambiguous_packs(&mut self, first: Name, rest: Vec<Name>, read: Option<&PackRead>) {
         let mut d = match rest.first() {
             Some(second) => error(
@@ -212,53 +220,53 @@ impl Cx<'_> {
         ));
         self.report_at(d);
     }
+}
 
-    /// The reads with packs in an expression.
-    fn pack_uses(&mut self, id: ExprId, found: &mut Vec<PackRead>) {
-        let hir = self.hir;
-        let node = &hir.exprs[id];
-        if let H::Index { base, slots } = &node.kind {
-            let packs = slots.iter().any(|slot| matches!(slot, Slot::Pack(..)));
-            if packs && let Some(rank) = self.known_rank(*base) {
-                found.push(PackRead::new(rank, slots, node.span));
-            }
-        }
-        crate::visit::each_child(hir, id, &mut |child| self.pack_uses(child, found));
-    }
-
-    /// The rank of an expression that needs no checking to know.
-    fn known_rank(&mut self, id: ExprId) -> Option<usize> {
-        match self.known_type(id)? {
-            Type::Array(array) => Some(array.axes.len()),
-            Type::Scalar(_) => Some(0),
-            _ => None,
+/// The reads with packs in an expression.
+fn pack_uses(cx: &mut Cx, id: ExprId, found: &mut Vec<PackRead>) {
+    let hir = cx.hir;
+    let node = &hir.exprs[id];
+    if let H::Index { base, slots } = &node.kind {
+        let packs = slots.iter().any(|slot| matches!(slot, Slot::Pack(..)));
+        if packs && let Some(rank) = known_rank(cx, *base) {
+            found.push(PackRead::new(rank, slots, node.span));
         }
     }
+    crate::visit::each_child(hir, id, &mut |child| pack_uses(cx, child, found));
+}
 
-    /// The type of a variable, or of a field of one.
-    fn known_type(&mut self, id: ExprId) -> Option<Type> {
-        let hir = self.hir;
-        match &hir.exprs[id].kind {
-            H::Local(local) => {
-                let var = match self.f.env.get(local) {
-                    Some(Binding::Var(var)) => *var,
-                    Some(Binding::Index(_)) => return None,
-                    None => *self.globals.get(local)?,
-                };
-                Some(self.out.vars[var].ty.clone())
-            }
-            H::Field(base, name) => {
-                let Type::Data(data, args) = self.known_type(*base)? else { return None };
-                let def = self.data_def(data)?;
-                let position = self.declared(def, 0)?.position(name.sym)?;
-                let mut types = self.types_of_fields(data, def, &args);
-                (position < types.len()).then(|| types.swap_remove(position))
-            }
-            H::TupleField(base, position, _) => match self.known_type(*base)? {
-                Type::Tuple(types) => types.get(*position as usize).cloned(),
-                _ => None,
-            },
-            _ => None,
+/// The rank of an expression that needs no checking to know.
+fn known_rank(cx: &mut Cx, id: ExprId) -> Option<usize> {
+    match known_type(cx, id)? {
+        Type::Array(array) => Some(array.axes.len()),
+        Type::Scalar(_) => Some(0),
+        _ => None,
+    }
+}
+
+/// The type of a variable, or of a field of one.
+fn known_type(cx: &mut Cx, id: ExprId) -> Option<Type> {
+    let hir = cx.hir;
+    match &hir.exprs[id].kind {
+        H::Local(local) => {
+            let var = match cx.ix.f.env.get(local) {
+                Some(Binding::Var(var)) => *var,
+                Some(Binding::Index(_)) => return None,
+                None => *cx.ix.globals.get(local)?,
+            };
+            Some(cx.ix.vars[var].ty.clone())
         }
+        H::Field(base, name) => {
+            let Type::Data(data, args) = known_type(cx, *base)? else { return None };
+            let def = cx.infer.data_def(data)?;
+            let position = data::declared(cx.hir, def, 0)?.position(name.sym)?;
+            let mut types = fields::types_of_fields(cx, data, def, &args);
+            (position < types.len()).then(|| types.swap_remove(position))
+        }
+        H::TupleField(base, position, _) => match known_type(cx, *base)? {
+            Type::Tuple(types) => types.get(*position as usize).cloned(),
+            _ => None,
+        },
+        _ => None,
     }
 }

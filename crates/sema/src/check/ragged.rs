@@ -8,6 +8,8 @@
 
 use super::symbolic::SizeRelation;
 use super::{Cx, error};
+use crate::check::state::{Index, Report};
+use crate::check::{call, pointwise, vars};
 use crate::hir::{self, CoordArg, DefId, DimKind, Function, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
@@ -17,194 +19,198 @@ use ein_ir::tensor::{
     VarId,
 };
 
-impl Cx<'_> {
-    /// Whether a value differs in shape from one step of a loop to the next.
-    pub(super) fn varies(&self, value: &Expr, bound: &[VarId]) -> bool {
-        value.ty.axes().iter().any(|axis| {
-            self.depends(&axis.size, bound) || self.unsettled(&axis.size) == Some(false)
-        }) || self.unequal_choice(value, &mut bound.to_vec()).is_some()
-    }
+/// Whether a value differs in shape from one step of a loop to the next.
+pub(super) fn varies(ix: &Index, value: &Expr, bound: &[VarId]) -> bool {
+    value
+        .ty
+        .axes()
+        .iter()
+        .any(|axis| depends(ix, &axis.size, bound) || ix.unsettled(&axis.size) == Some(false))
+        || unequal_choice(ix, value, &mut bound.to_vec()).is_some()
+}
 
-    /// Two values of unequal shapes between which each step of a loop chooses anew. What is the
-    /// same for all steps may choose between any shapes.
-    fn unequal_choice<'e>(
-        &self,
-        value: &'e Expr,
-        bound: &mut Vec<VarId>,
-    ) -> Option<(&'e Expr, &'e Expr)> {
-        if value.ty.rank() == 0 {
-            return None;
-        }
-        match &*value.kind {
-            ExprKind::Block { stmts, value } => {
-                for stmt in stmts {
-                    match &stmt.kind {
-                        StmtKind::Let(var, _) => bound.push(*var),
-                        StmtKind::Destructure(pattern, _) => bound.extend(pattern.variables()),
-                        StmtKind::Expr(_) | StmtKind::Require(_) => {}
-                    }
-                }
-                self.unequal_choice(value, bound)
-            }
-            ExprKind::If { cond, then, otherwise } => {
-                let anew = self.mentions_bound(cond, bound);
-                let differ = anew && self.differ_in_shape(then, otherwise);
-                differ
-                    .then_some((then, otherwise))
-                    .or_else(|| self.unequal_choice(then, bound))
-                    .or_else(|| self.unequal_choice(otherwise, bound))
-            }
-            ExprKind::Match { value, arms } => {
-                let anew = self.mentions_bound(value, bound);
-                let (first, others) = arms.split_first()?;
-                let other = others.iter().find(|it| self.differ_in_shape(&first.value, &it.value));
-                match other.filter(|_| anew) {
-                    Some(other) => Some((&first.value, &other.value)),
-                    None => arms.iter().find_map(|arm| self.unequal_choice(&arm.value, bound)),
+/// Two values of unequal shapes between which each step of a loop chooses anew. What is the
+/// same for all steps may choose between any shapes.
+fn unequal_choice<'e>(
+    ix: &Index,
+    value: &'e Expr,
+    bound: &mut Vec<VarId>,
+) -> Option<(&'e Expr, &'e Expr)> {
+    if value.ty.rank() == 0 {
+        return None;
+    }
+    match &*value.kind {
+        ExprKind::Block { stmts, value } => {
+            for stmt in stmts {
+                match &stmt.kind {
+                    StmtKind::Let(var, _) => bound.push(*var),
+                    StmtKind::Destructure(pattern, _) => bound.extend(pattern.variables()),
+                    StmtKind::Expr(_) | StmtKind::Require(_) => {}
                 }
             }
-            _ => None,
+            unequal_choice(ix, value, bound)
         }
-    }
-
-    /// Whether a value reads what a loop binds.
-    fn mentions_bound(&self, value: &Expr, bound: &[VarId]) -> bool {
-        any(value, &mut |e| match &*e.kind {
-            ExprKind::Var(var) => bound.contains(var),
-            ExprKind::Size(size) => self.depends(size, bound),
-            _ => false,
-        })
-    }
-
-    fn differ_in_shape(&self, a: &Expr, b: &Expr) -> bool {
-        let mut axes = a.ty.axes().iter().zip(b.ty.axes());
-        axes.any(|(p, q)| self.compare_sizes(&p.size, &q.size) == SizeRelation::Different)
-    }
-
-    /// Whether a size mentions what a loop binds.
-    pub(super) fn depends(&self, size: &size::Expr, bound: &[VarId]) -> bool {
-        size.atoms().into_iter().any(|atom| match self.out.atoms[atom].def {
-            AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
-                bound.contains(&var)
+        ExprKind::If { cond, then, otherwise } => {
+            let anew = mentions_bound(ix, cond, bound);
+            let differ = anew && differ_in_shape(ix, then, otherwise);
+            differ
+                .then_some((then, otherwise))
+                .or_else(|| unequal_choice(ix, then, bound))
+                .or_else(|| unequal_choice(ix, otherwise, bound))
+        }
+        ExprKind::Match { value, arms } => {
+            let anew = mentions_bound(ix, value, bound);
+            let (first, others) = arms.split_first()?;
+            let other = others.iter().find(|it| differ_in_shape(ix, &first.value, &it.value));
+            match other.filter(|_| anew) {
+                Some(other) => Some((&first.value, &other.value)),
+                None => arms.iter().find_map(|arm| unequal_choice(ix, &arm.value, bound)),
             }
-            AtomDef::Unknown => false,
-        })
+        }
+        _ => None,
     }
+}
 
-    /// A value as a row of a jagged array, and the type of the array.
-    pub(super) fn ragged_row(&self, row: Expr) -> (Expr, Type) {
-        if let Type::Jagged(elem, depth) = &row.ty {
-            let ty = Type::Jagged(elem.clone(), depth + 1);
-            return (row, ty);
-        }
-        let elem = Box::new(row.ty.elem().clone());
-        let rank = row.ty.rank() as u32;
-        let ty = Type::Jagged(elem.clone(), rank + 1);
-        if rank == 1 {
-            return (row, ty);
-        }
-        // The rows of a jagged array are jagged themselves.
-        let span = row.span;
-        let jagged = Type::Jagged(elem, rank);
-        (Expr::new(ExprKind::Host(HostOp::Convert, vec![row]), jagged, span), ty)
-    }
+/// Whether a value reads what a loop binds.
+fn mentions_bound(ix: &Index, value: &Expr, bound: &[VarId]) -> bool {
+    any(value, &mut |e| match &*e.kind {
+        ExprKind::Var(var) => bound.contains(var),
+        ExprKind::Size(size) => depends(ix, size, bound),
+        _ => false,
+    })
+}
 
-    /// A frame of cells that vary: collected one after the other, a level of rows for each axis.
-    pub(super) fn ragged_frame(&self, frame: Vec<Binder>, cell: Expr, span: Span) -> Expr {
-        let mut value = cell;
-        for binder in frame.into_iter().rev() {
-            let range = Expr::new(ExprKind::Range(binder.lo, binder.hi), Type::Range, span);
-            let clauses = vec![CompClause::Generator(Pattern::Bind(binder.var), range)];
-            let (body, ty) = self.ragged_row(value);
-            value = Expr::new(ExprKind::Comprehension { clauses, body }, ty, span);
-        }
-        value
-    }
+fn differ_in_shape(ix: &Index, a: &Expr, b: &Expr) -> bool {
+    let mut axes = a.ty.axes().iter().zip(b.ty.axes());
+    axes.any(|(p, q)| ix.compare_sizes(&p.size, &q.size) == SizeRelation::Different)
+}
 
-    /// A definition is rectangular: says so if the values that its indices choose are not.
-    pub(super) fn ragged_cells(
-        &mut self,
-        name: Option<Symbol>,
-        value: &Expr,
-        bound: &[VarId],
-    ) -> bool {
-        if !self.varies(value, bound) {
-            return false;
-        }
-        let what = name.map_or("this definition".into(), |name| format!("`{name}`"));
-        if let Some((a, b)) = self.unequal_choice(value, &mut bound.to_vec()) {
-            let (p, q) = (self.show(&a.ty), self.show(&b.ty));
-            let message = format!("the values of {what} differ in shape: `{p}` and `{q}`");
-            let d = error(Code::E0416, b.span, message)
-                .here(format!("this is `{q}`"))
-                .label(a.span, format!("this is `{p}`"))
-                .note("an indexed definition is a rectangular array")
-                .help("collect rows of unequal lengths with a comprehension: `[f(i) | i in 0..n]`");
-            self.report_at(d);
-            return true;
-        }
-        let d = error(
-            Code::E0416,
-            value.span,
-            format!("the values of {what} have lengths that only the data decides"),
-        )
-        .here(format!("this is `{}`", self.show(&value.ty)))
-        .note("an indexed definition is a rectangular array")
-        .help("collect rows of unequal lengths with a comprehension: `[f(i) | i in 0..n]`");
-        self.report_at(d);
-        true
-    }
+/// Whether a size mentions what a loop binds.
+pub(super) fn depends(ix: &Index, size: &size::Expr, bound: &[VarId]) -> bool {
+    size.atoms().into_iter().any(|atom| match ix.atoms[atom].def {
+        AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => bound.contains(&var),
+        AtomDef::Unknown => false,
+    })
+}
 
-    /// The same for arrays that a reduction takes together.
-    pub(super) fn ragged_terms(&mut self, op: ReduceOp, value: &Expr, bound: &[VarId]) -> bool {
-        if !self.varies(value, bound) {
-            return false;
-        }
-        let message =
-            format!("`{}` takes arrays of one shape together, and these differ", op.as_str());
-        let d = error(Code::E0416, value.span, message)
-            .here(format!("this is `{}`, and its index decides how long", self.show(&value.ty)))
-            .help(format!("reduce over the elements, too: `{}[i, k in 0..i](x[k])`", op.as_str()));
-        self.report_at(d);
-        true
+/// A value as a row of a jagged array, and the type of the array.
+pub(super) fn ragged_row(row: Expr) -> (Expr, Type) {
+    if let Type::Jagged(elem, depth) = &row.ty {
+        let ty = Type::Jagged(elem.clone(), depth + 1);
+        return (row, ty);
     }
+    let elem = Box::new(row.ty.elem().clone());
+    let rank = row.ty.rank() as u32;
+    let ty = Type::Jagged(elem.clone(), rank + 1);
+    if rank == 1 {
+        return (row, ty);
+    }
+    // The rows of a jagged array are jagged themselves.
+    let span = row.span;
+    let jagged = Type::Jagged(elem, rank);
+    (Expr::new(ExprKind::Host(HostOp::Convert, vec![row]), jagged, span), ty)
+}
 
-    /// A call on an array of ragged rows, where the function takes one row: once for each of them.
-    pub(super) fn apply_to_rows(
-        &mut self,
-        def: DefId,
-        function: &Function,
-        coords: &[CoordArg],
-        args: &[Expr],
-        span: Span,
-    ) -> Option<Expr> {
-        let takes_row = |at: &usize| {
-            matches!(args[*at].ty, Type::Jagged(..)) && is_vector(&function.params[*at])
-        };
-        let at = (0..args.len()).find(takes_row)?;
-        let mut args = args.to_vec();
-        for arg in &mut args {
-            *arg = self.atomise(arg.clone());
-        }
-        let ExprKind::Var(rows) = *args[at].kind else { return None };
-        let name = Symbol::intern("rows");
-        let count = size::Expr::atom(self.new_atom(name, AtomDef::Length(rows), true));
-        self.f.facts.ge0(count.clone());
-        let ty = match &args[at].ty {
-            Type::Jagged(elem, 2) => {
-                let open = Axis::anonymous(self.unknown_size(false));
-                Type::array((**elem).clone(), vec![open])
-            }
-            Type::Jagged(elem, depth) => Type::Jagged(elem.clone(), depth - 1),
-            _ => return None,
-        };
-        let lifted = self.tabulate(vec![Axis::anonymous(count)], span, |cx, indices| {
-            let row = ExprKind::Host(HostOp::ElementAt, vec![args[at].clone(), indices[0].clone()]);
-            args[at] = Expr::new(row, ty, span);
-            cx.apply(def, function, coords, args, span)
-        });
-        Some(lifted)
+/// A frame of cells that vary: collected one after the other, a level of rows for each axis.
+pub(super) fn ragged_frame(frame: Vec<Binder>, cell: Expr, span: Span) -> Expr {
+    let mut value = cell;
+    for binder in frame.into_iter().rev() {
+        let range = Expr::new(ExprKind::Range(binder.lo, binder.hi), Type::Range, span);
+        let clauses = vec![CompClause::Generator(Pattern::Bind(binder.var), range)];
+        let (body, ty) = ragged_row(value);
+        value = Expr::new(ExprKind::Comprehension { clauses, body }, ty, span);
     }
+    value
+}
+
+/// A definition is rectangular: says so if the values that its indices choose are not.
+pub(super) fn ragged_cells(
+    ix: &Index,
+    report: &mut Report,
+    name: Option<Symbol>,
+    value: &Expr,
+    bound: &[VarId],
+) -> bool {
+    if !varies(ix, value, bound) {
+        return false;
+    }
+    let what = name.map_or("this definition".into(), |name| format!("`{name}`"));
+    if let Some((a, b)) = unequal_choice(ix, value, &mut bound.to_vec()) {
+        let (p, q) = (ix.show(&a.ty), ix.show(&b.ty));
+        let message = format!("the values of {what} differ in shape: `{p}` and `{q}`");
+        let d = error(Code::E0416, b.span, message)
+            .here(format!("this is `{q}`"))
+            .label(a.span, format!("this is `{p}`"))
+            .note("an indexed definition is a rectangular array")
+            .help("collect rows of unequal lengths with a comprehension: `[f(i) | i in 0..n]`");
+        report.report_at(d);
+        return true;
+    }
+    let d = error(
+        Code::E0416,
+        value.span,
+        format!("the values of {what} have lengths that only the data decides"),
+    )
+    .here(format!("this is `{}`", ix.show(&value.ty)))
+    .note("an indexed definition is a rectangular array")
+    .help("collect rows of unequal lengths with a comprehension: `[f(i) | i in 0..n]`");
+    report.report_at(d);
+    true
+}
+
+/// The same for arrays that a reduction takes together.
+pub(super) fn ragged_terms(
+    ix: &Index,
+    report: &mut Report,
+    op: ReduceOp,
+    value: &Expr,
+    bound: &[VarId],
+) -> bool {
+    if !varies(ix, value, bound) {
+        return false;
+    }
+    let message = format!("`{}` takes arrays of one shape together, and these differ", op.as_str());
+    let d = error(Code::E0416, value.span, message)
+        .here(format!("this is `{}`, and its index decides how long", ix.show(&value.ty)))
+        .help(format!("reduce over the elements, too: `{}[i, k in 0..i](x[k])`", op.as_str()));
+    report.report_at(d);
+    true
+}
+
+/// A call on an array of ragged rows, where the function takes one row: once for each of them.
+pub(super) fn apply_to_rows(
+    cx: &mut Cx,
+    def: DefId,
+    function: &Function,
+    coords: &[CoordArg],
+    args: &[Expr],
+    span: Span,
+) -> Option<Expr> {
+    let takes_row =
+        |at: &usize| matches!(args[*at].ty, Type::Jagged(..)) && is_vector(&function.params[*at]);
+    let at = (0..args.len()).find(takes_row)?;
+    let mut args = args.to_vec();
+    for arg in &mut args {
+        *arg = vars::atomise(&mut cx.ix, &mut cx.build, arg.clone());
+    }
+    let ExprKind::Var(rows) = *args[at].kind else { return None };
+    let name = Symbol::intern("rows");
+    let count = size::Expr::atom(cx.ix.new_atom(name, AtomDef::Length(rows), true));
+    cx.ix.f.facts.ge0(count.clone());
+    let ty = match &args[at].ty {
+        Type::Jagged(elem, 2) => {
+            let open = Axis::anonymous(cx.ix.unknown_size(false));
+            Type::array((**elem).clone(), vec![open])
+        }
+        Type::Jagged(elem, depth) => Type::Jagged(elem.clone(), depth - 1),
+        _ => return None,
+    };
+    let lifted = pointwise::tabulate(cx, vec![Axis::anonymous(count)], span, |cx, indices| {
+        let row = ExprKind::Host(HostOp::ElementAt, vec![args[at].clone(), indices[0].clone()]);
+        args[at] = Expr::new(row, ty, span);
+        call::apply(cx, def, function, coords, args, span)
+    });
+    Some(lifted)
 }
 
 /// Whether a parameter is an array of one axis.

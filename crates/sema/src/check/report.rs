@@ -1,9 +1,11 @@
 //! The whole program: what is checked, and in which order.
 
-use super::bounds::Prover;
+use super::Cx;
+use super::bounds::{Prover, Proving};
 use super::ledger::Ledger;
 use super::paths::Path;
-use super::{Cx, FnState};
+use crate::check::state::{Build, Index, Report};
+use crate::check::{bounds, close, consts, expr, facts, function, ledger, paths, result, stmt};
 use crate::hir::{DefKind, ModuleId};
 use ein_base::Idx;
 use ein_ir::size::Facts;
@@ -27,133 +29,140 @@ impl Default for Second {
     }
 }
 
-impl Cx<'_> {
-    pub(super) fn program(&mut self) {
-        let hir = self.hir;
-        let mut second = Second::default();
-        for module in &hir.init_order {
-            self.top_level(*module, &mut second);
-        }
-        self.settle_outputs();
-        self.uncalled_functions();
-        if let Some(main) = hir.main
-            && let Some(function) = self.function(main)
-        {
-            if function.params.is_empty() {
-                let name = hir.defs[main].name;
-                let at = self.instance_of(
-                    main,
-                    Vec::new(),
-                    vec![0; function.packs.len()],
-                    Vec::new(),
-                    (name.sym, name.span),
-                    false,
-                );
-                self.out.main = at.map(|at| self.instances.items[at].func);
-            } else {
-                let name = hir.defs[main].name;
-                let d = super::error(
-                    ein_base::Code::E0508,
-                    name.span,
-                    "`main` is called without arguments, so it takes no parameters",
-                )
-                .here("has parameters")
-                .help("give it another name, or read values with `input()`");
-                self.report_at(d);
-            }
-        }
-        self.check_tests();
-        self.look_at_consts(&mut second);
-        self.look_at_funcs(&mut second);
-        self.note_broadcasts(second.ledger);
-        let mut top = std::mem::take(&mut self.const_stmts);
-        top.append(&mut self.out.top);
-        self.out.top = top;
+pub(super) fn program(cx: &mut Cx) {
+    let hir = cx.hir;
+    let mut second = Second::default();
+    for module in &hir.init_order {
+        top_level(cx, *module, &mut second);
     }
-
-    /// Gives the reads of a statement of the top level their verdicts and finds its broadcasts.
-    fn look_at_stmts(&mut self, stmts: &mut [Stmt], second: &mut Second) {
-        for stmt in stmts {
-            self.walk_stmt(stmt, &mut second.path, &mut second.prover);
-            self.broadcasts_of_stmt(&stmt.kind, &mut second.ledger);
+    facts::settle_outputs(&cx.ix, &mut cx.build, &mut cx.report);
+    uncalled_functions(cx);
+    if let Some(main) = hir.main
+        && let Some(function) = function::function(cx.hir, main)
+    {
+        if function.params.is_empty() {
+            let name = hir.defs[main].name;
+            let at = function::instance_of(
+                cx,
+                main,
+                Vec::new(),
+                vec![0; function.packs.len()],
+                Vec::new(),
+                (name.sym, name.span),
+                false,
+            );
+            cx.build.out.main = at.map(|at| cx.infer.instances.items[at].func);
+        } else {
+            let name = hir.defs[main].name;
+            let d = super::error(
+                ein_base::Code::E0508,
+                name.span,
+                "`main` is called without arguments, so it takes no parameters",
+            )
+            .here("has parameters")
+            .help("give it another name, or read values with `input()`");
+            cx.report.report_at(d);
         }
     }
+    check_tests(cx);
+    look_at_consts(&mut cx.ix, &mut cx.build, &mut cx.report, &mut second);
+    look_at_funcs(&mut cx.ix, &mut cx.build, &mut cx.report, &mut second);
+    ledger::note_broadcasts(&cx.ix, &mut cx.report, second.ledger);
+    let mut top = std::mem::take(&mut cx.build.const_stmts);
+    top.append(&mut cx.build.out.top);
+    cx.build.out.top = top;
+}
 
-    /// The same for functions, of which everything is known when all were checked.
-    fn look_at_funcs(&mut self, second: &mut Second) {
-        for func in self.out.funcs.ids() {
-            self.bounds_of_func(func, &mut second.prover);
-            self.broadcasts_of_func(func, &mut second.ledger);
+/// Gives the reads of a statement of the top level their verdicts and finds its broadcasts.
+fn look_at_stmts(
+    ix: &mut Index,
+    build: &Build,
+    report: &mut Report,
+    stmts: &mut [Stmt],
+    second: &mut Second,
+) {
+    for stmt in stmts {
+        let mut proving = Proving { prover: &mut second.prover, report };
+        paths::walk::walk_stmt(ix, build, stmt, &mut second.path, &mut proving);
+        ledger::broadcasts_of_stmt(ix, &stmt.kind, &mut second.ledger);
+    }
+}
+
+/// The same for functions, of which everything is known when all were checked.
+fn look_at_funcs(ix: &mut Index, build: &mut Build, report: &mut Report, second: &mut Second) {
+    for func in build.out.funcs.ids() {
+        let mut proving = Proving { prover: &mut second.prover, report };
+        bounds::bounds_of_func(ix, build, func, &mut proving);
+        ledger::broadcasts_of_func(ix, build, func, &mut second.ledger);
+    }
+}
+
+/// The same for the statements that give new constants their values.
+fn look_at_consts(ix: &mut Index, build: &mut Build, report: &mut Report, second: &mut Second) {
+    let mut new = build.const_stmts.split_off(second.consts);
+    look_at_stmts(ix, build, report, &mut new, second);
+    build.const_stmts.append(&mut new);
+    second.consts = build.const_stmts.len();
+}
+
+fn top_level(cx: &mut Cx, module: ModuleId, second: &mut Second) {
+    let hir = cx.hir;
+    cx.enter_frame(true);
+    cx.infer.root_module = module.index() == 0;
+    for stmt in &hir.modules[module].stmts {
+        stmt::stmt(cx, stmt);
+        let mut stmts = match cx.build.f.pending.first_mut() {
+            Some(stmts) => std::mem::take(stmts),
+            None => Vec::new(),
+        };
+        look_at_consts(&mut cx.ix, &mut cx.build, &mut cx.report, second);
+        look_at_stmts(&mut cx.ix, &cx.build, &mut cx.report, &mut stmts, second);
+        cx.build.out.top.extend(stmts);
+    }
+    cx.build.out.top_slots = cx.build.out.top_slots.max(cx.ix.f.slots);
+}
+
+/// Functions of the program's own modules that no call has reached, and constants.
+fn uncalled_functions(cx: &mut Cx) {
+    let hir = cx.hir;
+    let own = |module: ModuleId| !hir.modules[module].library;
+    // Constants first: a function is tried for several types, and what it reads is not.
+    for (def, item) in hir.defs.iter_enumerated().filter(|(_, item)| own(item.module)) {
+        if let DefKind::Const(_) = item.kind {
+            consts::const_value(cx, def, item.name.span);
         }
     }
-
-    /// The same for the statements that give new constants their values.
-    fn look_at_consts(&mut self, second: &mut Second) {
-        let mut new = self.const_stmts.split_off(second.consts);
-        self.look_at_stmts(&mut new, second);
-        self.const_stmts.append(&mut new);
-        second.consts = self.const_stmts.len();
+    for (def, item) in hir.defs.iter_enumerated().filter(|(_, item)| own(item.module)) {
+        if let DefKind::Fn(_) = item.kind {
+            result::check_result_sizes(cx.hir, &mut cx.report, def);
+            function::check_uncalled(cx, def);
+        }
     }
+}
 
-    fn top_level(&mut self, module: ModuleId, second: &mut Second) {
-        let hir = self.hir;
-        self.f = FnState { top: true, pending: vec![Vec::new()], ..FnState::default() };
-        self.root_module = module.index() == 0;
-        for stmt in &hir.modules[module].stmts {
-            self.stmt(stmt);
-            let mut stmts = match self.f.pending.first_mut() {
-                Some(stmts) => std::mem::take(stmts),
-                None => Vec::new(),
+fn check_tests(cx: &mut Cx) {
+    let hir = cx.hir;
+    for module in hir.modules.iter() {
+        if module.library {
+            continue;
+        }
+        for test in &module.tests {
+            let key = super::instance::Key {
+                source: super::instance::Source::Closure(test.body),
+                captures: Vec::new(),
+                params: Vec::new(),
+                packs: Vec::new(),
+                types: Vec::new(),
             };
-            self.look_at_consts(second);
-            self.look_at_stmts(&mut stmts, second);
-            self.out.top.extend(stmts);
-        }
-        self.out.top_slots = self.out.top_slots.max(self.f.slots);
-    }
-
-    /// Functions of the program's own modules that no call has reached, and constants.
-    fn uncalled_functions(&mut self) {
-        let hir = self.hir;
-        let own = |module: ModuleId| !hir.modules[module].library;
-        // Constants first: a function is tried for several types, and what it reads is not.
-        for (def, item) in hir.defs.iter_enumerated().filter(|(_, item)| own(item.module)) {
-            if let DefKind::Const(_) = item.kind {
-                self.const_value(def, item.name.span);
-            }
-        }
-        for (def, item) in hir.defs.iter_enumerated().filter(|(_, item)| own(item.module)) {
-            if let DefKind::Fn(_) = item.kind {
-                self.check_result_sizes(def);
-                self.check_uncalled(def);
-            }
-        }
-    }
-
-    fn check_tests(&mut self) {
-        let hir = self.hir;
-        for module in hir.modules.iter() {
-            if module.library && !self.check_library {
-                continue;
-            }
-            for test in &module.tests {
-                let key = super::instance::Key {
-                    source: super::instance::Source::Closure(test.body),
-                    captures: Vec::new(),
-                    params: Vec::new(),
-                    packs: Vec::new(),
-                    types: Vec::new(),
-                };
-                let name = ein_base::Name { sym: test.name, span: test.span };
-                let at = self.new_instance(key, name);
-                self.fill_instance(at, |cx| {
-                    cx.f.statement = true;
-                    let value = cx.open_value(test.body, None, None);
-                    if value.ty == Type::Unit { value } else { cx.discard(value) }
-                });
-                let func = self.instances.items[at].func;
-                self.out.tests.push((test.name, test.span, func));
-            }
+            let name = ein_base::Name { sym: test.name, span: test.span };
+            let at = function::new_instance(&mut cx.infer, &mut cx.build, key, name);
+            function::fill_instance(cx, at, |cx| {
+                cx.infer.f.statement = true;
+                let value = close::open_value(cx, test.body, None, None);
+                if value.ty == Type::Unit { value } else { expr::branch::discard(value) }
+            });
+            let func = cx.infer.instances.items[at].func;
+            cx.build.out.tests.push((test.name, test.span, func));
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Types, layouts and sizes as people read them.
 
-use super::Cx;
+use crate::check::state::Index;
 use ein_base::Symbol;
 use ein_ir::size;
 use ein_ir::tensor::{Axis, Expr, ExprKind, Type};
 
-impl Cx<'_> {
+impl Index<'_> {
     /// A size in the words of the source.
     pub(super) fn show_size(&self, size: &size::Expr) -> String {
         size.display(&|atom| {
-            let name = self.out.atoms[atom].name.as_str();
+            let name = self.atoms[atom].name.as_str();
             // Values that the compiler named itself have no name for users.
             if name.starts_with('$') { "?".into() } else { name.into() }
         })
@@ -32,10 +32,10 @@ impl Cx<'_> {
                 let items: Vec<_> = items.iter().map(|item| self.show(item)).collect();
                 format!("({})", items.join(", "))
             }
-            Type::Data(id, args) if args.is_empty() => self.out.data[*id].name.to_string(),
+            Type::Data(id, args) if args.is_empty() => self.data[*id].name.to_string(),
             Type::Data(id, args) => {
                 let args: Vec<_> = args.iter().map(|arg| self.show(arg)).collect();
-                format!("{}<{}>", self.out.data[*id].name, args.join(", "))
+                format!("{}<{}>", self.data[*id].name, args.join(", "))
             }
             Type::Template(..) => "function".into(),
             Type::Signature(of) => {
@@ -59,21 +59,23 @@ impl Cx<'_> {
             None => size,
         }
     }
+}
 
-    /// The coordinates of some axes, as a set.
-    pub(super) fn show_coords(&self, axes: &[Axis]) -> String {
-        let names: Vec<_> = axes
-            .iter()
-            .map(|axis| axis.coord.map_or("_".to_string(), |coord| coord.name.to_string()))
-            .collect();
-        format!("{{{}}}", names.join(", "))
-    }
+/// The coordinates of some axes, as a set.
+pub(super) fn show_coords(axes: &[Axis]) -> String {
+    let names: Vec<_> = axes
+        .iter()
+        .map(|axis| axis.coord.map_or("_".to_string(), |coord| coord.name.to_string()))
+        .collect();
+    format!("{{{}}}", names.join(", "))
+}
 
+impl Index<'_> {
     /// What an expression is called in messages.
     pub(super) fn show_name(&self, e: &Expr) -> Option<Symbol> {
         match &*e.kind {
             ExprKind::Var(var) => {
-                let name = self.out.vars[*var].name;
+                let name = self.vars[*var].name;
                 (name.as_str() != super::vars::TEMPORARY).then_some(name)
             }
             ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } => self.show_name(base),
@@ -93,7 +95,7 @@ impl Cx<'_> {
     pub(super) fn declared_at(&self, e: &Expr) -> Option<ein_base::Span> {
         match &*e.kind {
             ExprKind::Var(var) => {
-                let var = &self.out.vars[*var];
+                let var = &self.vars[*var];
                 (var.name.as_str() != super::vars::TEMPORARY).then_some(var.span)
             }
             ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } => self.declared_at(base),

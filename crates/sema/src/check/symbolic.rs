@@ -1,12 +1,12 @@
 //! From IR to the symbolic algebra: the value of an integer expression as a size, and what a
 //! condition says about sizes.
 
-use super::Cx;
+use crate::check::state::Index;
 use ein_ir::size::{self, Facts};
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, Type, VarId};
 use ein_scalar::{BinaryOp, UnaryOp};
 
-impl Cx<'_> {
+impl Index<'_> {
     /// The value of an integer expression in the symbolic algebra, where it has one. Arithmetic of
     /// the language traps on overflow, so a value that exists equals the mathematical one.
     pub(super) fn to_size(&self, e: &Expr) -> Option<size::Expr> {
@@ -65,7 +65,7 @@ impl Cx<'_> {
         }
         let atom = *size.atoms().first()?;
         let (factor, rest) = size.affine_in(atom)?;
-        let lo = match self.out.atoms[atom].def {
+        let lo = match self.atoms[atom].def {
             AtomDef::Extent(..) | AtomDef::Length(_) => 0,
             AtomDef::Var(_) | AtomDef::Unknown => whole.0,
         };
@@ -77,7 +77,7 @@ impl Cx<'_> {
     /// Gives an integer variable a symbolic value: the one of what it is bound to, or an unknown
     /// of its own.
     pub(super) fn size_variable(&mut self, var: VarId, value: Option<&Expr>, external: bool) {
-        let info = &self.out.vars[var];
+        let info = &self.vars[var];
         match info.ty {
             Type::Scalar(ty) if ty.is_int() => {}
             _ => return,
@@ -144,7 +144,7 @@ impl Cx<'_> {
         if size::prove_ne(&self.f.facts, a, b).is_proved() {
             return SizeRelation::Different;
         }
-        let external = difference.atoms().into_iter().any(|atom| self.out.atoms[atom].external);
+        let external = difference.atoms().into_iter().any(|atom| self.atoms[atom].external);
         if external { SizeRelation::AtRunTime } else { SizeRelation::Different }
     }
 

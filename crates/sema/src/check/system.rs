@@ -11,15 +11,16 @@
 
 use super::define::{Draft, Drafts, retype};
 use super::{Binding, Cx};
+use crate::check::{define, infer, ragged, stmt};
 use crate::hir::{self, LeftSlotKind, LocalId};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::walk::each_in_clause_mut;
 use ein_ir::tensor::{Expr, ExprKind, Tensor, Type, VarId};
 use ein_scalar::ScalarType as S;
 
-mod boxes;
-mod order;
-mod stack;
+pub(in crate::check) mod boxes;
+pub(in crate::check) mod order;
+pub(in crate::check) mod stack;
 
 /// A name of a system after its clauses were checked.
 pub(super) struct Member {
@@ -38,200 +39,204 @@ struct Found {
     vars: Vec<VarId>,
 }
 
-impl Cx<'_> {
-    /// Checks definitions that read each other.
-    pub(super) fn define_system(&mut self, definitions: &[hir::Definition]) {
-        let locals: Vec<LocalId> = definitions.iter().map(|it| it.local).collect();
-        let broken = definitions
-            .iter()
-            .flat_map(|it| &it.clauses)
-            .any(|clause| clause.slots.iter().any(|slot| matches!(slot.kind, LeftSlotKind::Error)));
-        let extents = self.f.extents.len();
-        let reported = self.diagnostics.len();
-        let members = if broken { None } else { self.members(definitions, &locals) };
-        // What is wrong with one name says nothing true of the others.
-        let sound =
-            self.diagnostics[reported.min(self.diagnostics.len())..].iter().all(|d| !d.is_error());
-        let done = sound && members.is_some_and(|members| self.bind_system(members, extents));
-        if !done {
-            for definition in definitions {
-                let span = definition.clauses[0].span;
-                self.bind_local(definition.local, Expr::error(span));
-            }
+/// Checks definitions that read each other.
+pub(super) fn define_system(cx: &mut Cx, definitions: &[hir::Definition]) {
+    let locals: Vec<LocalId> = definitions.iter().map(|it| it.local).collect();
+    let broken = definitions
+        .iter()
+        .flat_map(|it| &it.clauses)
+        .any(|clause| clause.slots.iter().any(|slot| matches!(slot.kind, LeftSlotKind::Error)));
+    let extents = cx.ix.f.extents.len();
+    let reported = cx.report.diagnostics.len();
+    let members = if broken { None } else { self::members(cx, definitions, &locals) };
+    // What is wrong with one name says nothing true of the others.
+    let sound = cx.report.diagnostics[reported.min(cx.report.diagnostics.len())..]
+        .iter()
+        .all(|d| !d.is_error());
+    let done = sound && members.is_some_and(|members| stack::bind_system(cx, members, extents));
+    if !done {
+        for definition in definitions {
+            let span = definition.clauses[0].span;
+            stmt::bind_local(cx, definition.local, Expr::error(span));
         }
     }
+}
 
-    /// The names with their clauses; nothing if something is wrong with one.
-    fn members(
-        &mut self,
-        definitions: &[hir::Definition],
-        locals: &[LocalId],
-    ) -> Option<Vec<Member>> {
-        let recursive: Vec<Vec<bool>> = definitions
-            .iter()
-            .map(|it| it.clauses.iter().map(|clause| self.reads_any(clause, locals)).collect())
-            .collect();
-        let numbers = self.infer_elements(definitions);
-        let found = self.in_some_order(definitions, &recursive, &numbers);
-        self.finish_members(definitions, found)
+/// The names with their clauses; nothing if something is wrong with one.
+fn members(
+    cx: &mut Cx,
+    definitions: &[hir::Definition],
+    locals: &[LocalId],
+) -> Option<Vec<Member>> {
+    let recursive: Vec<Vec<bool>> = definitions
+        .iter()
+        .map(|it| {
+            it.clauses.iter().map(|clause| define::reads_any(cx.hir, clause, locals)).collect()
+        })
+        .collect();
+    let numbers = infer::infer_elements(cx, definitions);
+    let found = in_some_order(cx, definitions, &recursive, &numbers);
+    finish_members(cx, definitions, found)
+}
+
+/// Checks all clauses, beginning with the name with which all ranges are found.
+fn in_some_order(
+    cx: &mut Cx,
+    definitions: &[hir::Definition],
+    recursive: &[Vec<bool>],
+    numbers: &[Option<S>],
+) -> Found {
+    let before = define::element::before_trial(cx);
+    for first in 0..definitions.len() {
+        let found = try_system(cx, definitions, recursive, numbers, first);
+        let open =
+            cx.report.diagnostics[before.mark.diagnostics..].iter().any(|d| d.code == Code::E0401);
+        if !open {
+            return found;
+        }
+        define::element::take_back_trial(cx, &before);
     }
+    try_system(cx, definitions, recursive, numbers, 0)
+}
 
-    /// Checks all clauses, beginning with the name with which all ranges are found.
-    fn in_some_order(
-        &mut self,
-        definitions: &[hir::Definition],
-        recursive: &[Vec<bool>],
-        numbers: &[Option<S>],
-    ) -> Found {
-        let before = self.before_trial();
-        for first in 0..definitions.len() {
-            let found = self.try_system(definitions, recursive, numbers, first);
-            let open =
-                self.diagnostics[before.mark.diagnostics..].iter().any(|d| d.code == Code::E0401);
-            if !open {
-                return found;
-            }
-            self.take_back_trial(&before);
-        }
-        self.try_system(definitions, recursive, numbers, 0)
+/// Checks all clauses, with these types for names that begin with literals.
+fn try_system(
+    cx: &mut Cx,
+    definitions: &[hir::Definition],
+    recursive: &[Vec<bool>],
+    numbers: &[Option<S>],
+    first: usize,
+) -> Found {
+    let open = cx.ix.open_names.len();
+    let mut drafts: Vec<Drafts> = Vec::new();
+    let mut elems: Vec<Option<Type>> = Vec::new();
+    for ((definition, recursive), number) in definitions.iter().zip(recursive).zip(numbers) {
+        let clauses = &definition.clauses;
+        let mut own: Drafts = clauses.iter().map(|_| None).collect();
+        let literal = number
+            .filter(|_| define::element::only_literals(cx.hir, clauses, recursive))
+            .map(Type::Scalar);
+        elems.push(define::plain_clauses(cx, clauses, recursive, literal.as_ref(), &mut own));
+        drafts.push(own);
     }
-
-    /// Checks all clauses, with these types for names that begin with literals.
-    fn try_system(
-        &mut self,
-        definitions: &[hir::Definition],
-        recursive: &[Vec<bool>],
-        numbers: &[Option<S>],
-        first: usize,
-    ) -> Found {
-        let open = self.open_names.len();
-        let mut drafts: Vec<Drafts> = Vec::new();
-        let mut elems: Vec<Option<Type>> = Vec::new();
-        for ((definition, recursive), number) in definitions.iter().zip(recursive).zip(numbers) {
-            let clauses = &definition.clauses;
-            let mut own: Drafts = clauses.iter().map(|_| None).collect();
-            let literal =
-                number.filter(|_| self.only_literals(clauses, recursive)).map(Type::Scalar);
-            elems.push(self.plain_clauses(clauses, recursive, literal.as_ref(), &mut own));
-            drafts.push(own);
+    open_elements(cx, definitions, recursive, &drafts, &mut elems);
+    for ((elem, recursive), number) in elems.iter_mut().zip(recursive).zip(numbers) {
+        // A literal in a branch says no more than one in a clause of its own.
+        if let (Some(ty), Some(number)) = (elem, number)
+            && !recursive.contains(&false)
+            && ty.scalar().is_some()
+        {
+            *ty = super::define::with_scalar(ty, *number);
         }
-        self.open_elements(definitions, recursive, &drafts, &mut elems);
-        for ((elem, recursive), number) in elems.iter_mut().zip(recursive).zip(numbers) {
-            // A literal in a branch says no more than one in a clause of its own.
-            if let (Some(ty), Some(number)) = (elem, number)
-                && !recursive.contains(&false)
-                && ty.scalar().is_some()
-            {
-                *ty = super::define::with_scalar(ty, *number);
-            }
-        }
-        let mut vars = Vec::new();
-        for ((definition, own), elem) in definitions.iter().zip(&drafts).zip(&elems) {
-            let elem = elem.clone().unwrap_or(Type::Error);
-            let var = self.self_variable(definition, own, elem);
-            self.f.env.insert(definition.local, Binding::Var(var));
-            vars.push(var);
-        }
-        self.open_names.extend(&vars);
-        let named = self.system_names.len();
-        self.system_names.extend(vars.iter().map(|var| self.out.vars[*var].name));
-        let count = definitions.len();
-        for at in (0..count).map(|at| (first + at) % count) {
-            let definition = &definitions[at];
-            let clauses = &definition.clauses;
-            let reported = self.diagnostics.len();
-            for clause in self.by_literals(clauses, &recursive[at], true) {
-                let elem = elems[at].clone();
-                drafts[at][clause] = self.clause(&clauses[clause], elem.as_ref(), Some(vars[at]));
-            }
-            if self.diagnostics[reported..].iter().all(|d| !d.is_error()) {
-                self.extents_found(definition, &drafts[at], vars[at]);
-            }
-        }
-        self.open_names.truncate(open);
-        self.system_names.truncate(named);
-        Found { drafts, vars }
     }
+    let mut vars = Vec::new();
+    for ((definition, own), elem) in definitions.iter().zip(&drafts).zip(&elems) {
+        let elem = elem.clone().unwrap_or(Type::Error);
+        let var = define::self_variable(cx, definition, own, elem);
+        cx.ix.f.env.insert(definition.local, Binding::Var(var));
+        vars.push(var);
+    }
+    cx.ix.open_names.extend(&vars);
+    let named = cx.ix.system_names.len();
+    cx.ix.system_names.extend(vars.iter().map(|var| cx.ix.vars[*var].name));
+    let count = definitions.len();
+    for at in (0..count).map(|at| (first + at) % count) {
+        let definition = &definitions[at];
+        let clauses = &definition.clauses;
+        let reported = cx.report.diagnostics.len();
+        for clause in define::by_literals(cx.hir, clauses, &recursive[at], true) {
+            let elem = elems[at].clone();
+            drafts[at][clause] =
+                define::clause(cx, &clauses[clause], elem.as_ref(), Some(vars[at]));
+        }
+        if cx.report.diagnostics[reported..].iter().all(|d| !d.is_error()) {
+            extents_found(cx, definition, &drafts[at], vars[at]);
+        }
+    }
+    cx.ix.open_names.truncate(open);
+    cx.ix.system_names.truncate(named);
+    Found { drafts, vars }
+}
 
-    /// The extents of a name whose clauses are all checked say something about the others.
-    fn extents_found(&mut self, definition: &hir::Definition, drafts: &Drafts, var: VarId) {
-        if drafts.iter().any(Option::is_none) {
+/// The extents of a name whose clauses are all checked say something about the others.
+fn extents_found(cx: &mut Cx, definition: &hir::Definition, drafts: &Drafts, var: VarId) {
+    if drafts.iter().any(Option::is_none) {
+        return;
+    }
+    let ty = cx.ix.vars[var].ty.clone();
+    let rank = definition.clauses[0].slots.len();
+    let mut axes = ty.axes().to_vec();
+    for axis in 0..rank.min(axes.len()) {
+        let size = define::self_axis(cx, definition, drafts, axis).size;
+        let own =
+            cx.ix.unsettled(&size).is_some() || ragged::depends(&cx.ix, &size, &cx.ix.open_names);
+        if own {
             return;
         }
-        let ty = self.out.vars[var].ty.clone();
-        let rank = definition.clauses[0].slots.len();
-        let mut axes = ty.axes().to_vec();
-        for axis in 0..rank.min(axes.len()) {
-            let size = self.self_axis(definition, drafts, axis).size;
-            let own = self.unsettled(&size).is_some() || self.depends(&size, &self.open_names);
-            if own {
-                return;
-            }
-            axes[axis].size = size;
-        }
-        self.out.vars[var].ty = Type::array(ty.elem().clone(), axes);
-        self.open_names.retain(|open| *open != var);
+        axes[axis].size = size;
     }
+    cx.ix.vars[var].ty = Type::array(ty.elem().clone(), axes);
+    cx.ix.open_names.retain(|open| *open != var);
+}
 
-    /// Names without a clause that tells their type take what their own clauses make of the others.
-    fn open_elements(
-        &mut self,
-        definitions: &[hir::Definition],
-        recursive: &[Vec<bool>],
-        drafts: &[Drafts],
-        elems: &mut [Option<Type>],
-    ) {
-        for _ in 0..definitions.len() {
-            if elems.iter().all(Option::is_some) {
-                return;
-            }
-            for ((definition, own), elem) in definitions.iter().zip(drafts).zip(elems.iter()) {
-                let elem = elem.clone().unwrap_or(Type::Error);
-                let var = self.self_variable(definition, own, elem);
-                self.f.env.insert(definition.local, Binding::Var(var));
-            }
-            for (at, definition) in definitions.iter().enumerate() {
-                if elems[at].is_none() {
-                    let elem = self.quiet_element(definition, &recursive[at]);
-                    if !elem.has_error() {
-                        elems[at] = Some(elem);
-                    }
+/// Names without a clause that tells their type take what their own clauses make of the others.
+fn open_elements(
+    cx: &mut Cx,
+    definitions: &[hir::Definition],
+    recursive: &[Vec<bool>],
+    drafts: &[Drafts],
+    elems: &mut [Option<Type>],
+) {
+    for _ in 0..definitions.len() {
+        if elems.iter().all(Option::is_some) {
+            return;
+        }
+        for ((definition, own), elem) in definitions.iter().zip(drafts).zip(elems.iter()) {
+            let elem = elem.clone().unwrap_or(Type::Error);
+            let var = define::self_variable(cx, definition, own, elem);
+            cx.ix.f.env.insert(definition.local, Binding::Var(var));
+        }
+        for (at, definition) in definitions.iter().enumerate() {
+            if elems[at].is_none() {
+                let elem = define::element::quiet_element(cx, definition, &recursive[at]);
+                if !elem.has_error() {
+                    elems[at] = Some(elem);
                 }
             }
         }
-        for (definition, elem) in definitions.iter().zip(elems.iter()) {
-            if elem.is_none() {
-                self.no_element(definition);
-            }
+    }
+    for (definition, elem) in definitions.iter().zip(elems.iter()) {
+        if elem.is_none() {
+            define::element::no_element(&cx.ix, &mut cx.report, definition);
         }
     }
+}
 
-    /// Puts the clauses of every name together.
-    fn finish_members(
-        &mut self,
-        definitions: &[hir::Definition],
-        found: Found,
-    ) -> Option<Vec<Member>> {
-        let mut members = Vec::new();
-        let all = definitions.iter().zip(found.drafts).zip(found.vars);
-        for ((definition, drafts), var) in all {
-            let drafts: Vec<Draft> = drafts.into_iter().collect::<Option<_>>()?;
-            let name = self.hir.locals[definition.local].name.sym;
-            let spans = definition.clauses.iter().map(|clause| clause.span);
-            let span = spans.reduce(Span::to)?;
-            let value = self.finish_definition(name, drafts, Some(var), span);
-            let ExprKind::Tensor(tensor) = *value.kind else { return None };
-            members.push(Member { local: definition.local, name, var, tensor, ty: value.ty, span });
-        }
-        // Every clause knows the final types of all names.
-        for at in 0..members.len() {
-            let (var, ty) = (members[at].var, self.out.vars[members[at].var].ty.clone());
-            for member in &mut members {
-                for clause in &mut member.tensor.clauses {
-                    each_in_clause_mut(clause, &mut |e| retype(e, var, &ty));
-                }
+/// Puts the clauses of every name together.
+fn finish_members(
+    cx: &mut Cx,
+    definitions: &[hir::Definition],
+    found: Found,
+) -> Option<Vec<Member>> {
+    let mut members = Vec::new();
+    let all = definitions.iter().zip(found.drafts).zip(found.vars);
+    for ((definition, drafts), var) in all {
+        let drafts: Vec<Draft> = drafts.into_iter().collect::<Option<_>>()?;
+        let name = cx.hir.locals[definition.local].name.sym;
+        let spans = definition.clauses.iter().map(|clause| clause.span);
+        let span = spans.reduce(Span::to)?;
+        let value = define::finish_definition(cx, name, drafts, Some(var), span);
+        let ExprKind::Tensor(tensor) = *value.kind else { return None };
+        members.push(Member { local: definition.local, name, var, tensor, ty: value.ty, span });
+    }
+    // Every clause knows the final types of all names.
+    for at in 0..members.len() {
+        let (var, ty) = (members[at].var, cx.ix.vars[members[at].var].ty.clone());
+        for member in &mut members {
+            for clause in &mut member.tensor.clauses {
+                each_in_clause_mut(clause, &mut |e| retype(e, var, &ty));
             }
         }
-        Some(members)
     }
+    Some(members)
 }

@@ -1,10 +1,14 @@
 //! Function values. A function or closure without fixed types is a *template*: its code is chosen
 //! where it is called, or where a signature asks for it.
 
-mod signature;
+pub(in crate::check) mod signature;
 
 use super::instance::{Key, Source};
 use super::{Binding, Cx, error};
+use crate::check::state::{Index, Infer, Report};
+use crate::check::{
+    builtin, call, choice, close, expr, function, layouts, lift, stmt, types, vars,
+};
 use crate::hir::{self, Arg, Builtin, DefId, ExprId, ExprKind as H, LocalId, Param};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Expr, ExprKind, Type};
@@ -21,7 +25,7 @@ pub(super) enum Template {
     Choice(Vec<u32>),
 }
 
-impl Cx<'_> {
+impl Infer<'_> {
     fn template(&mut self, template: Template) -> u32 {
         match self.templates.iter().position(|known| *known == template) {
             Some(at) => at as u32,
@@ -43,143 +47,152 @@ impl Cx<'_> {
         let ty = Type::Template(id, types);
         Expr::new(ExprKind::Closure { func: None, captures }, ty, span)
     }
+}
 
-    pub(super) fn fn_value(&mut self, def: DefId, span: Span) -> Expr {
-        let captures = self.fn_captures(def, span);
-        self.template_value(Template::Fn(def), captures, span)
-    }
+pub(super) fn fn_value(
+    infer: &mut Infer,
+    ix: &mut Index,
+    report: &mut Report,
+    def: DefId,
+    span: Span,
+) -> Expr {
+    let captures = fn_captures(ix, report, def, span);
+    infer.template_value(Template::Fn(def), captures, span)
+}
 
-    /// The values of the body around it that a nested function reads.
-    fn fn_captures(&mut self, def: DefId, span: Span) -> Vec<Expr> {
-        let Some(function) = self.function(def) else { return Vec::new() };
-        let name = self.hir.defs[def].name;
-        function
-            .captures
-            .iter()
-            .map(|local| {
-                let known = self.hir.locals[*local].kind == hir::LocalKind::Size
-                    || self.f.env.contains_key(local);
-                if known {
-                    return self.capture(*local, span);
-                }
-                let value = self.hir.locals[*local].name;
-                let message =
-                    format!("`{name}` reads `{value}`, which is not bound where it is used");
-                let d = error(Code::E0202, span, message)
-                    .here("used here")
-                    .label(value.span, "bound here")
-                    .help(format!("use `{name}` below the binding of `{value}`"));
-                self.fail(d)
-            })
-            .collect()
-    }
-
-    /// What provides the captures of a call of a function; `None` if it has none.
-    pub(super) fn captured_by(&mut self, def: DefId, span: Span) -> Option<Expr> {
-        if self.function(def)?.captures.is_empty() {
-            return None;
-        }
-        match self.f.callee.take() {
-            Some((own, callee)) if own == def => Some(callee),
-            _ => {
-                let value = self.fn_value(def, span);
-                Some(self.atomise(value))
+/// The values of the body around it that a nested function reads.
+fn fn_captures(ix: &mut Index, report: &mut Report, def: DefId, span: Span) -> Vec<Expr> {
+    let Some(function) = function::function(ix.hir, def) else { return Vec::new() };
+    let name = ix.hir.defs[def].name;
+    function
+        .captures
+        .iter()
+        .map(|local| {
+            let known =
+                ix.hir.locals[*local].kind == hir::LocalKind::Size || ix.f.env.contains_key(local);
+            if known {
+                return capture(ix, *local, span);
             }
+            let value = ix.hir.locals[*local].name;
+            let message = format!("`{name}` reads `{value}`, which is not bound where it is used");
+            let d = error(Code::E0202, span, message)
+                .here("used here")
+                .label(value.span, "bound here")
+                .help(format!("use `{name}` below the binding of `{value}`"));
+            report.fail(d)
+        })
+        .collect()
+}
+
+/// What provides the captures of a call of a function; `None` if it has none.
+pub(super) fn captured_by(cx: &mut Cx, def: DefId, span: Span) -> Option<Expr> {
+    if function::function(cx.hir, def)?.captures.is_empty() {
+        return None;
+    }
+    match cx.infer.f.callee.take() {
+        Some((own, callee)) if own == def => Some(callee),
+        _ => {
+            let value = fn_value(&mut cx.infer, &mut cx.ix, &mut cx.report, def, span);
+            Some(vars::atomise(&mut cx.ix, &mut cx.build, value))
         }
     }
+}
 
+impl Infer<'_> {
     pub(super) fn builtin_value(&mut self, builtin: Builtin, span: Span) -> Expr {
         self.template_value(Template::Builtin(builtin), Vec::new(), span)
     }
+}
 
-    pub(super) fn closure_value(
-        &mut self,
-        id: ExprId,
-        _params: &[Param],
-        captures: &[LocalId],
-        want: Option<&Type>,
-        span: Span,
-    ) -> Expr {
-        let values = captures.iter().map(|local| self.capture(*local, span)).collect();
-        let value = self.template_value(Template::Closure(id), values, span);
-        match want {
-            Some(Type::Signature(wanted)) => {
-                self.specialise_value(value, wanted.params.clone(), wanted.ret.clone())
+pub(super) fn closure_value(
+    cx: &mut Cx,
+    id: ExprId,
+    _params: &[Param],
+    captures: &[LocalId],
+    want: Option<&Type>,
+    span: Span,
+) -> Expr {
+    let values = captures.iter().map(|local| capture(&mut cx.ix, *local, span)).collect();
+    let value = cx.infer.template_value(Template::Closure(id), values, span);
+    match want {
+        Some(Type::Signature(wanted)) => {
+            signature::specialise_value(cx, value, wanted.params.clone(), wanted.ret.clone())
+        }
+        _ => value,
+    }
+}
+
+fn capture(ix: &mut Index, local: LocalId, span: Span) -> Expr {
+    match ix.hir.locals[local].kind {
+        hir::LocalKind::Size => {
+            let size = types::named_size(ix, local);
+            Expr::size(size, span)
+        }
+        _ => ix.local(local, span),
+    }
+}
+
+/// `rerank(f, r1, …)`
+pub(super) fn rerank(cx: &mut Cx, args: &[Arg], span: Span) -> Expr {
+    let Some((first, ranks)) = args.split_first() else {
+        return cx.report.fail(
+            error(Code::E0508, span, "`rerank` takes a function and its cell ranks")
+                .here("no arguments")
+                .help("write `rerank(f, 1, 1)`"),
+        );
+    };
+    let value = expr::expr(cx, first.value, None);
+    let Type::Template(inner, _) = value.ty else {
+        if value.ty.has_error() {
+            return value;
+        }
+        let d = error(Code::E0510, value.span, "`rerank` takes a function")
+            .here(format!("this is `{}`", cx.ix.show(&value.ty)))
+            .help("pass a function by name");
+        return cx.report.fail(d);
+    };
+    let mut cells = Vec::new();
+    for rank in ranks {
+        match cx.hir.exprs[rank.value].kind {
+            H::Int(rank, _) => cells.push(usize::try_from(rank).unwrap_or(usize::MAX)),
+            _ => {
+                let at = cx.hir.exprs[rank.value].span;
+                return cx.report.fail(
+                    error(Code::E0409, at, "a cell rank must be a literal")
+                        .here("known only when the program runs")
+                        .help("write a number: `rerank(f, 1, 1)`"),
+                );
             }
-            _ => value,
         }
     }
-
-    fn capture(&mut self, local: LocalId, span: Span) -> Expr {
-        match self.hir.locals[local].kind {
-            hir::LocalKind::Size => {
-                let size = self.named_size(local);
-                Expr::size(size, span)
-            }
-            _ => self.local(local, span),
-        }
+    if let Some(takes) = cx.infer.parameter_count(inner)
+        && takes != cells.len()
+    {
+        let name = cx.infer.template_name(inner);
+        let d = error(
+            Code::E0508,
+            span,
+            format!(
+                "{name} takes {takes} arguments, but `rerank` gives {} cell ranks",
+                cells.len()
+            ),
+        )
+        .here(format!("{} cell ranks", cells.len()))
+        .help("give one rank for each parameter of the function");
+        return cx.report.fail(d);
     }
+    let (captures, span) = match *value.kind {
+        ExprKind::Closure { captures, .. } => (captures, value.span),
+        _ => (Vec::new(), value.span),
+    };
+    cx.infer.template_value(Template::Rerank(inner, cells), captures, span)
+}
 
-    /// `rerank(f, r1, …)`
-    pub(super) fn rerank(&mut self, args: &[Arg], span: Span) -> Expr {
-        let Some((first, ranks)) = args.split_first() else {
-            return self.fail(
-                error(Code::E0508, span, "`rerank` takes a function and its cell ranks")
-                    .here("no arguments")
-                    .help("write `rerank(f, 1, 1)`"),
-            );
-        };
-        let value = self.expr(first.value, None);
-        let Type::Template(inner, _) = value.ty else {
-            if value.ty.has_error() {
-                return value;
-            }
-            let d = error(Code::E0510, value.span, "`rerank` takes a function")
-                .here(format!("this is `{}`", self.show(&value.ty)))
-                .help("pass a function by name");
-            return self.fail(d);
-        };
-        let mut cells = Vec::new();
-        for rank in ranks {
-            match self.hir.exprs[rank.value].kind {
-                H::Int(rank, _) => cells.push(usize::try_from(rank).unwrap_or(usize::MAX)),
-                _ => {
-                    let at = self.hir.exprs[rank.value].span;
-                    return self.fail(
-                        error(Code::E0409, at, "a cell rank must be a literal")
-                            .here("known only when the program runs")
-                            .help("write a number: `rerank(f, 1, 1)`"),
-                    );
-                }
-            }
-        }
-        if let Some(takes) = self.parameter_count(inner)
-            && takes != cells.len()
-        {
-            let name = self.template_name(inner);
-            let d = error(
-                Code::E0508,
-                span,
-                format!(
-                    "{name} takes {takes} arguments, but `rerank` gives {} cell ranks",
-                    cells.len()
-                ),
-            )
-            .here(format!("{} cell ranks", cells.len()))
-            .help("give one rank for each parameter of the function");
-            return self.fail(d);
-        }
-        let (captures, span) = match *value.kind {
-            ExprKind::Closure { captures, .. } => (captures, value.span),
-            _ => (Vec::new(), value.span),
-        };
-        self.template_value(Template::Rerank(inner, cells), captures, span)
-    }
-
+impl Infer<'_> {
     /// How many arguments a function value takes; a built-in may take several numbers of them.
     fn parameter_count(&self, id: u32) -> Option<usize> {
         match self.templates.get(id as usize)? {
-            Template::Fn(def) => Some(self.function(*def)?.params.len()),
+            Template::Fn(def) => Some(function::function(self.hir, *def)?.params.len()),
             Template::Closure(closure) => match &self.hir.exprs[*closure].kind {
                 H::Closure { params, .. } => Some(params.len()),
                 _ => None,
@@ -199,356 +212,355 @@ impl Cx<'_> {
             Some(Template::Builtin(_) | Template::Choice(_)) | None => "the function".into(),
         }
     }
+}
 
-    /// A call of a template.
-    pub(super) fn call_template(
-        &mut self,
-        id: u32,
-        callee: Expr,
-        args: &[Arg],
-        want: Option<&Type>,
-        span: Span,
-    ) -> Expr {
-        let Some(template) = self.templates.get(id as usize).cloned() else {
-            return Expr::error(span);
-        };
-        match template {
-            Template::Fn(def) => {
-                self.f.callee = Some((def, callee));
-                self.call_fn(def, &[], args, span)
-            }
-            Template::Choice(ids) => {
-                let args = self.choice_args(&ids, args);
-                self.call_choice(id, &ids, callee, args, span)
-            }
-            Template::Builtin(builtin) => self.builtin_call(builtin, &[], args, want, span),
-            Template::Closure(closure) => {
-                let Some(args) = self.closure_args(closure, args, span) else {
-                    return Expr::error(span);
-                };
-                self.call_closure(closure, callee, args, span)
-            }
-            Template::Rerank(inner, ranks) => {
-                let args = self.reranked_args(inner, args);
-                self.call_reranked(inner, callee, &ranks, args, span)
-            }
+/// A call of a template.
+pub(super) fn call_template(
+    cx: &mut Cx,
+    id: u32,
+    callee: Expr,
+    args: &[Arg],
+    want: Option<&Type>,
+    span: Span,
+) -> Expr {
+    let Some(template) = cx.infer.templates.get(id as usize).cloned() else {
+        return Expr::error(span);
+    };
+    match template {
+        Template::Fn(def) => {
+            cx.infer.f.callee = Some((def, callee));
+            call::call_fn(cx, def, &[], args, span)
         }
-    }
-
-    /// The arguments of a function with other cell ranks: literals take what its parameters ask for.
-    pub(super) fn reranked_args(&mut self, inner: u32, args: &[Arg]) -> Vec<Expr> {
-        match self.templates.get(inner as usize).cloned() {
-            Some(Template::Fn(def)) => {
-                if let Some(function) = self.function(def)
-                    && function.params.len() == args.len()
-                {
-                    let values: Vec<Option<ExprId>> =
-                        args.iter().map(|arg| Some(arg.value)).collect();
-                    return self.arguments(function, &values, &[], None);
-                }
-            }
-            Some(Template::Closure(closure)) => {
-                let hir = self.hir;
-                if let H::Closure { params, .. } = &hir.exprs[closure].kind
-                    && params.len() == args.len()
-                {
-                    return self.typed_args(params, args);
-                }
-            }
-            Some(Template::Rerank(inner, _)) => return self.reranked_args(inner, args),
-            Some(Template::Choice(ids)) => return self.choice_args(&ids, args),
-            Some(Template::Builtin(_)) | None => {}
+        Template::Choice(ids) => {
+            let args = choice::choice_args(cx, &ids, args);
+            choice::call_choice(cx, id, &ids, callee, args, span)
         }
-        args.iter().map(|arg| self.expr(arg.value, None)).collect()
-    }
-
-    pub(super) fn closure_args(
-        &mut self,
-        closure: ExprId,
-        args: &[Arg],
-        span: Span,
-    ) -> Option<Vec<Expr>> {
-        let hir = self.hir;
-        let H::Closure { params, .. } = &hir.exprs[closure].kind else { return None };
-        if args.len() != params.len() {
-            let d = error(
-                Code::E0508,
-                span,
-                format!("this closure takes {} arguments, but gets {}", params.len(), args.len()),
-            )
-            .here(format!("{} arguments", args.len()))
-            .label(hir.exprs[closure].span, "the closure")
-            .help("pass one argument for each parameter");
-            self.report_at(d);
-            return None;
-        }
-        Some(self.typed_args(params, args))
-    }
-
-    /// Arguments of a closure: literals take the types of its parameters.
-    fn typed_args(&mut self, params: &[Param], args: &[Arg]) -> Vec<Expr> {
-        args.iter()
-            .zip(params)
-            .map(|(arg, param)| {
-                let want = param.ty.as_ref().map(|ty| self.lower_type(ty));
-                self.expr(arg.value, want.as_ref())
-            })
-            .collect()
-    }
-
-    /// Applies a template to checked arguments.
-    pub(super) fn apply_template(
-        &mut self,
-        id: u32,
-        callee: Expr,
-        args: Vec<Expr>,
-        span: Span,
-    ) -> Expr {
-        let Some(template) = self.templates.get(id as usize).cloned() else {
-            return Expr::error(span);
-        };
-        match template {
-            Template::Choice(ids) => self.call_choice(id, &ids, callee, args, span),
-            Template::Fn(def) => match self.function(def) {
-                Some(function) if function.params.len() == args.len() => {
-                    self.f.callee = Some((def, callee));
-                    self.apply(def, function, &[], args, span)
-                }
-                Some(function) => {
-                    let name = self.hir.defs[def].name;
-                    let d = error(
-                        Code::E0508,
-                        span,
-                        format!(
-                            "`{name}` takes {} arguments, but gets {}",
-                            function.params.len(),
-                            args.len()
-                        ),
-                    )
-                    .here(format!("{} arguments", args.len()))
-                    .label(function.header, "declared here")
-                    .help("pass a function with that many parameters");
-                    self.fail(d)
-                }
-                None => Expr::error(span),
-            },
-            Template::Builtin(builtin) => self.apply_builtin(builtin, args, span),
-            Template::Closure(closure) => {
-                let hir = self.hir;
-                let H::Closure { params, .. } = &hir.exprs[closure].kind else {
-                    return Expr::error(span);
-                };
-                if params.len() != args.len() {
-                    let d = error(
-                        Code::E0508,
-                        hir.exprs[closure].span,
-                        format!(
-                            "this closure takes {} arguments, but is given {}",
-                            params.len(),
-                            args.len()
-                        ),
-                    )
-                    .here("the closure")
-                    .label(span, "called here")
-                    .help("give the closure that many parameters");
-                    return self.fail(d);
-                }
-                self.call_closure(closure, callee, args, span)
-            }
-            Template::Rerank(inner, ranks) => self.call_reranked(inner, callee, &ranks, args, span),
-        }
-    }
-
-    /// A call of a closure on checked arguments, lifted over what they have beyond the cells that
-    /// its parameters declare.
-    fn call_closure(&mut self, closure: ExprId, callee: Expr, args: Vec<Expr>, span: Span) -> Expr {
-        if args.iter().any(|arg| arg.ty.is_broken()) {
-            return Expr::error(span);
-        }
-        let hir = self.hir;
-        let H::Closure { params, .. } = &hir.exprs[closure].kind else { return Expr::error(span) };
-        let cells: Vec<super::matching::Cell> = params
-            .iter()
-            .zip(&args)
-            .map(|(param, arg)| {
-                let rank = arg.ty.rank();
-                let cell = param.ty.as_deref().and_then(cell_rank).unwrap_or(rank).min(rank);
-                super::matching::Cell {
-                    frame: (0..rank - cell).collect(),
-                    cell: (rank - cell..rank).collect(),
-                }
-            })
-            .collect();
-        for (param, arg) in params.iter().zip(&args) {
-            let Some(hir::Type { kind: hir::TypeKind::Array { dims, .. }, .. }) =
-                param.ty.as_deref()
-            else {
-                continue;
-            };
-            let stated = self.stated(dims);
-            let mut cell = arg.clone();
-            cell.ty = self.without_axes(&arg.ty, arg.ty.rank().saturating_sub(dims.len()));
-            let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
-            let what = format!("parameter `{name}` of this closure");
-            if !self.check_leaf(&cell, &stated, &what, false) {
+        Template::Builtin(builtin) => builtin::builtin_call(cx, builtin, &[], args, want, span),
+        Template::Closure(closure) => {
+            let Some(args) = closure_args(cx, closure, args, span) else {
                 return Expr::error(span);
-            }
+            };
+            call_closure(cx, closure, callee, args, span)
         }
-        if cells.iter().all(|cell| cell.frame.is_empty()) {
-            return self.call_closure_cells(closure, callee, args, span);
+        Template::Rerank(inner, ranks) => {
+            let args = reranked_args(cx, inner, args);
+            call_reranked(cx, inner, callee, &ranks, args, span)
         }
-        let callee = self.atomise(callee);
-        self.lift(Symbol::intern("closure"), args, &cells, span, |cx, args| {
-            cx.call_closure_cells(closure, callee, args, span)
-        })
     }
+}
 
-    fn call_closure_cells(
-        &mut self,
-        closure: ExprId,
-        callee: Expr,
-        args: Vec<Expr>,
-        span: Span,
-    ) -> Expr {
-        let args: Vec<Expr> = args.into_iter().map(|arg| self.settle_expr(arg)).collect();
-        let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();
-        let captures = match &callee.ty {
-            Type::Template(_, captures) => captures.to_vec(),
-            _ => Vec::new(),
-        };
-        let Some(at) = self.closure_instance(closure, captures, types, span) else {
-            return Expr::error(span);
-        };
-        let instance = self.instances.items[at].clone();
-        self.check_assumed(&instance, &[], &args, span);
-        let ty = match &instance.ret {
-            Some(ret) => self.map_result(ret.clone(), &instance, &[], &args),
-            None => Type::Error,
-        };
-        let kind =
-            ExprKind::Call { func: instance.func, sizes: Vec::new(), closure: Some(callee), args };
-        Expr::new(kind, ty, span)
-    }
-
-    fn closure_instance(
-        &mut self,
-        closure: ExprId,
-        captures: Vec<Type>,
-        types: Vec<Type>,
-        span: Span,
-    ) -> Option<usize> {
-        let hir = self.hir;
-        let node = &hir.exprs[closure];
-        let H::Closure { params, body, captures: locals } = &node.kind else { return None };
-        let erase = super::function::erase;
-        let key = Key {
-            source: Source::Closure(closure),
-            captures: captures.iter().cloned().map(erase).collect(),
-            params: types.iter().cloned().map(|ty| Some(erase(ty))).collect(),
-            packs: Vec::new(),
-            types: Vec::new(),
-        };
-        if let Some(at) = self.instances.table.get(&key) {
-            return Some(*at);
-        }
-        let name = Name { sym: Symbol::intern("closure"), span: node.span };
-        if !self.count_instance(&key, (name.sym, span)) {
-            return None;
-        }
-        let at = self.new_instance(key, name);
-        self.fill_instance(at, |cx| {
-            cx.instances.items[at].captures = cx.enter_captures(locals, &captures);
-            let vars = params
-                .iter()
-                .zip(&types)
-                .map(|(param, ty)| cx.enter_parameter(param, Some(ty)))
-                .collect();
-            cx.instances.items[at].params = vars;
-            cx.f.statement = true;
-            cx.open_value(*body, None, None)
-        });
-        Some(at)
-    }
-
-    /// Binds what a function captured in its own frame.
-    pub(super) fn enter_captures(
-        &mut self,
-        locals: &[LocalId],
-        types: &[Type],
-    ) -> Vec<ein_ir::tensor::VarId> {
-        let mut vars = Vec::new();
-        for (local, ty) in locals.iter().zip(types) {
-            let name = self.hir.locals[*local].name;
-            let ty = self.map_sizes(ty.clone(), &mut |cx, size| {
-                if size.as_constant().is_some() { size } else { cx.unknown_size(true) }
-            });
-            let var = self.new_var(name.sym, name.span, ty.clone());
-            let ty = self.settle_type(var, ty);
-            self.size_variable(var, None, true);
-            if self.hir.locals[*local].kind == hir::LocalKind::Size
-                && let Some(size) = self.var_sizes.get(&var).cloned()
+/// The arguments of a function with other cell ranks: literals take what its parameters ask for.
+pub(super) fn reranked_args(cx: &mut Cx, inner: u32, args: &[Arg]) -> Vec<Expr> {
+    match cx.infer.templates.get(inner as usize).cloned() {
+        Some(Template::Fn(def)) => {
+            if let Some(function) = function::function(cx.hir, def)
+                && function.params.len() == args.len()
             {
-                self.f.sizes.insert(*local, size);
+                let values: Vec<Option<ExprId>> = args.iter().map(|arg| Some(arg.value)).collect();
+                return call::args::arguments(cx, function, &values, &[], None);
             }
-            self.f.env.insert(*local, Binding::Var(var));
-            self.declare_extents(name.sym, name.span, &ty);
-            vars.push(var);
         }
-        vars
+        Some(Template::Closure(closure)) => {
+            let hir = cx.hir;
+            if let H::Closure { params, .. } = &hir.exprs[closure].kind
+                && params.len() == args.len()
+            {
+                return typed_args(cx, params, args);
+            }
+        }
+        Some(Template::Rerank(inner, _)) => return reranked_args(cx, inner, args),
+        Some(Template::Choice(ids)) => return choice::choice_args(cx, &ids, args),
+        Some(Template::Builtin(_)) | None => {}
     }
+    args.iter().map(|arg| expr::expr(cx, arg.value, None)).collect()
+}
 
-    /// A call with other cell ranks: lifted over what each argument has beyond them.
-    fn call_reranked(
-        &mut self,
-        inner: u32,
-        callee: Expr,
-        ranks: &[usize],
-        args: Vec<Expr>,
-        span: Span,
-    ) -> Expr {
-        if args.iter().any(|arg| arg.ty.is_broken()) {
-            return Expr::error(span);
-        }
-        if ranks.len() != args.len() {
-            let d = error(
-                Code::E0508,
-                span,
-                format!(
-                    "`rerank` gave {} cell ranks, but there are {} arguments",
-                    ranks.len(),
-                    args.len()
-                ),
-            )
-            .here(format!("{} arguments", args.len()))
-            .help("give one rank for each argument");
-            return self.fail(d);
-        }
-        let mut cells = Vec::new();
-        for (arg, cell) in args.iter().zip(ranks) {
-            let rank = arg.ty.rank();
-            let Some(split) = rank.checked_sub(*cell) else {
+pub(super) fn closure_args(
+    cx: &mut Cx,
+    closure: ExprId,
+    args: &[Arg],
+    span: Span,
+) -> Option<Vec<Expr>> {
+    let hir = cx.hir;
+    let H::Closure { params, .. } = &hir.exprs[closure].kind else { return None };
+    if args.len() != params.len() {
+        let d = error(
+            Code::E0508,
+            span,
+            format!("this closure takes {} arguments, but gets {}", params.len(), args.len()),
+        )
+        .here(format!("{} arguments", args.len()))
+        .label(hir.exprs[closure].span, "the closure")
+        .help("pass one argument for each parameter");
+        cx.report.report_at(d);
+        return None;
+    }
+    Some(typed_args(cx, params, args))
+}
+
+/// Arguments of a closure: literals take the types of its parameters.
+fn typed_args(cx: &mut Cx, params: &[Param], args: &[Arg]) -> Vec<Expr> {
+    args.iter()
+        .zip(params)
+        .map(|(arg, param)| {
+            let want = param.ty.as_ref().map(|ty| types::lower_type(cx, ty));
+            expr::expr(cx, arg.value, want.as_ref())
+        })
+        .collect()
+}
+
+/// Applies a template to checked arguments.
+pub(super) fn apply_template(
+    cx: &mut Cx,
+    id: u32,
+    callee: Expr,
+    args: Vec<Expr>,
+    span: Span,
+) -> Expr {
+    let Some(template) = cx.infer.templates.get(id as usize).cloned() else {
+        return Expr::error(span);
+    };
+    match template {
+        Template::Choice(ids) => choice::call_choice(cx, id, &ids, callee, args, span),
+        Template::Fn(def) => match function::function(cx.hir, def) {
+            Some(function) if function.params.len() == args.len() => {
+                cx.infer.f.callee = Some((def, callee));
+                call::apply(cx, def, function, &[], args, span)
+            }
+            Some(function) => {
+                let name = cx.hir.defs[def].name;
                 let d = error(
-                    Code::E0405,
-                    arg.span,
+                    Code::E0508,
+                    span,
                     format!(
-                        "`rerank` says cells of rank {cell}, but this argument has rank {rank}"
+                        "`{name}` takes {} arguments, but gets {}",
+                        function.params.len(),
+                        args.len()
                     ),
                 )
-                .here(format!("this is `{}`", self.show(&arg.ty)))
-                .help("give a rank that the argument has");
-                return self.fail(d);
+                .here(format!("{} arguments", args.len()))
+                .label(function.header, "declared here")
+                .help("pass a function with that many parameters");
+                cx.report.fail(d)
+            }
+            None => Expr::error(span),
+        },
+        Template::Builtin(builtin) => builtin::apply_builtin(cx, builtin, args, span),
+        Template::Closure(closure) => {
+            let hir = cx.hir;
+            let H::Closure { params, .. } = &hir.exprs[closure].kind else {
+                return Expr::error(span);
             };
-            cells.push(super::matching::Cell {
-                frame: (0..split).collect(),
-                cell: (split..rank).collect(),
-            });
+            if params.len() != args.len() {
+                let d = error(
+                    Code::E0508,
+                    hir.exprs[closure].span,
+                    format!(
+                        "this closure takes {} arguments, but is given {}",
+                        params.len(),
+                        args.len()
+                    ),
+                )
+                .here("the closure")
+                .label(span, "called here")
+                .help("give the closure that many parameters");
+                return cx.report.fail(d);
+            }
+            call_closure(cx, closure, callee, args, span)
         }
-        let name = match self.templates.get(inner as usize) {
-            Some(Template::Fn(def)) => self.hir.defs[*def].name.sym,
-            _ => Symbol::intern("the function"),
-        };
-        self.lift(name, args, &cells, span, |cx, args| cx.apply_template(inner, callee, args, span))
+        Template::Rerank(inner, ranks) => call_reranked(cx, inner, callee, &ranks, args, span),
     }
+}
+
+/// A call of a closure on checked arguments, lifted over what they have beyond the cells that
+/// its parameters declare.
+fn call_closure(cx: &mut Cx, closure: ExprId, callee: Expr, args: Vec<Expr>, span: Span) -> Expr {
+    if args.iter().any(|arg| arg.ty.is_broken()) {
+        return Expr::error(span);
+    }
+    let hir = cx.hir;
+    let H::Closure { params, .. } = &hir.exprs[closure].kind else { return Expr::error(span) };
+    let cells: Vec<super::matching::Cell> = params
+        .iter()
+        .zip(&args)
+        .map(|(param, arg)| {
+            let rank = arg.ty.rank();
+            let cell = param.ty.as_deref().and_then(cell_rank).unwrap_or(rank).min(rank);
+            super::matching::Cell {
+                frame: (0..rank - cell).collect(),
+                cell: (rank - cell..rank).collect(),
+            }
+        })
+        .collect();
+    for (param, arg) in params.iter().zip(&args) {
+        let Some(hir::Type { kind: hir::TypeKind::Array { dims, .. }, .. }) = param.ty.as_deref()
+        else {
+            continue;
+        };
+        let stated = layouts::stated(cx, dims);
+        let mut cell = arg.clone();
+        cell.ty = stmt::without_axes(&arg.ty, arg.ty.rank().saturating_sub(dims.len()));
+        let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
+        let what = format!("parameter `{name}` of this closure");
+        if !layouts::check_leaf(&cx.ix, &mut cx.report, &cell, &stated, &what, false) {
+            return Expr::error(span);
+        }
+    }
+    if cells.iter().all(|cell| cell.frame.is_empty()) {
+        return call_closure_cells(cx, closure, callee, args, span);
+    }
+    let callee = vars::atomise(&mut cx.ix, &mut cx.build, callee);
+    lift::lift(cx, Symbol::intern("closure"), args, &cells, span, |cx, args| {
+        call_closure_cells(cx, closure, callee, args, span)
+    })
+}
+
+fn call_closure_cells(
+    cx: &mut Cx,
+    closure: ExprId,
+    callee: Expr,
+    args: Vec<Expr>,
+    span: Span,
+) -> Expr {
+    let args: Vec<Expr> =
+        args.into_iter().map(|arg| expr::settle_expr(&mut cx.ix, &mut cx.build, arg)).collect();
+    let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();
+    let captures = match &callee.ty {
+        Type::Template(_, captures) => captures.to_vec(),
+        _ => Vec::new(),
+    };
+    let Some(at) = closure_instance(cx, closure, captures, types, span) else {
+        return Expr::error(span);
+    };
+    let instance = cx.infer.instances.items[at].clone();
+    call::check_assumed(&cx.ix, &mut cx.build, &mut cx.report, &instance, &[], &args, span);
+    let ty = match &instance.ret {
+        Some(ret) => call::map_result(&mut cx.ix, &cx.build, ret.clone(), &instance, &[], &args),
+        None => Type::Error,
+    };
+    let kind =
+        ExprKind::Call { func: instance.func, sizes: Vec::new(), closure: Some(callee), args };
+    Expr::new(kind, ty, span)
+}
+
+fn closure_instance(
+    cx: &mut Cx,
+    closure: ExprId,
+    captures: Vec<Type>,
+    types: Vec<Type>,
+    span: Span,
+) -> Option<usize> {
+    let hir = cx.hir;
+    let node = &hir.exprs[closure];
+    let H::Closure { params, body, captures: locals } = &node.kind else { return None };
+    let erase = super::function::erase;
+    let key = Key {
+        source: Source::Closure(closure),
+        captures: captures.iter().cloned().map(erase).collect(),
+        params: types.iter().cloned().map(|ty| Some(erase(ty))).collect(),
+        packs: Vec::new(),
+        types: Vec::new(),
+    };
+    if let Some(at) = cx.infer.instances.table.get(&key) {
+        return Some(*at);
+    }
+    let name = Name { sym: Symbol::intern("closure"), span: node.span };
+    if !function::count_instance(&mut cx.infer, &mut cx.report, &key, (name.sym, span)) {
+        return None;
+    }
+    let at = function::new_instance(&mut cx.infer, &mut cx.build, key, name);
+    function::fill_instance(cx, at, |cx| {
+        cx.infer.instances.items[at].captures = enter_captures(&mut cx.ix, locals, &captures);
+        let vars = params
+            .iter()
+            .zip(&types)
+            .map(|(param, ty)| function::enter_parameter(cx, param, Some(ty)))
+            .collect();
+        cx.infer.instances.items[at].params = vars;
+        cx.infer.f.statement = true;
+        close::open_value(cx, *body, None, None)
+    });
+    Some(at)
+}
+
+/// Binds what a function captured in its own frame.
+pub(super) fn enter_captures(
+    ix: &mut Index,
+    locals: &[LocalId],
+    types: &[Type],
+) -> Vec<ein_ir::tensor::VarId> {
+    let mut vars = Vec::new();
+    for (local, ty) in locals.iter().zip(types) {
+        let name = ix.hir.locals[*local].name;
+        let ty = vars::map_sizes(ty.clone(), &mut |size| {
+            if size.as_constant().is_some() { size } else { ix.unknown_size(true) }
+        });
+        let var = ix.new_var(name.sym, name.span, ty.clone());
+        let ty = ix.settle_type(var, ty);
+        ix.size_variable(var, None, true);
+        if ix.hir.locals[*local].kind == hir::LocalKind::Size
+            && let Some(size) = ix.var_sizes.get(&var).cloned()
+        {
+            ix.f.sizes.insert(*local, size);
+        }
+        ix.f.env.insert(*local, Binding::Var(var));
+        stmt::declare_extents(ix, name.sym, name.span, &ty);
+        vars.push(var);
+    }
+    vars
+}
+
+/// A call with other cell ranks: lifted over what each argument has beyond them.
+fn call_reranked(
+    cx: &mut Cx,
+    inner: u32,
+    callee: Expr,
+    ranks: &[usize],
+    args: Vec<Expr>,
+    span: Span,
+) -> Expr {
+    if args.iter().any(|arg| arg.ty.is_broken()) {
+        return Expr::error(span);
+    }
+    if ranks.len() != args.len() {
+        let d = error(
+            Code::E0508,
+            span,
+            format!(
+                "`rerank` gave {} cell ranks, but there are {} arguments",
+                ranks.len(),
+                args.len()
+            ),
+        )
+        .here(format!("{} arguments", args.len()))
+        .help("give one rank for each argument");
+        return cx.report.fail(d);
+    }
+    let mut cells = Vec::new();
+    for (arg, cell) in args.iter().zip(ranks) {
+        let rank = arg.ty.rank();
+        let Some(split) = rank.checked_sub(*cell) else {
+            let d = error(
+                Code::E0405,
+                arg.span,
+                format!("`rerank` says cells of rank {cell}, but this argument has rank {rank}"),
+            )
+            .here(format!("this is `{}`", cx.ix.show(&arg.ty)))
+            .help("give a rank that the argument has");
+            return cx.report.fail(d);
+        };
+        cells.push(super::matching::Cell {
+            frame: (0..split).collect(),
+            cell: (split..rank).collect(),
+        });
+    }
+    let name = match cx.infer.templates.get(inner as usize) {
+        Some(Template::Fn(def)) => cx.hir.defs[*def].name.sym,
+        _ => Symbol::intern("the function"),
+    };
+    lift::lift(cx, name, args, &cells, span, |cx, args| {
+        apply_template(cx, inner, callee, args, span)
+    })
 }
 
 /// The rank of the cells that a declared type takes; `None` if it takes the whole argument.

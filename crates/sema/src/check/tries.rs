@@ -6,6 +6,7 @@
 
 use super::Cx;
 use super::instance::Instances;
+use crate::check::state::{Index, Report};
 use ein_ir::tensor::Type;
 use std::ops::Range;
 
@@ -24,61 +25,61 @@ pub(super) struct Mark {
     widenings: usize,
 }
 
-impl Cx<'_> {
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
-            diagnostics: self.diagnostics.len(),
-            funcs: self.out.funcs.len(),
-            instances: self.instances.items.len(),
-            consts: self.const_order.len(),
-            const_stmts: self.const_stmts.len(),
-            vars: self.out.vars.len(),
-            widenings: self.widenings.len(),
+pub(super) fn mark(cx: &Cx) -> Mark {
+    Mark {
+        diagnostics: cx.report.diagnostics.len(),
+        funcs: cx.build.out.funcs.len(),
+        instances: cx.infer.instances.items.len(),
+        consts: cx.infer.const_order.len(),
+        const_stmts: cx.build.const_stmts.len(),
+        vars: cx.ix.vars.len(),
+        widenings: cx.report.widenings.len(),
+    }
+}
+
+/// Forgets a try: what it reported, and what it would have remembered.
+pub(super) fn roll_back(cx: &mut Cx, to: &Mark) {
+    cx.report.take_back_all(to.diagnostics);
+    cx.build.out.funcs.truncate(to.funcs);
+    cx.report.widenings.truncate(to.widenings);
+    cx.infer.instances.items.truncate(to.instances);
+    let Instances { table, counts, .. } = &mut cx.infer.instances;
+    table.retain(|key, at| {
+        let stays = *at < to.instances;
+        if !stays && let Some(count) = counts.get_mut(&key.source) {
+            *count -= 1;
+        }
+        stays
+    });
+    for def in cx.infer.const_order.split_off(to.consts) {
+        cx.infer.consts.remove(&def);
+    }
+    cx.build.const_stmts.truncate(to.const_stmts);
+    forget_types(&mut cx.ix, to.vars);
+}
+
+/// What a try bound is part of no program, so errors among it concern nobody.
+pub(super) fn forget_types(ix: &mut Index, since: usize) {
+    for tried in ix.vars.ids().skip(since) {
+        if ix.vars[tried].ty.has_error() {
+            ix.vars[tried].ty = Type::Unit;
         }
     }
+}
 
-    /// Forgets a try: what it reported, and what it would have remembered.
-    pub(super) fn roll_back(&mut self, to: &Mark) {
-        self.take_back_all(to.diagnostics);
-        self.out.funcs.truncate(to.funcs);
-        self.widenings.truncate(to.widenings);
-        self.instances.items.truncate(to.instances);
-        let Instances { table, counts, .. } = &mut self.instances;
-        table.retain(|key, at| {
-            let stays = *at < to.instances;
-            if !stays && let Some(count) = counts.get_mut(&key.source) {
-                *count -= 1;
-            }
-            stays
-        });
-        for def in self.const_order.split_off(to.consts) {
-            self.consts.remove(&def);
-        }
-        self.const_stmts.truncate(to.const_stmts);
-        self.forget_types(to.vars);
+/// Runs a check whose result is remembered, so that it will not run again.
+pub(super) fn lasting<R>(cx: &mut Cx, check: impl FnOnce(&mut Cx) -> R) -> R {
+    let start = cx.report.diagnostics.len();
+    let result = check(cx);
+    let end = cx.report.diagnostics.len();
+    cx.report.lasting.0.retain(|range| range.start < start);
+    if start < end {
+        cx.report.lasting.0.push(start..end);
     }
+    result
+}
 
-    /// What a try bound is part of no program, so errors among it concern nobody.
-    pub(super) fn forget_types(&mut self, since: usize) {
-        for tried in self.out.vars.ids().skip(since) {
-            if self.out.vars[tried].ty.has_error() {
-                self.out.vars[tried].ty = Type::Unit;
-            }
-        }
-    }
-
-    /// Runs a check whose result is remembered, so that it will not run again.
-    pub(super) fn lasting<R>(&mut self, check: impl FnOnce(&mut Self) -> R) -> R {
-        let start = self.diagnostics.len();
-        let result = check(self);
-        let end = self.diagnostics.len();
-        self.lasting.0.retain(|range| range.start < start);
-        if start < end {
-            self.lasting.0.push(start..end);
-        }
-        result
-    }
-
+impl Report {
     /// Takes back what was reported since a number, but for what lasts.
     pub(super) fn take_back(&mut self, since: usize) {
         let tried = self.diagnostics.split_off(since);

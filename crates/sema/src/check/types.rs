@@ -1,93 +1,95 @@
 //! From types as written to types as checked.
 
 use super::{Cx, anonymous, error};
+use crate::check::state::{Index, Report};
+use crate::check::{data, expr, vars};
 use crate::hir::{self, DimKind, ExprId, TypeKind};
 use ein_base::{Code, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{AtomDef, Axis, Coord, Type};
 
-impl Cx<'_> {
-    /// The type that an annotation means here. Sizes that it names for the first time become
-    /// unknowns of that name.
-    pub(super) fn lower_type(&mut self, ty: &hir::Type) -> Type {
-        match &ty.kind {
-            TypeKind::Scalar(scalar) => Type::Scalar(*scalar),
-            TypeKind::Str => Type::Str,
-            TypeKind::Data(def, args) => {
-                let args = args.iter().map(|arg| self.lower_type(arg)).collect::<Vec<_>>();
-                self.data_type(*def, args, ty.span)
+/// The type that an annotation means here. Sizes that it names for the first time become
+/// unknowns of that name.
+pub(super) fn lower_type(cx: &mut Cx, ty: &hir::Type) -> Type {
+    match &ty.kind {
+        TypeKind::Scalar(scalar) => Type::Scalar(*scalar),
+        TypeKind::Str => Type::Str,
+        TypeKind::Data(def, args) => {
+            let args = args.iter().map(|arg| lower_type(cx, arg)).collect::<Vec<_>>();
+            data::data_type(&mut cx.infer, &mut cx.ix, &mut cx.report, *def, args, ty.span)
+        }
+        TypeKind::Param(local) => cx.infer.f.type_params.get(local).cloned().unwrap_or(Type::Error),
+        TypeKind::Array { elem, dims, .. } => {
+            let elem = lower_type(cx, elem);
+            let axes = lower_dims(cx, dims);
+            Type::array(elem, axes)
+        }
+        TypeKind::AnyRank(elem) => Type::AnyRank(Box::new(lower_type(cx, elem))),
+        TypeKind::Jagged(elem, depth) => Type::Jagged(Box::new(lower_type(cx, elem)), *depth),
+        TypeKind::Tuple(items) if items.is_empty() => Type::Unit,
+        TypeKind::Tuple(items) => {
+            Type::Tuple(items.iter().map(|item| lower_type(cx, item)).collect())
+        }
+        TypeKind::Function(params, ret) => {
+            let params = params.iter().map(|param| lower_type(cx, param)).collect();
+            let ret = lower_type(cx, ret);
+            Type::signature(params, ret)
+        }
+        TypeKind::Some(sizes, body) => {
+            for size in sizes {
+                let name = vars::local_name(cx.hir, *size);
+                let atom = cx.ix.new_atom(name, AtomDef::Unknown, false);
+                cx.ix.f.sizes.insert(*size, size::Expr::atom(atom));
             }
-            TypeKind::Param(local) => self.f.type_params.get(local).cloned().unwrap_or(Type::Error),
-            TypeKind::Array { elem, dims, .. } => {
-                let elem = self.lower_type(elem);
-                let axes = self.lower_dims(dims);
-                Type::array(elem, axes)
+            lower_type(cx, body)
+        }
+        TypeKind::Error => Type::Error,
+    }
+}
+
+/// The axes that the dimensions of an annotation mean here.
+pub(super) fn lower_dims(cx: &mut Cx, dims: &[hir::Dim]) -> Vec<Axis> {
+    cx.report.check_distinct(dims);
+    let mut axes = Vec::new();
+    for dim in dims {
+        match &dim.kind {
+            DimKind::Unknown => {
+                let size = cx.ix.unknown_size(true);
+                axes.push(anonymous(size));
             }
-            TypeKind::AnyRank(elem) => Type::AnyRank(Box::new(self.lower_type(elem))),
-            TypeKind::Jagged(elem, depth) => Type::Jagged(Box::new(self.lower_type(elem)), *depth),
-            TypeKind::Tuple(items) if items.is_empty() => Type::Unit,
-            TypeKind::Tuple(items) => {
-                Type::Tuple(items.iter().map(|item| self.lower_type(item)).collect())
+            DimKind::Size(e) => {
+                let size = size_value(cx, *e);
+                axes.push(anonymous(size));
             }
-            TypeKind::Function(params, ret) => {
-                let params = params.iter().map(|param| self.lower_type(param)).collect();
-                let ret = self.lower_type(ret);
-                Type::signature(params, ret)
+            DimKind::Coord { name, extent, over } => {
+                let size = match extent {
+                    Some(e) => size_value(cx, *e),
+                    None => match cx.ix.f.coord_sizes.get(&over.unwrap_or(*name).sym) {
+                        Some(size) => size.clone(),
+                        None => cx.ix.unknown_size(true),
+                    },
+                };
+                let coord = declared_coord(&mut cx.ix, name.sym, over.map(|over| over.sym));
+                axes.push(Axis { coord: Some(coord), size });
             }
-            TypeKind::Some(sizes, body) => {
-                for size in sizes {
-                    let name = self.local_name(*size);
-                    let atom = self.new_atom(name, AtomDef::Unknown, false);
-                    self.f.sizes.insert(*size, size::Expr::atom(atom));
-                }
-                self.lower_type(body)
+            DimKind::Pack(local) => {
+                axes.extend(cx.ix.f.signature_packs.get(local).cloned().unwrap_or_default());
             }
-            TypeKind::Error => Type::Error,
         }
     }
+    axes
+}
 
-    /// The axes that the dimensions of an annotation mean here.
-    pub(super) fn lower_dims(&mut self, dims: &[hir::Dim]) -> Vec<Axis> {
-        self.check_distinct(dims);
-        let mut axes = Vec::new();
-        for dim in dims {
-            match &dim.kind {
-                DimKind::Unknown => {
-                    let size = self.unknown_size(true);
-                    axes.push(anonymous(size));
-                }
-                DimKind::Size(e) => {
-                    let size = self.size_value(*e);
-                    axes.push(anonymous(size));
-                }
-                DimKind::Coord { name, extent, over } => {
-                    let size = match extent {
-                        Some(e) => self.size_value(*e),
-                        None => match self.f.coord_sizes.get(&over.unwrap_or(*name).sym) {
-                            Some(size) => size.clone(),
-                            None => self.unknown_size(true),
-                        },
-                    };
-                    let coord = self.declared_coord(name.sym, over.map(|over| over.sym));
-                    axes.push(Axis { coord: Some(coord), size });
-                }
-                DimKind::Pack(local) => {
-                    axes.extend(self.f.signature_packs.get(local).cloned().unwrap_or_default());
-                }
-            }
-        }
-        axes
+/// A coordinate from a type; roles are remembered.
+pub(super) fn declared_coord(ix: &mut Index, name: Symbol, over: Option<Symbol>) -> Coord {
+    let coord = contract(name, over);
+    if coord.over.is_some() {
+        ix.declared_roles.insert((coord.name, coord.root()));
     }
+    coord
+}
 
-    /// A coordinate from a type; roles are remembered.
-    pub(super) fn declared_coord(&mut self, name: Symbol, over: Option<Symbol>) -> Coord {
-        let coord = contract(name, over);
-        if coord.over.is_some() {
-            self.declared_roles.insert((coord.name, coord.root()));
-        }
-        coord
-    }
-
+impl Report {
     /// One coordinate may stand on one axis of a type only.
     fn check_distinct(&mut self, dims: &[hir::Dim]) {
         for (position, dim) in dims.iter().enumerate() {
@@ -109,49 +111,49 @@ impl Cx<'_> {
             }
         }
     }
+}
 
-    /// The value of a size in a type: literals, constants, size names and arithmetic.
-    pub(super) fn size_value(&mut self, e: ExprId) -> size::Expr {
-        let value = self.scoped(|cx| cx.expr(e, Some(&Type::I32)));
-        if value.ty.has_error() {
-            return self.unknown_size(true);
+/// The value of a size in a type: literals, constants, size names and arithmetic.
+pub(super) fn size_value(cx: &mut Cx, e: ExprId) -> size::Expr {
+    let value = vars::scoped(cx, |cx| expr::expr(cx, e, Some(&Type::I32)));
+    if value.ty.has_error() {
+        return cx.ix.unknown_size(true);
+    }
+    match cx.ix.to_size(&value) {
+        Some(size) => {
+            if size.as_constant().is_some_and(|value| value < 0) {
+                let d = error(Code::E0405, value.span, "an extent cannot be negative")
+                    .here(format!("this is {}", cx.ix.show_size(&size)))
+                    .help("write an extent of zero or more");
+                cx.report.report_at(d);
+                return size::Expr::zero();
+            }
+            size
         }
-        match self.to_size(&value) {
-            Some(size) => {
-                if size.as_constant().is_some_and(|value| value < 0) {
-                    let d = error(Code::E0405, value.span, "an extent cannot be negative")
-                        .here(format!("this is {}", self.show_size(&size)))
-                        .help("write an extent of zero or more");
-                    self.report_at(d);
-                    return size::Expr::zero();
-                }
-                size
-            }
-            None => {
-                let d = error(
-                    Code::E0410,
-                    value.span,
-                    "an extent must be made of literals, constants and size names",
-                )
-                .here("this is computed while the program runs")
-                .help("leave the extent open: `?`, or name it: `?n`");
-                self.report_at(d);
-                self.unknown_size(true)
-            }
+        None => {
+            let d = error(
+                Code::E0410,
+                value.span,
+                "an extent must be made of literals, constants and size names",
+            )
+            .here("this is computed while the program runs")
+            .help("leave the extent open: `?`, or name it: `?n`");
+            cx.report.report_at(d);
+            cx.ix.unknown_size(true)
         }
     }
+}
 
-    /// The size `?n`: the one already named so, or a new unknown.
-    pub(super) fn named_size(&mut self, local: hir::LocalId) -> size::Expr {
-        if let Some(size) = self.f.sizes.get(&local) {
-            return size.clone();
-        }
-        let name = self.local_name(local);
-        let size = size::Expr::atom(self.new_atom(name, AtomDef::Unknown, true));
-        self.f.facts.ge0(size.clone());
-        self.f.sizes.insert(local, size.clone());
-        size
+/// The size `?n`: the one already named so, or a new unknown.
+pub(super) fn named_size(ix: &mut Index, local: hir::LocalId) -> size::Expr {
+    if let Some(size) = ix.f.sizes.get(&local) {
+        return size.clone();
     }
+    let name = vars::local_name(ix.hir, local);
+    let size = size::Expr::atom(ix.new_atom(name, AtomDef::Unknown, true));
+    ix.f.facts.ge0(size.clone());
+    ix.f.sizes.insert(local, size.clone());
+    size
 }
 
 /// A coordinate from a type.

@@ -1,6 +1,7 @@
 //! Variables of the program under construction: places, extents, scopes and indices.
 
 use super::{Binding, Cx, Declared, IndexId, IndexInfo};
+use crate::check::state::{Build, Index};
 use crate::hir::LocalId;
 use ein_base::{Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 /// What the compiler calls values that it names itself.
 pub(super) const TEMPORARY: &str = "$value";
 
-impl Cx<'_> {
+impl Index<'_> {
     pub(super) fn new_var(&mut self, name: Symbol, span: Span, ty: Type) -> VarId {
         if self.f.top && self.f.loops == 0 {
             // Functions may read what the top level bound, and the extents of it.
@@ -24,17 +25,17 @@ impl Cx<'_> {
     pub(super) fn new_local(&mut self, name: Symbol, span: Span, ty: Type) -> VarId {
         let place = Place::Local(self.f.slots);
         self.f.slots += 1;
-        self.out.vars.push(Var { name, span, ty, place })
+        self.vars.push(Var { name, span, ty, place })
     }
 
     pub(super) fn new_global(&mut self, name: Symbol, span: Span, ty: Type) -> VarId {
-        let place = Place::Global(self.out.global_slots);
-        self.out.global_slots += 1;
-        self.out.vars.push(Var { name, span, ty, place })
+        let place = Place::Global(self.global_slots);
+        self.global_slots += 1;
+        self.vars.push(Var { name, span, ty, place })
     }
 
     pub(super) fn new_atom(&mut self, name: Symbol, def: AtomDef, external: bool) -> Atom {
-        self.out.atoms.push(AtomInfo { name, def, external })
+        self.atoms.push(AtomInfo { name, def, external })
     }
 
     /// A size that nothing is known of.
@@ -46,7 +47,7 @@ impl Cx<'_> {
     /// Gives a variable the type of its value; extents that nothing at run time stands for yet
     /// become extents of this variable.
     pub(super) fn settle_type(&mut self, var: VarId, ty: Type) -> Type {
-        let name = self.out.vars[var].name;
+        let name = self.vars[var].name;
         let ty = match ty {
             Type::Array(mut array) => {
                 for position in 0..array.axes.len() {
@@ -60,7 +61,7 @@ impl Cx<'_> {
             }
             other => other,
         };
-        self.out.vars[var].ty = ty.clone();
+        self.vars[var].ty = ty.clone();
         ty
     }
 
@@ -69,7 +70,7 @@ impl Cx<'_> {
     pub(super) fn unsettled(&self, size: &size::Expr) -> Option<bool> {
         let mut found = None;
         for atom in size.atoms() {
-            let info = &self.out.atoms[atom];
+            let info = &self.atoms[atom];
             if info.def == AtomDef::Unknown {
                 found = Some(found.unwrap_or(true) && info.external);
             }
@@ -90,53 +91,59 @@ impl Cx<'_> {
         self.f.facts.ge0(size.clone());
         size
     }
+}
 
-    /// Binds a value to a new local variable in the current scope.
-    pub(super) fn bind(&mut self, name: Symbol, value: Expr) -> VarId {
-        let span = value.span;
-        let var = self.new_var(name, span, value.ty.clone());
-        self.settle_type(var, value.ty.clone());
-        if let Some(size) = self.to_size(&value) {
-            self.var_sizes.insert(var, size);
-        }
-        self.emit(Stmt { kind: StmtKind::Let(var, value), span });
-        var
+/// Binds a value to a new local variable in the current scope.
+pub(super) fn bind(ix: &mut Index, build: &mut Build, name: Symbol, value: Expr) -> VarId {
+    let span = value.span;
+    let var = ix.new_var(name, span, value.ty.clone());
+    ix.settle_type(var, value.ty.clone());
+    if let Some(size) = ix.to_size(&value) {
+        ix.var_sizes.insert(var, size);
     }
+    build.emit(Stmt { kind: StmtKind::Let(var, value), span });
+    var
+}
 
+impl Build {
     pub(super) fn emit(&mut self, stmt: Stmt) {
         if let Some(scope) = self.f.pending.last_mut() {
             scope.push(stmt);
         }
     }
+}
 
-    /// The value itself if reading it again costs nothing, else a variable that holds it.
-    pub(super) fn atomise(&mut self, value: Expr) -> Expr {
-        match &*value.kind {
-            ExprKind::Var(_) | ExprKind::Const(_) | ExprKind::Size(_) | ExprKind::Error => value,
-            _ => {
-                let span = value.span;
-                let var = self.bind(Symbol::intern(TEMPORARY), value);
-                self.var_expr(var, span)
-            }
+/// The value itself if reading it again costs nothing, else a variable that holds it.
+pub(super) fn atomise(ix: &mut Index, build: &mut Build, value: Expr) -> Expr {
+    match &*value.kind {
+        ExprKind::Var(_) | ExprKind::Const(_) | ExprKind::Size(_) | ExprKind::Error => value,
+        _ => {
+            let span = value.span;
+            let var = bind(ix, build, Symbol::intern(TEMPORARY), value);
+            ix.var_expr(var, span)
         }
     }
+}
 
+impl Index<'_> {
     pub(super) fn var_expr(&self, var: VarId, span: Span) -> Expr {
-        Expr::new(ExprKind::Var(var), self.out.vars[var].ty.clone(), span)
+        Expr::new(ExprKind::Var(var), self.vars[var].ty.clone(), span)
     }
+}
 
-    /// Builds an expression whose statements stay inside it.
-    pub(super) fn scoped(&mut self, build: impl FnOnce(&mut Self) -> Expr) -> Expr {
-        self.f.pending.push(Vec::new());
-        let facts = self.f.facts.len();
-        let extents = self.f.extents.len();
-        let value = build(self);
-        self.f.facts.truncate(facts);
-        self.f.extents.truncate(extents);
-        let stmts = self.f.pending.pop().unwrap_or_default();
-        self.block(stmts, value)
-    }
+/// Builds an expression whose statements stay inside it.
+pub(super) fn scoped(cx: &mut Cx, build: impl FnOnce(&mut Cx) -> Expr) -> Expr {
+    cx.build.f.pending.push(Vec::new());
+    let facts = cx.ix.f.facts.len();
+    let extents = cx.ix.f.extents.len();
+    let value = build(cx);
+    cx.ix.f.facts.truncate(facts);
+    cx.ix.f.extents.truncate(extents);
+    let stmts = cx.build.f.pending.pop().unwrap_or_default();
+    cx.ix.block(stmts, value)
+}
 
+impl Index<'_> {
     /// Statements before a value; sizes of variables that end here become unknown.
     pub(super) fn block(&mut self, stmts: Vec<Stmt>, value: Expr) -> Expr {
         if stmts.is_empty() {
@@ -155,54 +162,21 @@ impl Cx<'_> {
 
     /// Replaces extents that mention variables about to leave scope.
     pub(super) fn forget_vars(&mut self, ty: Type, dead: &dyn Fn(VarId) -> bool) -> Type {
-        self.map_sizes(ty, &mut |cx, size| {
-            let gone = size.atoms().into_iter().find(|atom| match cx.out.atoms[*atom].def {
+        map_sizes(ty, &mut |size| {
+            let gone = size.atoms().into_iter().find(|atom| match self.atoms[*atom].def {
                 AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => dead(var),
                 AtomDef::Unknown => false,
             });
             match gone {
                 Some(atom) => {
-                    let external = cx.out.atoms[atom].external;
+                    let external = self.atoms[atom].external;
                     // The name stays, so that messages still speak of `k`.
-                    let name = cx.out.atoms[atom].name;
-                    size::Expr::atom(cx.new_atom(name, AtomDef::Unknown, external))
+                    let name = self.atoms[atom].name;
+                    size::Expr::atom(self.new_atom(name, AtomDef::Unknown, external))
                 }
                 None => size,
             }
         })
-    }
-
-    /// Applies a function to every size in a type.
-    pub(super) fn map_sizes(
-        &mut self,
-        ty: Type,
-        map: &mut dyn FnMut(&mut Self, size::Expr) -> size::Expr,
-    ) -> Type {
-        match ty {
-            Type::Array(array) => {
-                let ArrayType { elem, mut axes } = Arc::unwrap_or_clone(array);
-                let elem = self.map_sizes(elem, map);
-                for axis in &mut axes {
-                    axis.size = map(self, axis.size.clone());
-                }
-                Type::Array(Arc::new(ArrayType { elem, axes }))
-            }
-            Type::AnyRank(elem) => Type::AnyRank(Box::new(self.map_sizes(*elem, map))),
-            Type::Jagged(elem, depth) => Type::Jagged(Box::new(self.map_sizes(*elem, map)), depth),
-            Type::Tuple(items) => {
-                Type::Tuple(items.into_iter().map(|item| self.map_sizes(item, map)).collect())
-            }
-            Type::Data(id, args) => {
-                Type::Data(id, args.into_iter().map(|arg| self.map_sizes(arg, map)).collect())
-            }
-            Type::Template(..)
-            | Type::Signature(_)
-            | Type::Unit
-            | Type::Scalar(_)
-            | Type::Str
-            | Type::Range
-            | Type::Error => ty,
-        }
     }
 
     pub(super) fn new_index(&mut self, name: Name, declared: Declared) -> IndexId {
@@ -240,8 +214,37 @@ impl Cx<'_> {
             },
         }
     }
+}
 
-    pub(super) fn local_name(&self, local: LocalId) -> Symbol {
-        self.hir.locals[local].name.sym
+pub(super) fn local_name(hir: &crate::hir::Program, local: LocalId) -> Symbol {
+    hir.locals[local].name.sym
+}
+
+/// Applies a function to every size in a type.
+pub(super) fn map_sizes(ty: Type, map: &mut dyn FnMut(size::Expr) -> size::Expr) -> Type {
+    match ty {
+        Type::Array(array) => {
+            let ArrayType { elem, mut axes } = Arc::unwrap_or_clone(array);
+            let elem = map_sizes(elem, map);
+            for axis in &mut axes {
+                axis.size = map(axis.size.clone());
+            }
+            Type::Array(Arc::new(ArrayType { elem, axes }))
+        }
+        Type::AnyRank(elem) => Type::AnyRank(Box::new(map_sizes(*elem, map))),
+        Type::Jagged(elem, depth) => Type::Jagged(Box::new(map_sizes(*elem, map)), depth),
+        Type::Tuple(items) => {
+            Type::Tuple(items.into_iter().map(|item| map_sizes(item, map)).collect())
+        }
+        Type::Data(id, args) => {
+            Type::Data(id, args.into_iter().map(|arg| map_sizes(arg, map)).collect())
+        }
+        Type::Template(..)
+        | Type::Signature(_)
+        | Type::Unit
+        | Type::Scalar(_)
+        | Type::Str
+        | Type::Range
+        | Type::Error => ty,
     }
 }

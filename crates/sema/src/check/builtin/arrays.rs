@@ -1,294 +1,307 @@
 //! Builtins that take or make whole arrays.
 
+use crate::check::state::{Build, Index, Report};
 use crate::check::{Cx, Declared, anonymous, error, is_numeric};
+use crate::check::{blocks, expr, fold, pointwise, template, vars};
 use crate::hir::{Builtin, CoordArg};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{Bounds, Expr, ExprKind, HostOp, Reduce, ReduceOp, Type};
 use ein_scalar::{BinaryOp, ScalarType};
 
-impl Cx<'_> {
-    pub(super) fn array_append(&mut self, args: Vec<Expr>, span: Span) -> Expr {
-        let [array, item] = match <[Expr; 2]>::try_from(args) {
-            Ok(args) => args,
-            Err(args) => return self.wrong_count("array_append", 2, args.len(), span),
-        };
-        self.join(&[CoordArg::Axis(0, span)], array, item, span)
-    }
+pub(super) fn array_append(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr {
+    let [array, item] = match <[Expr; 2]>::try_from(args) {
+        Ok(args) => args,
+        Err(args) => return cx.report.wrong_count("array_append", 2, args.len(), span),
+    };
+    blocks::join(cx, &[CoordArg::Axis(0, span)], array, item, span)
+}
 
-    /// `sum(a)`: over every element.
-    pub(super) fn whole_reduction(&mut self, op: ReduceOp, args: Vec<Expr>, span: Span) -> Expr {
-        let name = op.as_str();
-        let arg = match self.one(name, args, span) {
-            Ok(arg) => arg,
-            Err(e) => return e,
-        };
-        if !arg.ty.is_array() {
-            let have = self.show(&arg.ty);
-            let d = error(
-                Code::E0501,
-                arg.span,
-                format!("`{name}` of a whole array needs an array, not `{have}`"),
-            )
+/// `sum(a)`: over every element.
+pub(super) fn whole_reduction(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    op: ReduceOp,
+    args: Vec<Expr>,
+    span: Span,
+) -> Expr {
+    let name = op.as_str();
+    let arg = match report.one(name, args, span) {
+        Ok(arg) => arg,
+        Err(e) => return e,
+    };
+    if !arg.ty.is_array() {
+        let have = ix.show(&arg.ty);
+        let d = error(
+            Code::E0501,
+            arg.span,
+            format!("`{name}` of a whole array needs an array, not `{have}`"),
+        )
+        .here(format!("this is `{have}`"))
+        .help(format!("write `{name}[i](…)` to reduce along an index"));
+        return report.fail(d);
+    }
+    let scalar = arg.ty.scalar();
+    let fits = match op {
+        ReduceOp::Any | ReduceOp::All | ReduceOp::Count => scalar == Some(ScalarType::Bool),
+        ReduceOp::Mean => scalar.is_some_and(ScalarType::is_float),
+        ReduceOp::Argmax | ReduceOp::Argmin => scalar.is_some_and(is_numeric) && arg.ty.rank() == 1,
+        _ => scalar.is_some_and(is_numeric),
+    };
+    if !fits {
+        let have = ix.show(&arg.ty);
+        let d = error(Code::E0502, arg.span, format!("`{name}` is not defined for `{have}`"))
             .here(format!("this is `{have}`"))
-            .help(format!("write `{name}[i](…)` to reduce along an index"));
-            return self.fail(d);
-        }
-        let scalar = arg.ty.scalar();
-        let fits = match op {
-            ReduceOp::Any | ReduceOp::All | ReduceOp::Count => scalar == Some(ScalarType::Bool),
-            ReduceOp::Mean => scalar.is_some_and(ScalarType::is_float),
-            ReduceOp::Argmax | ReduceOp::Argmin => {
-                scalar.is_some_and(is_numeric) && arg.ty.rank() == 1
-            }
-            _ => scalar.is_some_and(is_numeric),
-        };
-        if !fits {
-            let have = self.show(&arg.ty);
-            let d = error(Code::E0502, arg.span, format!("`{name}` is not defined for `{have}`"))
-                .here(format!("this is `{have}`"))
-                .help(match op {
-                    ReduceOp::Mean => "`mean` needs floats",
-                    ReduceOp::Argmax | ReduceOp::Argmin => "name the axis: `argmax[c](x)`",
-                    _ => "`any`, `all` and `count` take booleans, the others numbers",
-                });
-            return self.fail(d);
-        }
-        let ty = match op {
-            ReduceOp::Any | ReduceOp::All => Type::BOOL,
-            ReduceOp::Count | ReduceOp::Argmax | ReduceOp::Argmin => Type::I32,
-            _ => arg.ty.elem().clone(),
-        };
-        let arg = self.atomise(arg);
-        let axes = arg.ty.axes().to_vec();
-        let mut binders = Vec::new();
-        let mut indices = Vec::new();
-        for (position, axis) in axes.iter().enumerate() {
-            let name = ein_base::Name { sym: Symbol::intern(&format!("${position}")), span };
-            let index = self.new_index(name, Declared::Any);
-            binders.push(self.full_binder(self.indices[index].var, &axis.size, span));
-            indices.push(self.index_expr(index, span));
-        }
-        let value = self.read(arg, indices, Bounds::Proved, span);
-        let reduce = Reduce { op, binders, items: Vec::new(), value, requires: Vec::new() };
-        Expr::new(ExprKind::Reduce(reduce), ty, span)
+            .help(match op {
+                ReduceOp::Mean => "`mean` needs floats",
+                ReduceOp::Argmax | ReduceOp::Argmin => "name the axis: `argmax[c](x)`",
+                _ => "`any`, `all` and `count` take booleans, the others numbers",
+            });
+        return report.fail(d);
     }
-
-    /// `reduce(op, zero, array)` and `scan(op, zero, array)` along the leading axis, as a
-    /// recurrence over its positions.
-    pub(super) fn fold_array(&mut self, builtin: Builtin, args: Vec<Expr>, span: Span) -> Expr {
-        let name = if builtin == Builtin::Scan { "scan" } else { "reduce" };
-        let [op, zero, array] = match <[Expr; 3]>::try_from(args) {
-            Ok(args) => args,
-            Err(args) => return self.wrong_count(name, 3, args.len(), span),
-        };
-        self.fold_recurrence(builtin == Builtin::Scan, op, zero, array, span)
+    let ty = match op {
+        ReduceOp::Any | ReduceOp::All => Type::BOOL,
+        ReduceOp::Count | ReduceOp::Argmax | ReduceOp::Argmin => Type::I32,
+        _ => arg.ty.elem().clone(),
+    };
+    let arg = vars::atomise(ix, build, arg);
+    let axes = arg.ty.axes().to_vec();
+    let mut binders = Vec::new();
+    let mut indices = Vec::new();
+    for (position, axis) in axes.iter().enumerate() {
+        let name = ein_base::Name { sym: Symbol::intern(&format!("${position}")), span };
+        let index = ix.new_index(name, Declared::Any);
+        binders.push(pointwise::full_binder(ix.indices[index].var, &axis.size, span));
+        indices.push(ix.index_expr(index, span));
     }
+    let value = expr::read(arg, indices, Bounds::Proved, span);
+    let reduce = Reduce { op, binders, items: Vec::new(), value, requires: Vec::new() };
+    Expr::new(ExprKind::Reduce(reduce), ty, span)
+}
 
-    pub(super) fn rotate(&mut self, args: Vec<Expr>, span: Span) -> Expr {
-        let [array, amount] = match <[Expr; 2]>::try_from(args) {
-            Ok(args) => args,
-            Err(args) => return self.wrong_count("rotate", 2, args.len(), span),
+/// `reduce(op, zero, array)` and `scan(op, zero, array)` along the leading axis, as a
+/// recurrence over its positions.
+pub(super) fn fold_array(cx: &mut Cx, builtin: Builtin, args: Vec<Expr>, span: Span) -> Expr {
+    let name = if builtin == Builtin::Scan { "scan" } else { "reduce" };
+    let [op, zero, array] = match <[Expr; 3]>::try_from(args) {
+        Ok(args) => args,
+        Err(args) => return cx.report.wrong_count(name, 3, args.len(), span),
+    };
+    fold::fold_recurrence(cx, builtin == Builtin::Scan, op, zero, array, span)
+}
+
+pub(super) fn rotate(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr {
+    let [array, amount] = match <[Expr; 2]>::try_from(args) {
+        Ok(args) => args,
+        Err(args) => return cx.report.wrong_count("rotate", 2, args.len(), span),
+    };
+    let (array, amount) = if array.ty.is_array() { (array, amount) } else { (amount, array) };
+    if !array.ty.is_array() {
+        return needs_array(&cx.ix, &mut cx.report, "rotate", &array, span);
+    }
+    let amount = expr::expect_integer(&cx.ix, &mut cx.report, amount, "the amount to rotate by");
+    if amount.ty.has_error() {
+        return Expr::error(span);
+    }
+    let array = expr::settle_expr(&mut cx.ix, &mut cx.build, array);
+    let array = vars::atomise(&mut cx.ix, &mut cx.build, array);
+    let amount = vars::atomise(&mut cx.ix, &mut cx.build, amount);
+    let axes = vec![array.ty.axes()[0].clone()];
+    let length = axes[0].size.clone();
+    pointwise::tabulate(cx, axes, span, |_, indices| {
+        let length = Expr::size(length, span);
+        let plain = |op, a, b| Expr::new(ExprKind::Binary(op, a, b), Type::I32, span);
+        let amount = within_length(amount, &length);
+        let shifted = plain(BinaryOp::Add, indices[0].clone(), amount);
+        let at = plain(BinaryOp::FloorMod, shifted, length);
+        expr::read(array, vec![at], Bounds::Checked, span)
+    })
+}
+
+pub(super) fn reverse(cx: &mut Cx, array: Expr, span: Span) -> Expr {
+    if !array.ty.is_array() {
+        return needs_array(&cx.ix, &mut cx.report, "reverse", &array, span);
+    }
+    let array = expr::settle_expr(&mut cx.ix, &mut cx.build, array);
+    let array = vars::atomise(&mut cx.ix, &mut cx.build, array);
+    let axes = vec![array.ty.axes()[0].clone()];
+    let last = axes[0].size.offset(-1);
+    pointwise::tabulate(cx, axes, span, |cx, indices| {
+        let at = match cx.ix.to_size(&indices[0]) {
+            Some(index) => Expr::size(last.sub(&index), span),
+            None => return Expr::error(span),
         };
-        let (array, amount) = if array.ty.is_array() { (array, amount) } else { (amount, array) };
-        if !array.ty.is_array() {
-            return self.needs_array("rotate", &array, span);
-        }
-        let amount = self.expect_integer(amount, "the amount to rotate by");
-        if amount.ty.has_error() {
-            return Expr::error(span);
-        }
-        let array = self.settle_expr(array);
-        let array = self.atomise(array);
-        let amount = self.atomise(amount);
-        let axes = vec![array.ty.axes()[0].clone()];
-        let length = axes[0].size.clone();
-        self.tabulate(axes, span, |cx, indices| {
-            let length = Expr::size(length, span);
-            let plain = |op, a, b| Expr::new(ExprKind::Binary(op, a, b), Type::I32, span);
-            let amount = within_length(amount, &length);
-            let shifted = plain(BinaryOp::Add, indices[0].clone(), amount);
-            let at = plain(BinaryOp::FloorMod, shifted, length);
-            cx.read(array, vec![at], Bounds::Checked, span)
+        expr::read(array, vec![at], Bounds::Checked, span)
+    })
+}
+
+pub(in crate::check) fn needs_array(
+    ix: &Index,
+    report: &mut Report,
+    name: &str,
+    value: &Expr,
+    span: Span,
+) -> Expr {
+    let have = ix.show(&value.ty);
+    let d = error(Code::E0501, span, format!("`{name}` takes an array, not `{have}`"))
+        .here("called here")
+        .label(value.span, format!("this is `{have}`"))
+        .help("pass an array");
+    report.fail(d)
+}
+
+pub(super) fn reshape(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    args: Vec<Expr>,
+    span: Span,
+) -> Expr {
+    let [a, b] = match <[Expr; 2]>::try_from(args) {
+        Ok(args) => args,
+        Err(args) => return report.wrong_count("reshape", 2, args.len(), span),
+    };
+    let is_shape = |e: &Expr| {
+        matches!(&*e.kind, ExprKind::Array(items) if items.iter().all(|item| item.ty.scalar().is_some_and(|ty| ty.is_int())))
+            && e.ty.rank() == 1
+    };
+    let (array, shape) = if is_shape(&b) || !is_shape(&a) { (a, b) } else { (b, a) };
+    let whole = shape.ty.scalar().is_some_and(|ty| ty.is_int()) || shape.ty.has_error();
+    if shape.ty.rank() == 1 && !whole || shape.ty.rank() > 1 {
+        let have = ix.show(&shape.ty);
+        let message = format!("the shape of `reshape` is a row of integers, not `{have}`");
+        let d = error(Code::E0501, shape.span, message)
+            .here(format!("this is `{have}`"))
+            .help("write the extents: `reshape(a, [2, 3])`");
+        return report.fail(d);
+    }
+    let shape = written_out(ix, build, shape);
+    let ExprKind::Array(items) = &*shape.kind else {
+        let d = error(Code::E0410, shape.span, "the shape of `reshape` must be written out")
+            .here("its length is the rank of the result")
+            .help("write the extents: `reshape(a, [2, 3])`");
+        return report.fail(d);
+    };
+    let mut axes = Vec::new();
+    let mut total = size::Expr::one();
+    for item in items {
+        let size = match ix.to_size(item) {
+            Some(size) => size,
+            None => ix.unknown_size(true),
+        };
+        total = total.mul(&size);
+        axes.push(anonymous(size));
+    }
+    let have = array.ty.axes().iter().fold(size::Expr::one(), |a, axis| a.mul(&axis.size));
+    if let (Some(p), Some(q)) = (have.as_constant(), total.as_constant())
+        && p != q
+    {
+        let d = error(Code::E0405, span, format!("{p} elements cannot be reshaped to {q}"))
+            .here(format!("asks for {q} elements"))
+            .label(array.span, format!("this is `{}`", ix.show(&array.ty)))
+            .help("the product of the extents must stay the same");
+        return report.fail(d);
+    }
+    let ty = Type::array(array.ty.elem().clone(), axes);
+    Expr::new(ExprKind::Host(HostOp::Reshape, vec![array, shape]), ty, span)
+}
+
+/// Integers in a row of known length, one by one: `[s[0], s[1]]` for `s: [i32; 2]`.
+fn written_out(ix: &mut Index, build: &mut Build, row: Expr) -> Expr {
+    let known = match row.ty.axes() {
+        [axis] if row.ty.scalar().is_some_and(|ty| ty.is_int()) => axis.size.as_constant(),
+        _ => None,
+    };
+    let (Some(length), false) = (known, matches!(&*row.kind, ExprKind::Array(_))) else {
+        return row;
+    };
+    let (span, ty) = (row.span, row.ty.clone());
+    let row = expr::settle_expr(ix, build, row);
+    let row = vars::atomise(ix, build, row);
+    let items = (0..length)
+        .map(|at| {
+            let at = Expr::size(size::Expr::constant(at), span);
+            expr::read(row.clone(), vec![at], Bounds::Proved, span)
         })
-    }
+        .collect();
+    Expr::new(ExprKind::Array(items), ty, span)
+}
 
-    pub(super) fn reverse(&mut self, array: Expr, span: Span) -> Expr {
-        if !array.ty.is_array() {
-            return self.needs_array("reverse", &array, span);
-        }
-        let array = self.settle_expr(array);
-        let array = self.atomise(array);
-        let axes = vec![array.ty.axes()[0].clone()];
-        let last = axes[0].size.offset(-1);
-        self.tabulate(axes, span, |cx, indices| {
-            let at = match cx.to_size(&indices[0]) {
-                Some(index) => Expr::size(last.sub(&index), span),
-                None => return Expr::error(span),
-            };
-            cx.read(array, vec![at], Bounds::Checked, span)
-        })
+/// `filter(p, xs)` with a predicate, `filter(mask, xs)` with an array of `bool`.
+pub(in crate::check) fn filter(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr {
+    let [keep, array] = match <[Expr; 2]>::try_from(args) {
+        Ok(args) => args,
+        Err(args) => return cx.report.wrong_count("filter", 2, args.len(), span),
+    };
+    if !array.ty.is_array() {
+        return needs_array(&cx.ix, &mut cx.report, "filter", &array, span);
     }
-
-    pub(in crate::check) fn needs_array(&mut self, name: &str, value: &Expr, span: Span) -> Expr {
-        let have = self.show(&value.ty);
-        let d = error(Code::E0501, span, format!("`{name}` takes an array, not `{have}`"))
-            .here("called here")
-            .label(value.span, format!("this is `{have}`"))
-            .help("pass an array");
-        self.fail(d)
-    }
-
-    pub(super) fn reshape(&mut self, args: Vec<Expr>, span: Span) -> Expr {
-        let [a, b] = match <[Expr; 2]>::try_from(args) {
-            Ok(args) => args,
-            Err(args) => return self.wrong_count("reshape", 2, args.len(), span),
-        };
-        let is_shape = |e: &Expr| {
-            matches!(&*e.kind, ExprKind::Array(items) if items.iter().all(|item| item.ty.scalar().is_some_and(|ty| ty.is_int())))
-                && e.ty.rank() == 1
-        };
-        let (array, shape) = if is_shape(&b) || !is_shape(&a) { (a, b) } else { (b, a) };
-        let whole = shape.ty.scalar().is_some_and(|ty| ty.is_int()) || shape.ty.has_error();
-        if shape.ty.rank() == 1 && !whole || shape.ty.rank() > 1 {
-            let have = self.show(&shape.ty);
-            let message = format!("the shape of `reshape` is a row of integers, not `{have}`");
-            let d = error(Code::E0501, shape.span, message)
-                .here(format!("this is `{have}`"))
-                .help("write the extents: `reshape(a, [2, 3])`");
-            return self.fail(d);
-        }
-        let shape = self.written_out(shape);
-        let ExprKind::Array(items) = &*shape.kind else {
-            let d = error(Code::E0410, shape.span, "the shape of `reshape` must be written out")
-                .here("its length is the rank of the result")
-                .help("write the extents: `reshape(a, [2, 3])`");
-            return self.fail(d);
-        };
-        let mut axes = Vec::new();
-        let mut total = size::Expr::one();
-        for item in items {
-            let size = match self.to_size(item) {
-                Some(size) => size,
-                None => self.unknown_size(true),
-            };
-            total = total.mul(&size);
-            axes.push(anonymous(size));
-        }
-        let have = array.ty.axes().iter().fold(size::Expr::one(), |a, axis| a.mul(&axis.size));
-        if let (Some(p), Some(q)) = (have.as_constant(), total.as_constant())
-            && p != q
-        {
-            let d = error(Code::E0405, span, format!("{p} elements cannot be reshaped to {q}"))
-                .here(format!("asks for {q} elements"))
-                .label(array.span, format!("this is `{}`", self.show(&array.ty)))
-                .help("the product of the extents must stay the same");
-            return self.fail(d);
-        }
-        let ty = Type::array(array.ty.elem().clone(), axes);
-        Expr::new(ExprKind::Host(HostOp::Reshape, vec![array, shape]), ty, span)
-    }
-
-    /// Integers in a row of known length, one by one: `[s[0], s[1]]` for `s: [i32; 2]`.
-    fn written_out(&mut self, row: Expr) -> Expr {
-        let known = match row.ty.axes() {
-            [axis] if row.ty.scalar().is_some_and(|ty| ty.is_int()) => axis.size.as_constant(),
-            _ => None,
-        };
-        let (Some(length), false) = (known, matches!(&*row.kind, ExprKind::Array(_))) else {
-            return row;
-        };
-        let (span, ty) = (row.span, row.ty.clone());
-        let row = self.settle_expr(row);
-        let row = self.atomise(row);
-        let items = (0..length)
-            .map(|at| {
-                let at = Expr::size(size::Expr::constant(at), span);
-                self.read(row.clone(), vec![at], Bounds::Proved, span)
+    let array = expr::settle_expr(&mut cx.ix, &mut cx.build, array);
+    let array = vars::atomise(&mut cx.ix, &mut cx.build, array);
+    let mask = match &keep.ty {
+        Type::Template(id, _) => {
+            let id = *id;
+            let axes = vec![array.ty.axes()[0].clone()];
+            let base = array.clone();
+            pointwise::tabulate(cx, axes, span, |cx, indices| {
+                let item = expr::read(base, indices.to_vec(), Bounds::Proved, span);
+                template::apply_template(cx, id, keep, vec![item], span)
             })
-            .collect();
-        Expr::new(ExprKind::Array(items), ty, span)
+        }
+        Type::Signature(..) => {
+            let axes = vec![array.ty.axes()[0].clone()];
+            let base = array.clone();
+            pointwise::tabulate(cx, axes, span, |_, indices| {
+                let item = expr::read(base, indices.to_vec(), Bounds::Proved, span);
+                Expr::new(ExprKind::CallValue { callee: keep, args: vec![item] }, Type::BOOL, span)
+            })
+        }
+        _ => keep,
+    };
+    if mask.ty.has_error() {
+        return Expr::error(span);
     }
+    if mask.ty.rank() != 1 || mask.ty.scalar() != Some(ScalarType::Bool) {
+        let have = cx.ix.show(&mask.ty);
+        let d = error(
+            Code::E0501,
+            mask.span,
+            format!("`filter` takes a predicate or an array of `bool`, not `{have}`"),
+        )
+        .here(format!("this is `{have}`"))
+        .help("write `filter(|x| x > 0.0, xs)`");
+        return cx.report.fail(d);
+    }
+    let mut axes = array.ty.axes().to_vec();
+    axes[0].size = cx.ix.unknown_size(false);
+    let ty = Type::array(array.ty.elem().clone(), axes);
+    Expr::new(ExprKind::Host(HostOp::Compress, vec![array, mask]), ty, span)
+}
 
-    /// `filter(p, xs)` with a predicate, `filter(mask, xs)` with an array of `bool`.
-    pub(in crate::check) fn filter(&mut self, args: Vec<Expr>, span: Span) -> Expr {
-        let [keep, array] = match <[Expr; 2]>::try_from(args) {
-            Ok(args) => args,
-            Err(args) => return self.wrong_count("filter", 2, args.len(), span),
-        };
-        if !array.ty.is_array() {
-            return self.needs_array("filter", &array, span);
-        }
-        let array = self.settle_expr(array);
-        let array = self.atomise(array);
-        let mask = match &keep.ty {
-            Type::Template(id, _) => {
-                let id = *id;
-                let axes = vec![array.ty.axes()[0].clone()];
-                let base = array.clone();
-                self.tabulate(axes, span, |cx, indices| {
-                    let item = cx.read(base, indices.to_vec(), Bounds::Proved, span);
-                    cx.apply_template(id, keep, vec![item], span)
-                })
+pub(super) fn iota(ix: &mut Index, report: &mut Report, arg: Expr, span: Span) -> Expr {
+    let sizes: Vec<size::Expr> = match &*arg.kind {
+        ExprKind::Array(items) => items
+            .clone()
+            .iter()
+            .map(|item| match ix.to_size(item) {
+                Some(size) => size,
+                None => ix.unknown_size(true),
+            })
+            .collect(),
+        _ => {
+            let arg = expr::expect_integer(ix, report, arg.clone(), "the length of `iota`");
+            if arg.ty.has_error() {
+                return Expr::error(span);
             }
-            Type::Signature(..) => {
-                let axes = vec![array.ty.axes()[0].clone()];
-                let base = array.clone();
-                self.tabulate(axes, span, |cx, indices| {
-                    let item = cx.read(base, indices.to_vec(), Bounds::Proved, span);
-                    Expr::new(
-                        ExprKind::CallValue { callee: keep, args: vec![item] },
-                        Type::BOOL,
-                        span,
-                    )
-                })
-            }
-            _ => keep,
-        };
-        if mask.ty.has_error() {
-            return Expr::error(span);
+            vec![match ix.to_size(&arg) {
+                Some(size) => size,
+                None => ix.unknown_size(false),
+            }]
         }
-        if mask.ty.rank() != 1 || mask.ty.scalar() != Some(ScalarType::Bool) {
-            let have = self.show(&mask.ty);
-            let d = error(
-                Code::E0501,
-                mask.span,
-                format!("`filter` takes a predicate or an array of `bool`, not `{have}`"),
-            )
-            .here(format!("this is `{have}`"))
-            .help("write `filter(|x| x > 0.0, xs)`");
-            return self.fail(d);
-        }
-        let mut axes = array.ty.axes().to_vec();
-        axes[0].size = self.unknown_size(false);
-        let ty = Type::array(array.ty.elem().clone(), axes);
-        Expr::new(ExprKind::Host(HostOp::Compress, vec![array, mask]), ty, span)
-    }
-
-    pub(super) fn iota(&mut self, arg: Expr, span: Span) -> Expr {
-        let sizes: Vec<size::Expr> = match &*arg.kind {
-            ExprKind::Array(items) => items
-                .clone()
-                .iter()
-                .map(|item| match self.to_size(item) {
-                    Some(size) => size,
-                    None => self.unknown_size(true),
-                })
-                .collect(),
-            _ => {
-                let arg = self.expect_integer(arg.clone(), "the length of `iota`");
-                if arg.ty.has_error() {
-                    return Expr::error(span);
-                }
-                vec![match self.to_size(&arg) {
-                    Some(size) => size,
-                    None => self.unknown_size(false),
-                }]
-            }
-        };
-        let axes = sizes.into_iter().map(anonymous).collect();
-        Expr::new(ExprKind::Host(HostOp::Iota, vec![arg]), Type::array(Type::I32, axes), span)
-    }
+    };
+    let axes = sizes.into_iter().map(anonymous).collect();
+    Expr::new(ExprKind::Host(HostOp::Iota, vec![arg]), Type::array(Type::I32, axes), span)
 }
 
 /// An integer of any type as the position in an array of this length that is as far from the start.

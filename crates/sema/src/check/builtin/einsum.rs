@@ -2,7 +2,9 @@
 //!
 //! The text is part of the program, so what it says is a definition like any other.
 
+use crate::check::state::{Build, Index, Report};
 use crate::check::{Cx, Declared, anonymous, error};
+use crate::check::{coerce, expr, pointwise, vars};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{Binder, Bounds, Expr, ExprKind, Reduce, ReduceOp, Type};
@@ -14,195 +16,196 @@ struct Equation {
     result: Vec<char>,
 }
 
-impl Cx<'_> {
-    pub(super) fn einsum(&mut self, args: Vec<Expr>, span: Span) -> Expr {
-        let [equation, inputs] = match <[Expr; 2]>::try_from(args) {
-            Ok(args) => args,
-            Err(args) => return self.wrong_count("einsum", 2, args.len(), span),
-        };
-        let ExprKind::Str(text) = &*equation.kind else {
-            let d =
-                error(Code::E0501, equation.span, "the equation of `einsum` must be written out")
-                    .here("it says which axes the result has")
-                    .help("write it as a text: `einsum(\"ij,jk->ik\", (a, b))`");
-            return self.fail(d);
-        };
-        let parsed = match parse(text.as_str()) {
-            Ok(parsed) => parsed,
-            Err(why) => {
-                let d = error(Code::E0501, equation.span, format!("`einsum`: {why}"))
-                    .here("the equation")
-                    .help("write indices as letters: `einsum(\"ij,jk->ik\", (a, b))`");
-                return self.fail(d);
-            }
-        };
-        let Some(operands) = self.einsum_operands(&parsed, inputs, span) else {
-            return Expr::error(span);
-        };
-        self.contracted(&parsed, operands, span)
-    }
+pub(super) fn einsum(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr {
+    let [equation, inputs] = match <[Expr; 2]>::try_from(args) {
+        Ok(args) => args,
+        Err(args) => return cx.report.wrong_count("einsum", 2, args.len(), span),
+    };
+    let ExprKind::Str(text) = &*equation.kind else {
+        let d = error(Code::E0501, equation.span, "the equation of `einsum` must be written out")
+            .here("it says which axes the result has")
+            .help("write it as a text: `einsum(\"ij,jk->ik\", (a, b))`");
+        return cx.report.fail(d);
+    };
+    let parsed = match parse(text.as_str()) {
+        Ok(parsed) => parsed,
+        Err(why) => {
+            let d = error(Code::E0501, equation.span, format!("`einsum`: {why}"))
+                .here("the equation")
+                .help("write indices as letters: `einsum(\"ij,jk->ik\", (a, b))`");
+            return cx.report.fail(d);
+        }
+    };
+    let Some(operands) =
+        einsum_operands(&mut cx.ix, &mut cx.build, &mut cx.report, &parsed, inputs, span)
+    else {
+        return Expr::error(span);
+    };
+    contracted(cx, &parsed, operands, span)
+}
 
-    /// The operands, one by one: the parts of a tuple, or the slices of an array.
-    fn einsum_operands(
-        &mut self,
-        equation: &Equation,
-        inputs: Expr,
-        span: Span,
-    ) -> Option<Vec<Expr>> {
-        let inputs = self.settle_expr(inputs);
-        let inputs = self.atomise(inputs);
-        let count = equation.operands.len();
-        let operands: Vec<Expr> = match &inputs.ty {
-            Type::Tuple(items) => items
-                .iter()
-                .enumerate()
-                .map(|(at, ty)| {
-                    let part = ExprKind::TupleGet(inputs.clone(), at);
-                    Expr::new(part, ty.clone(), inputs.span)
+/// The operands, one by one: the parts of a tuple, or the slices of an array.
+fn einsum_operands(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    equation: &Equation,
+    inputs: Expr,
+    span: Span,
+) -> Option<Vec<Expr>> {
+    let inputs = expr::settle_expr(ix, build, inputs);
+    let inputs = vars::atomise(ix, build, inputs);
+    let count = equation.operands.len();
+    let operands: Vec<Expr> = match &inputs.ty {
+        Type::Tuple(items) => items
+            .iter()
+            .enumerate()
+            .map(|(at, ty)| {
+                let part = ExprKind::TupleGet(inputs.clone(), at);
+                Expr::new(part, ty.clone(), inputs.span)
+            })
+            .collect(),
+        Type::Array(array)
+            if array.axes.first().and_then(|axis| axis.size.as_constant())
+                == Some(count as i64) =>
+        {
+            (0..count)
+                .map(|at| {
+                    let at = Expr::size(size::Expr::constant(at as i64), span);
+                    expr::read(inputs.clone(), vec![at], Bounds::Proved, span)
                 })
-                .collect(),
-            Type::Array(array)
-                if array.axes.first().and_then(|axis| axis.size.as_constant())
-                    == Some(count as i64) =>
-            {
-                (0..count)
-                    .map(|at| {
-                        let at = Expr::size(size::Expr::constant(at as i64), span);
-                        self.read(inputs.clone(), vec![at], Bounds::Proved, span)
-                    })
-                    .collect()
-            }
-            _ if count == 1 => vec![inputs.clone()],
-            _ => {
-                let have = self.show(&inputs.ty);
-                let d = error(
-                    Code::E0501,
-                    inputs.span,
-                    format!("`einsum` takes a tuple of {count} arrays, not `{have}`"),
-                )
-                .here(format!("this is `{have}`"))
-                .help("write the arrays in parentheses: `(a, b)`");
-                self.report_at(d);
-                return None;
-            }
-        };
-        if operands.len() != count {
+                .collect()
+        }
+        _ if count == 1 => vec![inputs.clone()],
+        _ => {
+            let have = ix.show(&inputs.ty);
             let d = error(
                 Code::E0501,
                 inputs.span,
-                format!(
-                    "the equation of `einsum` has {count} operands, but {} are given",
-                    operands.len()
-                ),
+                format!("`einsum` takes a tuple of {count} arrays, not `{have}`"),
             )
-            .here("the operands")
-            .help("separate the indices of operands by commas");
-            self.report_at(d);
+            .here(format!("this is `{have}`"))
+            .help("write the arrays in parentheses: `(a, b)`");
+            report.report_at(d);
             return None;
         }
-        for (letters, operand) in equation.operands.iter().zip(&operands) {
-            let rank = operand.ty.rank();
-            if rank != letters.len() {
-                let text: String = letters.iter().collect();
-                let d = error(
-                    Code::E0405,
-                    operand.span,
-                    format!(
-                        "`{text}` has {} indices, but the operand has {rank} axes",
-                        letters.len()
-                    ),
-                )
-                .here(format!("has an operand of type `{}`", self.show(&operand.ty)))
-                .help("write one letter for each axis");
-                self.report_at(d);
-                return None;
-            }
-        }
-        Some(operands)
+    };
+    if operands.len() != count {
+        let d = error(
+            Code::E0501,
+            inputs.span,
+            format!(
+                "the equation of `einsum` has {count} operands, but {} are given",
+                operands.len()
+            ),
+        )
+        .here("the operands")
+        .help("separate the indices of operands by commas");
+        report.report_at(d);
+        return None;
     }
+    for (letters, operand) in equation.operands.iter().zip(&operands) {
+        let rank = operand.ty.rank();
+        if rank != letters.len() {
+            let text: String = letters.iter().collect();
+            let d = error(
+                Code::E0405,
+                operand.span,
+                format!("`{text}` has {} indices, but the operand has {rank} axes", letters.len()),
+            )
+            .here(format!("has an operand of type `{}`", ix.show(&operand.ty)))
+            .help("write one letter for each axis");
+            report.report_at(d);
+            return None;
+        }
+    }
+    Some(operands)
+}
 
-    fn contracted(&mut self, equation: &Equation, operands: Vec<Expr>, span: Span) -> Expr {
-        let operands: Vec<Expr> = operands
-            .into_iter()
-            .map(|operand| {
-                let operand = self.settle_expr(operand);
-                self.atomise(operand)
-            })
-            .collect();
-        // The first axis of a letter gives its extent; others must have the same.
-        let mut sizes: Vec<(char, size::Expr)> = Vec::new();
-        for (letters, operand) in equation.operands.iter().zip(&operands) {
-            for (letter, axis) in letters.iter().zip(operand.ty.axes()) {
-                match sizes.iter().find(|(known, _)| known == letter) {
-                    None => sizes.push((*letter, axis.size.clone())),
-                    Some((_, known)) if *known == axis.size => {}
-                    Some((_, known)) => {
-                        if let (Some(a), Some(b)) = (known.as_constant(), axis.size.as_constant()) {
-                            let d = error(
-                                Code::E0402,
-                                span,
-                                format!("index `{letter}` of `einsum` runs over {a} and over {b} positions"),
-                            )
-                            .here("in this call")
-                            .help("give axes of one letter the same extent");
-                            return self.fail(d);
-                        }
-                        let what = format!("index `{letter}` of `einsum`");
-                        self.require(known.clone(), axis.size.clone(), what, span);
+fn contracted(cx: &mut Cx, equation: &Equation, operands: Vec<Expr>, span: Span) -> Expr {
+    let operands: Vec<Expr> = operands
+        .into_iter()
+        .map(|operand| {
+            let operand = expr::settle_expr(&mut cx.ix, &mut cx.build, operand);
+            vars::atomise(&mut cx.ix, &mut cx.build, operand)
+        })
+        .collect();
+    // The first axis of a letter gives its extent; others must have the same.
+    let mut sizes: Vec<(char, size::Expr)> = Vec::new();
+    for (letters, operand) in equation.operands.iter().zip(&operands) {
+        for (letter, axis) in letters.iter().zip(operand.ty.axes()) {
+            match sizes.iter().find(|(known, _)| known == letter) {
+                None => sizes.push((*letter, axis.size.clone())),
+                Some((_, known)) if *known == axis.size => {}
+                Some((_, known)) => {
+                    if let (Some(a), Some(b)) = (known.as_constant(), axis.size.as_constant()) {
+                        let d = error(
+                            Code::E0402,
+                            span,
+                            format!(
+                                "index `{letter}` of `einsum` runs over {a} and over {b} positions"
+                            ),
+                        )
+                        .here("in this call")
+                        .help("give axes of one letter the same extent");
+                        return cx.report.fail(d);
                     }
+                    let what = format!("index `{letter}` of `einsum`");
+                    coerce::require(
+                        &mut cx.ix,
+                        &mut cx.build,
+                        known.clone(),
+                        axis.size.clone(),
+                        what,
+                        span,
+                    );
                 }
             }
         }
-        let size_of = |letter: &char| {
-            sizes
-                .iter()
-                .find(|(known, _)| known == letter)
-                .map_or_else(size::Expr::one, |(_, size)| size.clone())
-        };
-        let axes =
-            equation.result.iter().map(|letter| anonymous(size_of(letter))).collect::<Vec<_>>();
-        let summed: Vec<(char, size::Expr)> =
-            sizes.iter().filter(|(letter, _)| !equation.result.contains(letter)).cloned().collect();
-        let result = equation.result.clone();
-        let build = |cx: &mut Self, outer: &[Expr]| {
-            let mut places: Vec<(char, Expr)> =
-                result.iter().copied().zip(outer.iter().cloned()).collect();
-            let mut binders: Vec<Binder> = Vec::new();
-            for (letter, size) in &summed {
-                let name = Name { sym: Symbol::intern(&letter.to_string()), span };
-                let index = cx.new_index(name, Declared::Any);
-                binders.push(cx.full_binder(cx.indices[index].var, size, span));
-                places.push((*letter, cx.index_expr(index, span)));
-            }
-            let mut value: Option<Expr> = None;
-            for (letters, operand) in equation.operands.iter().zip(operands) {
-                let at = letters
-                    .iter()
-                    .filter_map(|letter| places.iter().find(|(known, _)| known == letter))
-                    .map(|(_, place)| place.clone())
-                    .collect();
-                let factor = cx.read(operand, at, Bounds::Proved, span);
-                value = Some(match value {
-                    None => factor,
-                    Some(value) => cx.scalar_binary(BinaryOp::Mul, value, factor, span),
-                });
-            }
-            let Some(value) = value else { return Expr::error(span) };
-            if binders.is_empty() || value.ty.has_error() {
-                return value;
-            }
-            let ty = value.ty.clone();
-            let reduce = Reduce {
-                op: ReduceOp::Sum,
-                binders,
-                items: Vec::new(),
-                value,
-                requires: Vec::new(),
-            };
-            Expr::new(ExprKind::Reduce(reduce), ty, span)
-        };
-        if axes.is_empty() { build(self, &[]) } else { self.tabulate(axes, span, build) }
     }
+    let size_of = |letter: &char| {
+        sizes
+            .iter()
+            .find(|(known, _)| known == letter)
+            .map_or_else(size::Expr::one, |(_, size)| size.clone())
+    };
+    let axes = equation.result.iter().map(|letter| anonymous(size_of(letter))).collect::<Vec<_>>();
+    let summed: Vec<(char, size::Expr)> =
+        sizes.iter().filter(|(letter, _)| !equation.result.contains(letter)).cloned().collect();
+    let result = equation.result.clone();
+    let build = |cx: &mut Cx, outer: &[Expr]| {
+        let mut places: Vec<(char, Expr)> =
+            result.iter().copied().zip(outer.iter().cloned()).collect();
+        let mut binders: Vec<Binder> = Vec::new();
+        for (letter, size) in &summed {
+            let name = Name { sym: Symbol::intern(&letter.to_string()), span };
+            let index = cx.ix.new_index(name, Declared::Any);
+            binders.push(pointwise::full_binder(cx.ix.indices[index].var, size, span));
+            places.push((*letter, cx.ix.index_expr(index, span)));
+        }
+        let mut value: Option<Expr> = None;
+        for (letters, operand) in equation.operands.iter().zip(operands) {
+            let at = letters
+                .iter()
+                .filter_map(|letter| places.iter().find(|(known, _)| known == letter))
+                .map(|(_, place)| place.clone())
+                .collect();
+            let factor = expr::read(operand, at, Bounds::Proved, span);
+            value = Some(match value {
+                None => factor,
+                Some(value) => super::scalar_binary(cx, BinaryOp::Mul, value, factor, span),
+            });
+        }
+        let Some(value) = value else { return Expr::error(span) };
+        if binders.is_empty() || value.ty.has_error() {
+            return value;
+        }
+        let ty = value.ty.clone();
+        let reduce =
+            Reduce { op: ReduceOp::Sum, binders, items: Vec::new(), value, requires: Vec::new() };
+        Expr::new(ExprKind::Reduce(reduce), ty, span)
+    };
+    if axes.is_empty() { build(cx, &[]) } else { pointwise::tabulate(cx, axes, span, build) }
 }
 
 /// The parts of an equation, or what is wrong with it. Without `->` the result has the letters that

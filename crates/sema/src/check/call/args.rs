@@ -2,13 +2,15 @@
 
 use super::super::matching::Match;
 use super::super::{Cx, IndexId, error};
+use crate::check::state::Report;
+use crate::check::{annotation, call, close, expr, literal, matching};
 use crate::hir::{self, Arg, ExprId, Function, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::walk::each_in_stmt;
 use ein_ir::tensor::{Expr, Signature, Type};
 use rustc_hash::FxHashMap;
 
-impl Cx<'_> {
+impl Report {
     /// Which argument goes to which parameter; `None` stands for the default.
     pub(super) fn assign_args(
         &mut self,
@@ -103,168 +105,169 @@ impl Cx<'_> {
         }
         Some(values)
     }
-
-    /// All arguments. Those of a generic type that are made of literals come last: they take the
-    /// type of the others, or of the result that is asked for.
-    pub(in crate::check) fn arguments(
-        &mut self,
-        function: &Function,
-        values: &[Option<ExprId>],
-        mapped: &[(Symbol, IndexId)],
-        want: Option<&Type>,
-    ) -> Vec<Expr> {
-        let mut exprs: Vec<Option<Expr>> = vec![None; values.len()];
-        let mut known: FxHashMap<hir::LocalId, Type> = FxHashMap::default();
-        let mut order: Vec<usize> = (0..values.len()).collect();
-        // Literals have a type of their own if need be, and `[]` has none.
-        let open = |cx: &Self, at: usize| match values[at] {
-            Some(id) if generic_of(&function.params[at]).is_some() => {
-                2 * u8::from(cx.is_empty(id)) + u8::from(cx.literal_class(id).is_some())
-            }
-            _ => 0,
-        };
-        order.sort_by_key(|at| open(self, *at));
-        for at in order {
-            let param = &function.params[at];
-            let generic = generic_of(param);
-            let hint = generic.and_then(|generic| {
-                known.get(&generic).map(|ty| ty.elem().clone()).or_else(|| {
-                    let same = function.ret.as_ref().and_then(generic_in) == Some(generic);
-                    want.filter(|_| same).map(|want| want.elem().clone())
-                })
-            });
-            // Nothing says what it is: `2.0` in `pow(x, 2.0)` is like the floats beside it.
-            let hint = hint.or_else(|| {
-                let class = values[at]
-                    .and_then(|id| self.literal_class(id))
-                    .filter(|_| generic.is_some())?;
-                known.iter().find_map(|(_, ty)| self.literal_like(class, ty))
-            });
-            let want = hint.or_else(|| self.wanted_of(param));
-            let empty = values[at].and_then(|id| self.wanted_of_empty(id, want.as_ref(), param));
-            let want = empty.or(want);
-            let expr = match values[at] {
-                // Coordinate arguments are bound in it, and it is closed over them.
-                Some(id) => self.closed_argument(id, want.as_ref(), mapped),
-                None => self.default_argument(param),
-            };
-            self.f.indexed |= !self.index_deps(&expr).is_empty();
-            match (generic, &param.ty) {
-                (Some(generic), _) if !expr.ty.has_error() => {
-                    known.entry(generic).or_insert_with(|| expr.ty.elem().clone());
-                }
-                (None, Some(ty)) if !function.generics.is_empty() => {
-                    self.infer_from_part(ty, &expr.ty, &mut known);
-                }
-                _ => {}
-            }
-            exprs[at] = Some(expr);
-        }
-        exprs.into_iter().flatten().collect()
-    }
-
-    pub(in crate::check) fn closed_argument(
-        &mut self,
-        id: ExprId,
-        want: Option<&Type>,
-        mapped: &[(Symbol, IndexId)],
-    ) -> Expr {
-        if mapped.is_empty() {
-            return self.expr(id, want);
-        }
-        self.f.pending.push(Vec::new());
-        let value = self.expr(id, want);
-        let stmts = self.f.pending.pop().unwrap_or_default();
-        let mut used = self.index_deps(&value);
-        for stmt in &stmts {
-            each_in_stmt(stmt, &mut |e| used.extend(self.index_deps(e)));
-        }
-        let used: Vec<IndexId> =
-            mapped.iter().map(|(_, bound)| *bound).filter(|bound| used.contains(bound)).collect();
-        if used.is_empty() {
-            for stmt in stmts {
-                self.emit(stmt);
-            }
-            return value;
-        }
-        self.f.indexed = true;
-        let body = self.block(stmts, value);
-        self.close_over(used, body)
-    }
-
-    /// What `[]` is as an argument: an array without rows, of the rank of the parameter.
-    fn wanted_of_empty(
-        &mut self,
-        id: ExprId,
-        elem: Option<&Type>,
-        param: &hir::Param,
-    ) -> Option<Type> {
-        let TypeKind::Array { dims, .. } = &param.ty.as_ref()?.kind else { return None };
-        let elem = elem?;
-        // Sizes are names of the signature, which may be that of the function being checked.
-        let sizes = std::mem::take(&mut self.f.sizes);
-        let want = self.wanted_of_nothing(id, elem, dims);
-        self.f.sizes = sizes;
-        want
-    }
-
-    fn wanted_of(&mut self, param: &hir::Param) -> Option<Type> {
-        self.wanted_by(param.ty.as_ref()?)
-    }
-
-    /// What the type of a parameter or of a part of a pattern says about literals and closures.
-    pub(in crate::check) fn wanted_by(&mut self, ty: &hir::Type) -> Option<Type> {
-        match &ty.kind {
-            TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
-            TypeKind::Array { elem, .. } => match &elem.kind {
-                TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
-                TypeKind::Str => Some(Type::Str),
-                TypeKind::Data(..) | TypeKind::Tuple(_) => {
-                    let of = self.lower_quietly(elem, &Match::default());
-                    (!of.has_error()).then_some(of)
-                }
-                TypeKind::Function(..) => {
-                    let of = self.lower_quietly(elem, &Match::default());
-                    let known = |of: &Signature| !of.params.iter().any(Type::has_error);
-                    matches!(&of, Type::Signature(of) if known(of)).then_some(of)
-                }
-                _ => None,
-            },
-            TypeKind::Function(..) => None,
-            TypeKind::Tuple(_) | TypeKind::Data(..) | TypeKind::Jagged(..) | TypeKind::Str => {
-                let m = Match::default();
-                Some(self.lower_quietly(ty, &m))
-            }
-            TypeKind::AnyRank(_) => {
-                Some(self.lower_quietly(ty, &Match::default())).filter(|ty| !ty.has_error())
-            }
-            TypeKind::Param(_) | TypeKind::Some(..) | TypeKind::Error => None,
-        }
-    }
-
-    fn default_argument(&mut self, param: &hir::Param) -> Expr {
-        match param.default {
-            Some(_) if self.defaults.contains(&param.span) => {
-                let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
-                let message = format!("the default of `{name}` depends on itself");
-                let d = error(Code::E0211, param.span, message)
-                    .here(format!("a call here takes the default of `{name}` again"))
-                    .help("pass the argument in that call");
-                self.fail(d)
-            }
-            Some(default) => {
-                let want = self.wanted_of(param);
-                self.defaults.push(param.span);
-                let value = self.expr(default, want.as_ref());
-                self.defaults.pop();
-                value
-            }
-            None => Expr::error(param.span),
-        }
-    }
-
-    // ---------------------------------------------------------------- coordinate arguments
 }
+
+/// All arguments. Those of a generic type that are made of literals come last: they take the
+/// type of the others, or of the result that is asked for.
+pub(in crate::check) fn arguments(
+    cx: &mut Cx,
+    function: &Function,
+    values: &[Option<ExprId>],
+    mapped: &[(Symbol, IndexId)],
+    want: Option<&Type>,
+) -> Vec<Expr> {
+    let mut exprs: Vec<Option<Expr>> = vec![None; values.len()];
+    let mut known: FxHashMap<hir::LocalId, Type> = FxHashMap::default();
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    // Literals have a type of their own if need be, and `[]` has none.
+    let open = |at: usize| match values[at] {
+        Some(id) if generic_of(&function.params[at]).is_some() => {
+            2 * u8::from(cx.infer.is_empty(id))
+                + u8::from(literal::literal_class(cx.hir, id).is_some())
+        }
+        _ => 0,
+    };
+    order.sort_by_key(|at| open(*at));
+    for at in order {
+        let param = &function.params[at];
+        let generic = generic_of(param);
+        let hint = generic.and_then(|generic| {
+            known.get(&generic).map(|ty| ty.elem().clone()).or_else(|| {
+                let same = function.ret.as_ref().and_then(generic_in) == Some(generic);
+                want.filter(|_| same).map(|want| want.elem().clone())
+            })
+        });
+        // Nothing says what it is: `2.0` in `pow(x, 2.0)` is like the floats beside it.
+        let hint = hint.or_else(|| {
+            let class = values[at]
+                .and_then(|id| literal::literal_class(cx.hir, id))
+                .filter(|_| generic.is_some())?;
+            known.iter().find_map(|(_, ty)| literal::literal_like(class, ty))
+        });
+        let want = hint.or_else(|| wanted_of(cx, param));
+        let empty = values[at].and_then(|id| wanted_of_empty(cx, id, want.as_ref(), param));
+        let want = empty.or(want);
+        let expr = match values[at] {
+            // Coordinate arguments are bound in it, and it is closed over them.
+            Some(id) => closed_argument(cx, id, want.as_ref(), mapped),
+            None => default_argument(cx, param),
+        };
+        cx.ix.f.indexed |= !cx.ix.index_deps(&expr).is_empty();
+        match (generic, &param.ty) {
+            (Some(generic), _) if !expr.ty.has_error() => {
+                known.entry(generic).or_insert_with(|| expr.ty.elem().clone());
+            }
+            (None, Some(ty)) if !function.generics.is_empty() => {
+                call::generics::infer_from_part(cx, ty, &expr.ty, &mut known);
+            }
+            _ => {}
+        }
+        exprs[at] = Some(expr);
+    }
+    exprs.into_iter().flatten().collect()
+}
+
+pub(in crate::check) fn closed_argument(
+    cx: &mut Cx,
+    id: ExprId,
+    want: Option<&Type>,
+    mapped: &[(Symbol, IndexId)],
+) -> Expr {
+    if mapped.is_empty() {
+        return expr::expr(cx, id, want);
+    }
+    cx.build.f.pending.push(Vec::new());
+    let value = expr::expr(cx, id, want);
+    let stmts = cx.build.f.pending.pop().unwrap_or_default();
+    let mut used = cx.ix.index_deps(&value);
+    for stmt in &stmts {
+        each_in_stmt(stmt, &mut |e| used.extend(cx.ix.index_deps(e)));
+    }
+    let used: Vec<IndexId> =
+        mapped.iter().map(|(_, bound)| *bound).filter(|bound| used.contains(bound)).collect();
+    if used.is_empty() {
+        for stmt in stmts {
+            cx.build.emit(stmt);
+        }
+        return value;
+    }
+    cx.ix.f.indexed = true;
+    let body = cx.ix.block(stmts, value);
+    close::close_over(&mut cx.ix, &mut cx.build, &mut cx.report, used, body)
+}
+
+/// What `[]` is as an argument: an array without rows, of the rank of the parameter.
+fn wanted_of_empty(
+    cx: &mut Cx,
+    id: ExprId,
+    elem: Option<&Type>,
+    param: &hir::Param,
+) -> Option<Type> {
+    let TypeKind::Array { dims, .. } = &param.ty.as_ref()?.kind else { return None };
+    let elem = elem?;
+    // Sizes are names of the signature, which may be that of the function being checked.
+    let sizes = std::mem::take(&mut cx.ix.f.sizes);
+    let want = annotation::wanted_of_nothing(cx, id, elem, dims);
+    cx.ix.f.sizes = sizes;
+    want
+}
+
+fn wanted_of(cx: &mut Cx, param: &hir::Param) -> Option<Type> {
+    wanted_by(cx, param.ty.as_ref()?)
+}
+
+/// What the type of a parameter or of a part of a pattern says about literals and closures.
+pub(in crate::check) fn wanted_by(cx: &mut Cx, ty: &hir::Type) -> Option<Type> {
+    match &ty.kind {
+        TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
+        TypeKind::Array { elem, .. } => match &elem.kind {
+            TypeKind::Scalar(scalar) => Some(Type::Scalar(*scalar)),
+            TypeKind::Str => Some(Type::Str),
+            TypeKind::Data(..) | TypeKind::Tuple(_) => {
+                let of = matching::lower_quietly(cx, elem, &Match::default());
+                (!of.has_error()).then_some(of)
+            }
+            TypeKind::Function(..) => {
+                let of = matching::lower_quietly(cx, elem, &Match::default());
+                let known = |of: &Signature| !of.params.iter().any(Type::has_error);
+                matches!(&of, Type::Signature(of) if known(of)).then_some(of)
+            }
+            _ => None,
+        },
+        TypeKind::Function(..) => None,
+        TypeKind::Tuple(_) | TypeKind::Data(..) | TypeKind::Jagged(..) | TypeKind::Str => {
+            let m = Match::default();
+            Some(matching::lower_quietly(cx, ty, &m))
+        }
+        TypeKind::AnyRank(_) => {
+            Some(matching::lower_quietly(cx, ty, &Match::default())).filter(|ty| !ty.has_error())
+        }
+        TypeKind::Param(_) | TypeKind::Some(..) | TypeKind::Error => None,
+    }
+}
+
+fn default_argument(cx: &mut Cx, param: &hir::Param) -> Expr {
+    match param.default {
+        Some(_) if cx.infer.defaults.contains(&param.span) => {
+            let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
+            let message = format!("the default of `{name}` depends on itself");
+            let d = error(Code::E0211, param.span, message)
+                .here(format!("a call here takes the default of `{name}` again"))
+                .help("pass the argument in that call");
+            cx.report.fail(d)
+        }
+        Some(default) => {
+            let want = wanted_of(cx, param);
+            cx.infer.defaults.push(param.span);
+            let value = expr::expr(cx, default, want.as_ref());
+            cx.infer.defaults.pop();
+            value
+        }
+        None => Expr::error(param.span),
+    }
+}
+
+// ---------------------------------------------------------------- coordinate arguments
 
 fn plural(count: usize) -> &'static str {
     if count == 1 { "argument" } else { "arguments" }

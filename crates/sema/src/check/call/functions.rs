@@ -8,6 +8,8 @@
 
 use super::super::symbolic::SizeRelation;
 use super::super::{Cx, error};
+use crate::check::state::{Build, Index, Report};
+use crate::check::{call, coerce, expr, function, template, vars};
 use crate::hir::{Arg, CoordArg, DimKind, ExprId, ExprKind as H, Param, TypeKind};
 use ein_base::{Code, Span};
 use ein_ir::size;
@@ -24,177 +26,188 @@ struct Frame<'c> {
     ranked: bool,
 }
 
-impl Cx<'_> {
-    /// Calls each function of an array on its part of the arguments.
-    pub(super) fn call_functions(
-        &mut self,
-        items: &[ExprId],
-        coords: &[CoordArg],
-        args: &[Arg],
-        want: Option<&Type>,
-        span: Span,
-    ) -> Expr {
-        let mut functions = Vec::new();
-        self.each_function(items, &mut functions);
-        let ranks: Option<Vec<Vec<usize>>> =
-            functions.iter().map(|item| self.cell_ranks(*item)).collect();
-        if let Some(ranks) = &ranks
-            && let Some(other) = (1..ranks.len()).find(|at| ranks[*at] != ranks[0])
-        {
-            let [a, b] = [0, other].map(|at| self.function_name(functions[at]));
+/// Calls each function of an array on its part of the arguments.
+pub(super) fn call_functions(
+    cx: &mut Cx,
+    items: &[ExprId],
+    coords: &[CoordArg],
+    args: &[Arg],
+    want: Option<&Type>,
+    span: Span,
+) -> Expr {
+    let mut functions = Vec::new();
+    each_function(cx.hir, items, &mut functions);
+    let ranks: Option<Vec<Vec<usize>>> =
+        functions.iter().map(|item| cell_ranks(cx.hir, *item)).collect();
+    if let Some(ranks) = &ranks
+        && let Some(other) = (1..ranks.len()).find(|at| ranks[*at] != ranks[0])
+    {
+        let [a, b] = [0, other].map(|at| function_name(cx.hir, functions[at]));
+        let d = error(
+            Code::E0409,
+            span,
+            format!("the functions of one array, {a} and {b}, take arguments of different ranks"),
+        )
+        .here("the function's frame is that of all of them")
+        .help("call the functions one by one");
+        return cx.report.fail(d);
+    }
+    let frame = Frame { coords, args, want, span, ranked: ranks.is_some() };
+    call_frame(cx, items, frame, &mut Vec::new())
+}
+
+/// Whether these are functions, or arrays of them.
+pub(super) fn are_functions(hir: &crate::hir::Program, items: &[ExprId]) -> bool {
+    !items.is_empty()
+        && items.iter().all(|item| match &hir.exprs[*item].kind {
+            H::Fn(_) | H::Builtin(_) | H::Closure { .. } => true,
+            H::Array(items) => are_functions(hir, items),
+            _ => false,
+        })
+}
+
+fn each_function(hir: &crate::hir::Program, items: &[ExprId], found: &mut Vec<ExprId>) {
+    for item in items {
+        match &hir.exprs[*item].kind {
+            H::Array(items) => each_function(hir, items, found),
+            _ => found.push(*item),
+        }
+    }
+}
+
+/// The calls of the functions of one axis; `path` says the places on the axes before it, and
+/// their extents.
+fn call_frame(
+    cx: &mut Cx,
+    items: &[ExprId],
+    frame: Frame<'_>,
+    path: &mut Vec<(usize, usize)>,
+) -> Expr {
+    let mut results = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        path.push((at, items.len()));
+        results.push(call_item(cx, *item, frame, path));
+        path.pop();
+    }
+    super::stack(cx, results, frame.span)
+}
+
+fn call_item(cx: &mut Cx, item: ExprId, frame: Frame<'_>, path: &mut Vec<(usize, usize)>) -> Expr {
+    let hir = cx.hir;
+    let Frame { coords, args, want, span, ranked } = frame;
+    match &hir.exprs[item].kind {
+        H::Array(items) => call_frame(cx, items, frame, path),
+        H::Fn(def) if ranked => {
+            let Some(function) = function::function(cx.hir, *def) else { return Expr::error(span) };
+            let name = hir.defs[*def].name;
+            let Some(values) = cx.report.assign_args(function, name, args, span) else {
+                return Expr::error(span);
+            };
+            let mapped = call::coords::enter_coords(&mut cx.ix, coords);
+            let outer = std::mem::take(&mut cx.ix.f.indexed);
+            let exprs = call::args::arguments(cx, function, &values, &mapped, want);
+            let indexed = std::mem::replace(&mut cx.ix.f.indexed, outer);
+            call::coords::leave_coords(&mut cx.ix, &mapped);
+            let parts =
+                parts_for(&mut cx.ix, &mut cx.build, &mut cx.report, exprs, &function.params, path);
+            let result = super::apply(cx, *def, function, coords, parts, span);
+            if indexed {
+                call::coords::at_point(
+                    &mut cx.ix,
+                    &mut cx.build,
+                    &mut cx.report,
+                    result,
+                    coords,
+                    span,
+                )
+            } else {
+                result
+            }
+        }
+        H::Closure { params, .. } if ranked && coords.is_empty() => {
+            let callee = expr::expr(cx, item, None);
+            let Type::Template(template, _) = callee.ty else { return Expr::error(span) };
+            let Some(exprs) = template::closure_args(cx, item, args, span) else {
+                return Expr::error(span);
+            };
+            let parts = parts_for(&mut cx.ix, &mut cx.build, &mut cx.report, exprs, params, path);
+            template::apply_template(cx, template, callee, parts, span)
+        }
+        _ => super::call(cx, item, coords, args, want, span),
+    }
+}
+
+/// The ranks of the cells of a function, if it says them.
+fn cell_ranks(hir: &crate::hir::Program, item: ExprId) -> Option<Vec<usize>> {
+    let params: &[Param] = match &hir.exprs[item].kind {
+        H::Fn(def) => &function::function(hir, *def)?.params,
+        H::Closure { params, .. } => params,
+        _ => return None,
+    };
+    params.iter().map(cell_rank).collect()
+}
+
+fn function_name(hir: &crate::hir::Program, item: ExprId) -> String {
+    match &hir.exprs[item].kind {
+        H::Fn(def) => format!("`{}`", hir.defs[*def].name),
+        _ => "a closure".into(),
+    }
+}
+
+/// What the function at a place of the array gets of the arguments.
+fn parts_for(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    args: Vec<Expr>,
+    params: &[Param],
+    path: &[(usize, usize)],
+) -> Vec<Expr> {
+    args.into_iter()
+        .zip(params)
+        .map(|(arg, param)| {
+            path.iter()
+                .fold(arg, |arg, (at, count)| part_for(ix, build, report, arg, param, *at, *count))
+        })
+        .collect()
+}
+
+/// What the function at a place along one axis gets of an argument.
+fn part_for(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    arg: Expr,
+    param: &Param,
+    at: usize,
+    count: usize,
+) -> Expr {
+    let (span, rank) = (arg.span, cell_rank(param).unwrap_or(0));
+    if arg.ty.has_error() || arg.ty.rank() <= rank {
+        return arg;
+    }
+    let arg = expr::settle_expr(ix, build, arg);
+    let frame = arg.ty.axes()[0].size.clone();
+    let wanted = size::Expr::constant(count as i64);
+    match ix.compare_sizes(&frame, &wanted) {
+        SizeRelation::Equal => {}
+        SizeRelation::AtRunTime => {
+            let what = "the frame of an array of functions".into();
+            coerce::require(ix, build, frame, wanted, what, span);
+        }
+        SizeRelation::Different => {
             let d = error(
                 Code::E0409,
                 span,
-                format!(
-                    "the functions of one array, {a} and {b}, take arguments of different ranks"
-                ),
+                format!("an array of {count} functions meets a frame of {}", ix.show_size(&frame)),
             )
-            .here("the function's frame is that of all of them")
-            .help("call the functions one by one");
-            return self.fail(d);
-        }
-        let frame = Frame { coords, args, want, span, ranked: ranks.is_some() };
-        self.call_frame(items, frame, &mut Vec::new())
-    }
-
-    /// Whether these are functions, or arrays of them.
-    pub(super) fn are_functions(&self, items: &[ExprId]) -> bool {
-        !items.is_empty()
-            && items.iter().all(|item| match &self.hir.exprs[*item].kind {
-                H::Fn(_) | H::Builtin(_) | H::Closure { .. } => true,
-                H::Array(items) => self.are_functions(items),
-                _ => false,
-            })
-    }
-
-    fn each_function(&self, items: &[ExprId], found: &mut Vec<ExprId>) {
-        for item in items {
-            match &self.hir.exprs[*item].kind {
-                H::Array(items) => self.each_function(items, found),
-                _ => found.push(*item),
-            }
+            .here(format!("this is `{}`", ix.show(&arg.ty)))
+            .help("one frame must be a prefix of the other: compare the leading axes");
+            return report.fail(d);
         }
     }
-
-    /// The calls of the functions of one axis; `path` says the places on the axes before it, and
-    /// their extents.
-    fn call_frame(
-        &mut self,
-        items: &[ExprId],
-        frame: Frame<'_>,
-        path: &mut Vec<(usize, usize)>,
-    ) -> Expr {
-        let mut results = Vec::new();
-        for (at, item) in items.iter().enumerate() {
-            path.push((at, items.len()));
-            results.push(self.call_item(*item, frame, path));
-            path.pop();
-        }
-        self.stack(results, frame.span)
-    }
-
-    fn call_item(
-        &mut self,
-        item: ExprId,
-        frame: Frame<'_>,
-        path: &mut Vec<(usize, usize)>,
-    ) -> Expr {
-        let hir = self.hir;
-        let Frame { coords, args, want, span, ranked } = frame;
-        match &hir.exprs[item].kind {
-            H::Array(items) => self.call_frame(items, frame, path),
-            H::Fn(def) if ranked => {
-                let Some(function) = self.function(*def) else { return Expr::error(span) };
-                let name = hir.defs[*def].name;
-                let Some(values) = self.assign_args(function, name, args, span) else {
-                    return Expr::error(span);
-                };
-                let mapped = self.enter_coords(coords);
-                let outer = std::mem::take(&mut self.f.indexed);
-                let exprs = self.arguments(function, &values, &mapped, want);
-                let indexed = std::mem::replace(&mut self.f.indexed, outer);
-                self.leave_coords(&mapped);
-                let parts = self.parts_for(exprs, &function.params, path);
-                let result = self.apply(*def, function, coords, parts, span);
-                if indexed { self.at_point(result, coords, span) } else { result }
-            }
-            H::Closure { params, .. } if ranked && coords.is_empty() => {
-                let callee = self.expr(item, None);
-                let Type::Template(template, _) = callee.ty else { return Expr::error(span) };
-                let Some(exprs) = self.closure_args(item, args, span) else {
-                    return Expr::error(span);
-                };
-                let parts = self.parts_for(exprs, params, path);
-                self.apply_template(template, callee, parts, span)
-            }
-            _ => self.call(item, coords, args, want, span),
-        }
-    }
-
-    /// The ranks of the cells of a function, if it says them.
-    fn cell_ranks(&self, item: ExprId) -> Option<Vec<usize>> {
-        let params: &[Param] = match &self.hir.exprs[item].kind {
-            H::Fn(def) => &self.function(*def)?.params,
-            H::Closure { params, .. } => params,
-            _ => return None,
-        };
-        params.iter().map(cell_rank).collect()
-    }
-
-    fn function_name(&self, item: ExprId) -> String {
-        match &self.hir.exprs[item].kind {
-            H::Fn(def) => format!("`{}`", self.hir.defs[*def].name),
-            _ => "a closure".into(),
-        }
-    }
-
-    /// What the function at a place of the array gets of the arguments.
-    fn parts_for(
-        &mut self,
-        args: Vec<Expr>,
-        params: &[Param],
-        path: &[(usize, usize)],
-    ) -> Vec<Expr> {
-        args.into_iter()
-            .zip(params)
-            .map(|(arg, param)| {
-                path.iter().fold(arg, |arg, (at, count)| self.part_for(arg, param, *at, *count))
-            })
-            .collect()
-    }
-
-    /// What the function at a place along one axis gets of an argument.
-    fn part_for(&mut self, arg: Expr, param: &Param, at: usize, count: usize) -> Expr {
-        let (span, rank) = (arg.span, cell_rank(param).unwrap_or(0));
-        if arg.ty.has_error() || arg.ty.rank() <= rank {
-            return arg;
-        }
-        let arg = self.settle_expr(arg);
-        let frame = arg.ty.axes()[0].size.clone();
-        let wanted = size::Expr::constant(count as i64);
-        match self.compare_sizes(&frame, &wanted) {
-            SizeRelation::Equal => {}
-            SizeRelation::AtRunTime => {
-                let what = "the frame of an array of functions".into();
-                self.require(frame, wanted, what, span);
-            }
-            SizeRelation::Different => {
-                let d = error(
-                    Code::E0409,
-                    span,
-                    format!(
-                        "an array of {count} functions meets a frame of {}",
-                        self.show_size(&frame)
-                    ),
-                )
-                .here(format!("this is `{}`", self.show(&arg.ty)))
-                .help("one frame must be a prefix of the other: compare the leading axes");
-                return self.fail(d);
-            }
-        }
-        let arg = self.atomise(arg);
-        self.read(arg, vec![Expr::int(at as i64, span)], Bounds::Proved, span)
-    }
+    let arg = vars::atomise(ix, build, arg);
+    expr::read(arg, vec![Expr::int(at as i64, span)], Bounds::Proved, span)
 }
 
 /// The rank of the cells that a parameter takes, if its type says one.

@@ -5,39 +5,38 @@
 
 use super::Draft;
 use crate::check::Cx;
+use crate::check::state::Index;
 use ein_ir::size;
 use ein_ir::tensor::{Clause, Expr, ExprKind, Item, Stmt, StmtKind};
 
-impl Cx<'_> {
-    /// Runs with the extents known that clauses cannot do without. They are known only as far as
-    /// the extents of the definition itself go: nothing says that it is ever computed.
-    pub(super) fn with_reads<'d, T>(
-        &mut self,
-        drafts: impl Iterator<Item = &'d Draft>,
-        run: impl FnOnce(&mut Self) -> T,
-    ) -> T {
-        let known = self.f.facts.len();
-        for draft in drafts {
-            if !is_guarded(&draft.clause) {
-                each_certain(&draft.clause.value, &mut |e| self.reads_need(e));
-            }
+/// Runs with the extents known that clauses cannot do without. They are known only as far as
+/// the extents of the definition itself go: nothing says that it is ever computed.
+pub(super) fn with_reads<'d, T>(
+    cx: &mut Cx,
+    drafts: impl Iterator<Item = &'d Draft>,
+    run: impl FnOnce(&mut Cx) -> T,
+) -> T {
+    let known = cx.ix.f.facts.len();
+    for draft in drafts {
+        if !is_guarded(&draft.clause) {
+            each_certain(&draft.clause.value, &mut |e| reads_need(&mut cx.ix, e));
         }
-        let result = run(self);
-        self.f.facts.truncate(known);
-        result
     }
+    let result = run(cx);
+    cx.ix.f.facts.truncate(known);
+    result
+}
 
-    /// A read at a literal position needs an extent.
-    fn reads_need(&mut self, e: &Expr) {
-        let ExprKind::Index { base, indices } = &*e.kind else { return };
-        for (index, axis) in indices.iter().zip(base.ty.axes()) {
-            let ExprKind::Const(at) = &*index.value.kind else { continue };
-            let Some(at) = at.as_i64() else { continue };
-            // A negative one counts from the end.
-            let least = if at < 0 { -at } else { at + 1 };
-            if axis.size.as_constant().is_none() {
-                self.f.facts.le(&size::Expr::constant(least), &axis.size);
-            }
+/// A read at a literal position needs an extent.
+fn reads_need(ix: &mut Index, e: &Expr) {
+    let ExprKind::Index { base, indices } = &*e.kind else { return };
+    for (index, axis) in indices.iter().zip(base.ty.axes()) {
+        let ExprKind::Const(at) = &*index.value.kind else { continue };
+        let Some(at) = at.as_i64() else { continue };
+        // A negative one counts from the end.
+        let least = if at < 0 { -at } else { at + 1 };
+        if axis.size.as_constant().is_none() {
+            ix.f.facts.le(&size::Expr::constant(least), &axis.size);
         }
     }
 }

@@ -1,162 +1,174 @@
 //! Casts, of scalars and of shapes.
 
+use crate::check::state::{Index, Report};
 use crate::check::{Cx, error};
+use crate::check::{annotation, coerce, literal, pointwise, types};
 use crate::hir::{self, ExprId};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Expr, ExprKind, Type};
 
-impl Cx<'_> {
-    /// `e as T`
-    pub(super) fn cast(&mut self, inner: ExprId, ty: &hir::Type, span: Span) -> Expr {
-        let target = self.lower_type(ty);
-        let elem = target.scalar().map(Type::Scalar);
-        // A float literal is read at the target's precision, and so is an integer one.
-        let want = match (self.literal_class(inner), &elem) {
-            (Some(crate::check::literal::Class::Float), Some(Type::Scalar(s))) if s.is_float() => {
-                elem.as_ref()
-            }
-            _ => None,
-        };
-        let value = self.expr(inner, want);
-        if value.ty.has_error() || target.has_error() {
-            return Expr::new(ExprKind::Error, target, span);
+/// `e as T`
+pub(super) fn cast(cx: &mut Cx, inner: ExprId, ty: &hir::Type, span: Span) -> Expr {
+    let target = types::lower_type(cx, ty);
+    let elem = target.scalar().map(Type::Scalar);
+    // A float literal is read at the target's precision, and so is an integer one.
+    let want = match (literal::literal_class(cx.hir, inner), &elem) {
+        (Some(crate::check::literal::Class::Float), Some(Type::Scalar(s))) if s.is_float() => {
+            elem.as_ref()
         }
-        match (&value.ty, &target) {
-            (Type::Scalar(_), Type::Scalar(_)) => Expr::new(ExprKind::Cast(value), target, span),
-            (Type::Array(from), Type::Array(to)) => {
-                if from.elem.scalar().is_none() || to.elem.scalar().is_none() {
-                    if !self.same_kind(&from.elem, &to.elem) {
-                        return self.bad_cast(&value, &target, span);
-                    }
-                } else if from.axes.len() != to.axes.len() {
-                    return self.bad_shape_cast(&value, &target, span);
+        _ => None,
+    };
+    let value = super::expr(cx, inner, want);
+    if value.ty.has_error() || target.has_error() {
+        return Expr::new(ExprKind::Error, target, span);
+    }
+    match (&value.ty, &target) {
+        (Type::Scalar(_), Type::Scalar(_)) => Expr::new(ExprKind::Cast(value), target, span),
+        (Type::Array(from), Type::Array(to)) => {
+            if from.elem.scalar().is_none() || to.elem.scalar().is_none() {
+                if !coerce::same_kind(&from.elem, &to.elem) {
+                    return bad_cast(&cx.ix, &mut cx.report, &value, &target, span);
                 }
-                self.cast_array(value, target, span)
+            } else if from.axes.len() != to.axes.len() {
+                return bad_shape_cast(&cx.ix, &mut cx.report, &value, &target, span);
             }
-            (Type::Array(from), Type::Scalar(to)) if from.elem.scalar().is_some() => {
-                let to = *to;
-                self.pointwise(vec![value], span, |_, mut args| {
-                    Expr::new(ExprKind::Cast(args.remove(0)), Type::Scalar(to), span)
-                })
-            }
-            (Type::AnyRank(from), Type::Array(_) | Type::Scalar(_))
-                if from.scalar().is_some() && target.scalar().is_some() =>
-            {
-                self.assert_shape(value, target, span)
-            }
-            (from, to) if self.same_kind(from, to) => value,
-            _ => self.bad_cast(&value, &target, span),
+            cast_array(cx, value, target, span)
         }
+        (Type::Array(from), Type::Scalar(to)) if from.elem.scalar().is_some() => {
+            let to = *to;
+            pointwise::pointwise(cx, vec![value], span, |_, mut args| {
+                Expr::new(ExprKind::Cast(args.remove(0)), Type::Scalar(to), span)
+            })
+        }
+        (Type::AnyRank(from), Type::Array(_) | Type::Scalar(_))
+            if from.scalar().is_some() && target.scalar().is_some() =>
+        {
+            assert_shape(&cx.ix, value, target, span)
+        }
+        (from, to) if coerce::same_kind(from, to) => value,
+        _ => bad_cast(&cx.ix, &mut cx.report, &value, &target, span),
     }
+}
 
-    pub(super) fn bad_cast(&mut self, value: &Expr, target: &Type, span: Span) -> Expr {
-        let (have, want) = (self.show(&value.ty), self.show(target));
-        let d = error(Code::E0507, span, format!("`{have}` cannot be converted to `{want}`"))
-            .here("no such conversion")
-            .label(value.span, format!("this is `{have}`"))
-            .help(match &value.ty {
-                Type::Tuple(_) => format!("convert a component: `….0 as {want}`"),
-                _ => "`as` converts between numbers, and between arrays of numbers".into(),
-            });
-        self.report_at(d);
-        Expr::new(ExprKind::Error, target.clone(), span)
-    }
-
-    pub(super) fn bad_shape_cast(&mut self, value: &Expr, target: &Type, span: Span) -> Expr {
-        let (have, want) = (self.show(&value.ty), self.show(target));
-        let d = error(
-            Code::E0507,
-            span,
-            format!("a value of shape `{have}` cannot be cast to `{want}`: the ranks differ"),
-        )
-        .here("another rank")
+pub(super) fn bad_cast(
+    ix: &Index,
+    report: &mut Report,
+    value: &Expr,
+    target: &Type,
+    span: Span,
+) -> Expr {
+    let (have, want) = (ix.show(&value.ty), ix.show(target));
+    let d = error(Code::E0507, span, format!("`{have}` cannot be converted to `{want}`"))
+        .here("no such conversion")
         .label(value.span, format!("this is `{have}`"))
-        .help("`as` on an array converts elements and asserts the shape; it does not reshape");
-        self.report_at(d);
-        Expr::new(ExprKind::Error, target.clone(), span)
-    }
+        .help(match &value.ty {
+            Type::Tuple(_) => format!("convert a component: `….0 as {want}`"),
+            _ => "`as` converts between numbers, and between arrays of numbers".into(),
+        });
+    report.report_at(d);
+    Expr::new(ExprKind::Error, target.clone(), span)
+}
 
-    /// An array with other elements and a shape that is known or asserted.
-    pub(super) fn cast_array(&mut self, value: Expr, target: Type, span: Span) -> Expr {
-        let declared: Vec<_> =
-            target.axes().iter().map(|axis| axis.coord.map(|coord| coord.name)).collect();
-        if !self.check_names(&value, &declared, "the cast", span) {
-            return Expr::new(ExprKind::Error, target, span);
-        }
-        let mut axes = Vec::new();
-        let mut assertion = false;
-        let mut stated = Vec::new();
-        for (position, (from, to)) in value.ty.axes().iter().zip(target.axes()).enumerate() {
-            let mut axis = to.clone();
-            if self.unsettled(&to.size).is_some() {
-                axis.size = from.size.clone();
-                stated.push(None);
-            } else {
-                let relation = match self.compare_sizes(&from.size, &to.size) {
-                    // A cast asserts what cannot be known here; only what is known to be wrong is.
-                    crate::check::symbolic::SizeRelation::Different
-                        if from.size.add(&to.size.scale(-1)).as_constant().is_none() =>
-                    {
-                        crate::check::symbolic::SizeRelation::AtRunTime
-                    }
-                    relation => relation,
-                };
-                match relation {
-                    crate::check::symbolic::SizeRelation::Equal => stated.push(None),
-                    crate::check::symbolic::SizeRelation::AtRunTime => {
-                        assertion = true;
-                        stated.push(Some(to.size.clone()));
-                    }
-                    crate::check::symbolic::SizeRelation::Different => {
-                        let (have, want) = (self.show(&value.ty), self.show(&target));
-                        let d = error(
-                            Code::E0405,
-                            span,
-                            format!(
-                                "axis {position} has extent {}, but the cast says {}",
-                                self.show_size(&from.size),
-                                self.show_size(&to.size)
-                            ),
-                        )
-                        .here(format!("`{have}` is not `{want}`"))
-                        .help("`as` asserts the shape; it does not reshape");
-                        self.report_at(d);
-                        return Expr::new(ExprKind::Error, target.clone(), span);
-                    }
+pub(super) fn bad_shape_cast(
+    ix: &Index,
+    report: &mut Report,
+    value: &Expr,
+    target: &Type,
+    span: Span,
+) -> Expr {
+    let (have, want) = (ix.show(&value.ty), ix.show(target));
+    let d = error(
+        Code::E0507,
+        span,
+        format!("a value of shape `{have}` cannot be cast to `{want}`: the ranks differ"),
+    )
+    .here("another rank")
+    .label(value.span, format!("this is `{have}`"))
+    .help("`as` on an array converts elements and asserts the shape; it does not reshape");
+    report.report_at(d);
+    Expr::new(ExprKind::Error, target.clone(), span)
+}
+
+/// An array with other elements and a shape that is known or asserted.
+pub(super) fn cast_array(cx: &mut Cx, value: Expr, target: Type, span: Span) -> Expr {
+    let declared: Vec<_> =
+        target.axes().iter().map(|axis| axis.coord.map(|coord| coord.name)).collect();
+    if !annotation::check_names(&cx.ix, &mut cx.report, &value, &declared, "the cast", span) {
+        return Expr::new(ExprKind::Error, target, span);
+    }
+    let mut axes = Vec::new();
+    let mut assertion = false;
+    let mut stated = Vec::new();
+    for (position, (from, to)) in value.ty.axes().iter().zip(target.axes()).enumerate() {
+        let mut axis = to.clone();
+        if cx.ix.unsettled(&to.size).is_some() {
+            axis.size = from.size.clone();
+            stated.push(None);
+        } else {
+            let relation = match cx.ix.compare_sizes(&from.size, &to.size) {
+                // A cast asserts what cannot be known here; only what is known to be wrong is.
+                crate::check::symbolic::SizeRelation::Different
+                    if from.size.add(&to.size.scale(-1)).as_constant().is_none() =>
+                {
+                    crate::check::symbolic::SizeRelation::AtRunTime
+                }
+                relation => relation,
+            };
+            match relation {
+                crate::check::symbolic::SizeRelation::Equal => stated.push(None),
+                crate::check::symbolic::SizeRelation::AtRunTime => {
+                    assertion = true;
+                    stated.push(Some(to.size.clone()));
+                }
+                crate::check::symbolic::SizeRelation::Different => {
+                    let (have, want) = (cx.ix.show(&value.ty), cx.ix.show(&target));
+                    let d = error(
+                        Code::E0405,
+                        span,
+                        format!(
+                            "axis {position} has extent {}, but the cast says {}",
+                            cx.ix.show_size(&from.size),
+                            cx.ix.show_size(&to.size)
+                        ),
+                    )
+                    .here(format!("`{have}` is not `{want}`"))
+                    .help("`as` asserts the shape; it does not reshape");
+                    cx.report.report_at(d);
+                    return Expr::new(ExprKind::Error, target.clone(), span);
                 }
             }
-            if axis.coord.is_none() {
-                axis.coord = from.coord;
-            }
-            axes.push(axis);
         }
-        let from = value.ty.elem().clone();
-        let to = target.elem().clone();
-        let value = if assertion {
-            let ty = Type::array(from.clone(), axes.clone());
-            let what = self.quote(&value);
-            Expr::new(ExprKind::Assert { value, extents: stated, what }, ty, span)
-        } else {
-            let mut value = value;
-            value.ty = Type::array(from.clone(), axes.clone());
-            value
-        };
-        if from == to {
-            return value;
+        if axis.coord.is_none() {
+            axis.coord = from.coord;
         }
-        self.pointwise(vec![value], span, |_, mut args| {
-            Expr::new(ExprKind::Cast(args.remove(0)), to, span)
-        })
+        axes.push(axis);
     }
+    let from = value.ty.elem().clone();
+    let to = target.elem().clone();
+    let value = if assertion {
+        let ty = Type::array(from.clone(), axes.clone());
+        let what = cx.ix.quote(&value);
+        Expr::new(ExprKind::Assert { value, extents: stated, what }, ty, span)
+    } else {
+        let mut value = value;
+        value.ty = Type::array(from.clone(), axes.clone());
+        value
+    };
+    if from == to {
+        return value;
+    }
+    pointwise::pointwise(cx, vec![value], span, |_, mut args| {
+        Expr::new(ExprKind::Cast(args.remove(0)), to, span)
+    })
+}
 
-    /// A value of unknown rank as an array of known rank, or as a number.
-    pub(in crate::check) fn assert_shape(&mut self, value: Expr, target: Type, span: Span) -> Expr {
-        let extents = target
-            .axes()
-            .iter()
-            .map(|axis| self.unsettled(&axis.size).is_none().then(|| axis.size.clone()))
-            .collect();
-        let what = self.quote(&value);
-        Expr::new(ExprKind::Assert { value, extents, what }, target, span)
-    }
+/// A value of unknown rank as an array of known rank, or as a number.
+pub(in crate::check) fn assert_shape(ix: &Index, value: Expr, target: Type, span: Span) -> Expr {
+    let extents = target
+        .axes()
+        .iter()
+        .map(|axis| ix.unsettled(&axis.size).is_none().then(|| axis.size.clone()))
+        .collect();
+    let what = ix.quote(&value);
+    Expr::new(ExprKind::Assert { value, extents, what }, target, span)
 }

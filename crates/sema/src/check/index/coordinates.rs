@@ -3,12 +3,14 @@
 //! computed index that does not come from another axis of the same tensor. At any other axis an
 //! index variable renames the axis for this definition.
 
-use crate::check::{Cx, Declared, Ground, IndexId, error};
+use crate::check::show;
+use crate::check::state::{Build, Index, Report};
+use crate::check::{Declared, Ground, IndexId, error};
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::tensor::walk::each_child;
 use ein_ir::tensor::{Coord, Expr, ExprKind, VarId};
 
-impl Cx<'_> {
+impl Index<'_> {
     /// The index variables that a value depends on.
     pub(in crate::check) fn index_deps(&self, e: &Expr) -> Vec<IndexId> {
         let mut found = Vec::new();
@@ -68,199 +70,220 @@ impl Cx<'_> {
         let (coefficient, rest) = size.affine_in(self.indices[index].atom)?;
         (coefficient == 1 && rest.as_constant().is_some()).then_some(index)
     }
+}
 
-    /// Rules 1 to 3 at one axis of a read.
-    pub(in crate::check) fn check_coordinate(
-        &mut self,
-        base: &Expr,
-        position: usize,
-        value: &Expr,
-    ) {
-        let Some(axis) = base.ty.axes().get(position) else { return };
-        let Some(coord) = axis.coord else {
-            if let Some(index) = self.shifted_index(value)
-                && self.indices[index].free
-            {
-                self.ghost(base, position, index, value.span);
-            }
-            return;
-        };
-        match self.shifted_index(value) {
-            Some(index) if coord.contract => {
-                self.check_index(base, position, coord, index, value.span)
-            }
-            Some(index) => {
-                let info = &self.indices[index];
-                if info.free && info.name != coord.name && !info.broken {
-                    self.ghost(base, position, index, value.span);
-                }
-            }
-            None if coord.contract => {
-                let wrong = self.check_computed(base, position, coord, value);
-                // What its variables run along may be known only later.
-                let again = (base.clone(), position, coord, value.clone());
-                self.f.computed.extend((!wrong).then_some(again));
-            }
-            None => {}
-        }
-    }
-
-    /// An index variable at a contract axis.
-    fn check_index(
-        &mut self,
-        base: &Expr,
-        position: usize,
-        coord: Coord,
-        index: IndexId,
-        span: Span,
-    ) {
-        let info = &self.indices[index];
-        if info.broken {
-            return;
-        }
-        let name = info.name;
-        // Roles that definitions gave to one coordinate may change places, those of types may not.
-        let free_role = matches!(info.declared, Declared::Over(over) if over == coord.root())
-            && !self.declared_roles.contains(&(coord.name, coord.root()));
-        let names_another = name != coord.name
-            && base.ty.axes().iter().enumerate().any(|(other, axis)| {
-                other != position
-                    && axis.coord.is_some_and(|it| {
-                        it.name == name && !(free_role && it.root() == coord.root())
-                    })
-            });
-        let own = name == coord.name || (name == coord.root() && !names_another);
-        let fits = match info.declared {
-            Declared::Name => own,
-            Declared::Over(over) => {
-                (over == coord.name || over == coord.root()) && (!names_another || own)
-            }
-            Declared::Range => !names_another,
-            Declared::Any => true,
-        };
-        if !fits {
-            match info.declared {
-                Declared::Over(over) if !names_another => {
-                    let ground = Ground {
-                        coord: crate::check::types::contract(over, None),
-                        tensor: None,
-                        span: info.span,
-                    };
-                    self.joined(base, coord, index, ground, span);
-                }
-                _ => self.ghost(base, position, index, span),
-            }
-            return;
-        }
-        if let Some(ground) = self.indices[index].ground
-            && ground.coord.root() != coord.root()
-            && ground.coord.name != coord.name
+/// Rules 1 to 3 at one axis of a read.
+pub(in crate::check) fn check_coordinate(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    base: &Expr,
+    position: usize,
+    value: &Expr,
+) {
+    let Some(axis) = base.ty.axes().get(position) else { return };
+    let Some(coord) = axis.coord else {
+        if let Some(index) = ix.shifted_index(value)
+            && ix.indices[index].free
         {
-            self.joined(base, coord, index, ground, span);
-            return;
+            ghost(ix, report, base, position, index, value.span);
         }
-        if self.indices[index].ground.is_none() {
-            let tensor = self.show_name(base);
-            self.indices[index].ground = Some(Ground { coord, tensor, span });
+        return;
+    };
+    match ix.shifted_index(value) {
+        Some(index) if coord.contract => {
+            check_index(ix, report, base, position, coord, index, value.span)
         }
+        Some(index) => {
+            let info = &ix.indices[index];
+            if info.free && info.name != coord.name && !info.broken {
+                ghost(ix, report, base, position, index, value.span);
+            }
+        }
+        None if coord.contract => {
+            let wrong = check_computed(ix, report, base, position, coord, value);
+            // What its variables run along may be known only later.
+            let again = (base.clone(), position, coord, value.clone());
+            build.f.computed.extend((!wrong).then_some(again));
+        }
+        None => {}
     }
+}
 
-    /// A computed index must not come from another axis of the same tensor, and if its value is
-    /// known to address a coordinate, it must be this one.
-    /// Says whether something was wrong.
-    fn check_computed(&mut self, base: &Expr, position: usize, coord: Coord, value: &Expr) -> bool {
-        if let Some(address) = self.address_of(value)
-            && address != coord.root()
-            && address != coord.name
-        {
+/// An index variable at a contract axis.
+fn check_index(
+    ix: &mut Index,
+    report: &mut Report,
+    base: &Expr,
+    position: usize,
+    coord: Coord,
+    index: IndexId,
+    span: Span,
+) {
+    let info = &ix.indices[index];
+    if info.broken {
+        return;
+    }
+    let name = info.name;
+    // Roles that definitions gave to one coordinate may change places, those of types may not.
+    let free_role = matches!(info.declared, Declared::Over(over) if over == coord.root())
+        && !ix.declared_roles.contains(&(coord.name, coord.root()));
+    let names_another = name != coord.name
+        && base.ty.axes().iter().enumerate().any(|(other, axis)| {
+            other != position
+                && axis
+                    .coord
+                    .is_some_and(|it| it.name == name && !(free_role && it.root() == coord.root()))
+        });
+    let own = name == coord.name || (name == coord.root() && !names_another);
+    let fits = match info.declared {
+        Declared::Name => own,
+        Declared::Over(over) => {
+            (over == coord.name || over == coord.root()) && (!names_another || own)
+        }
+        Declared::Range => !names_another,
+        Declared::Any => true,
+    };
+    if !fits {
+        match info.declared {
+            Declared::Over(over) if !names_another => {
+                let ground = Ground {
+                    coord: crate::check::types::contract(over, None),
+                    tensor: None,
+                    span: info.span,
+                };
+                joined(ix, report, base, coord, index, ground, span);
+            }
+            _ => ghost(ix, report, base, position, index, span),
+        }
+        return;
+    }
+    if let Some(ground) = ix.indices[index].ground
+        && ground.coord.root() != coord.root()
+        && ground.coord.name != coord.name
+    {
+        joined(ix, report, base, coord, index, ground, span);
+        return;
+    }
+    if ix.indices[index].ground.is_none() {
+        let tensor = ix.show_name(base);
+        ix.indices[index].ground = Some(Ground { coord, tensor, span });
+    }
+}
+
+/// A computed index must not come from another axis of the same tensor, and if its value is
+/// known to address a coordinate, it must be this one.
+/// Says whether something was wrong.
+fn check_computed(
+    ix: &mut Index,
+    report: &mut Report,
+    base: &Expr,
+    position: usize,
+    coord: Coord,
+    value: &Expr,
+) -> bool {
+    if let Some(address) = ix.address_of(value)
+        && address != coord.root()
+        && address != coord.name
+    {
+        let d = error(
+            Code::E0305,
+            value.span,
+            format!(
+                "this index addresses `{address}`, but axis {position} of {} is `{}`",
+                ix.quote(base),
+                coord.name
+            ),
+        )
+        .here(format!("a position along `{address}`"))
+        .help(format!("use an index that addresses `{}`", coord.name));
+        let d = ix.with_declaration(d, base);
+        report.report_at(d);
+        return true;
+    }
+    for index in ix.position_deps(value) {
+        let info = &ix.indices[index];
+        let known = match (info.ground, info.declared) {
+            (Some(ground), _) => Some(ground.coord.root()),
+            (None, Declared::Over(over)) => Some(over),
+            // Also with a range of its own, the name of another axis means that axis.
+            (None, Declared::Name | Declared::Range) => Some(info.name),
+            (None, Declared::Any) => None,
+        };
+        let Some(known) = known else { continue };
+        let here = known == coord.root() || known == coord.name;
+        let elsewhere = base.ty.axes().iter().enumerate().any(|(other, axis)| {
+            other != position
+                && axis.coord.is_some_and(|c| c.contract && (c.root() == known || c.name == known))
+        });
+        if !here && elsewhere && !info.broken {
+            let name = info.name;
             let d = error(
-                Code::E0305,
+                Code::E0304,
                 value.span,
                 format!(
-                    "this index addresses `{address}`, but axis {position} of {} is `{}`",
-                    self.quote(base),
-                    coord.name
+                    "this index is computed from `{name}`, which is another axis of {}",
+                    ix.quote(base)
                 ),
             )
-            .here(format!("a position along `{address}`"))
-            .help(format!("use an index that addresses `{}`", coord.name));
-            let d = self.with_declaration(d, base);
-            self.report_at(d);
+            .here(format!("stands at axis `{}`", coord.name))
+            .note(format!("{} has {}", ix.quote(base), show::show_coords(base.ty.axes())))
+            .help(format!("compute it from `{}`, or swap the indices", coord.name));
+            let d = ix.with_declaration(d, base);
+            ix.indices[index].broken = true;
+            report.report_at(d);
             return true;
         }
-        for index in self.position_deps(value) {
-            let info = &self.indices[index];
-            let known = match (info.ground, info.declared) {
-                (Some(ground), _) => Some(ground.coord.root()),
-                (None, Declared::Over(over)) => Some(over),
-                // Also with a range of its own, the name of another axis means that axis.
-                (None, Declared::Name | Declared::Range) => Some(info.name),
-                (None, Declared::Any) => None,
-            };
-            let Some(known) = known else { continue };
-            let here = known == coord.root() || known == coord.name;
-            let elsewhere = base.ty.axes().iter().enumerate().any(|(other, axis)| {
-                other != position
-                    && axis
-                        .coord
-                        .is_some_and(|c| c.contract && (c.root() == known || c.name == known))
-            });
-            if !here && elsewhere && !info.broken {
-                let name = info.name;
-                let d = error(
-                    Code::E0304,
-                    value.span,
-                    format!(
-                        "this index is computed from `{name}`, which is another axis of {}",
-                        self.quote(base)
-                    ),
-                )
-                .here(format!("stands at axis `{}`", coord.name))
-                .note(format!("{} has {}", self.quote(base), self.show_coords(base.ty.axes())))
-                .help(format!("compute it from `{}`, or swap the indices", coord.name));
-                let d = self.with_declaration(d, base);
-                self.indices[index].broken = true;
-                self.report_at(d);
-                return true;
-            }
-        }
-        false
     }
+    false
+}
 
-    /// Checks computed indices again, when the whole body has said which coordinates its index
-    /// variables run along.
-    pub(in crate::check) fn check_waiting(&mut self, since: usize) {
-        let waiting = self.f.computed.split_off(since.min(self.f.computed.len()));
-        for (base, position, coord, value) in waiting {
-            self.check_computed(&base, position, coord, &value);
-        }
+/// Checks computed indices again, when the whole body has said which coordinates its index
+/// variables run along.
+pub(in crate::check) fn check_waiting(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    since: usize,
+) {
+    let waiting = build.f.computed.split_off(since.min(build.f.computed.len()));
+    for (base, position, coord, value) in waiting {
+        check_computed(ix, report, &base, position, coord, &value);
     }
+}
 
-    /// Rule 1: the tensor has no such coordinate here.
-    fn ghost(&mut self, base: &Expr, position: usize, index: IndexId, span: Span) {
-        let axes = base.ty.axes();
-        let name = self.indices[index].name;
-        let tensor = self.quote(base);
-        let layout = self.show_coords(axes);
-        let here = axes.get(position).and_then(|axis| axis.coord);
-        let elsewhere = axes.iter().position(|axis| axis.coord.is_some_and(|c| c.name == name));
-        let d = match (elsewhere, here) {
-            (Some(_), Some(here)) => error(
-                Code::E0303,
-                span,
-                format!("`{name}` stands at the axis `{}` of {tensor}", here.name),
-            )
-            .here(format!("this axis is `{}`", here.name))
-            .note(format!("{tensor} has the coordinates {layout}, in this order"))
-            .help(format!(
-                "write the indices in the order of the layout: `{}[{}]`",
-                self.show_name(base).map_or("x".into(), |n| n.to_string()),
-                layout.trim_matches(['{', '}'])
-            )),
-            (_, here) => {
-                let d = error(Code::E0301, span, format!("{tensor} has no coordinate `{name}`"))
-                    .here(format!("not a coordinate of {tensor}"));
-                match here {
+/// Rule 1: the tensor has no such coordinate here.
+fn ghost(
+    ix: &mut Index,
+    report: &mut Report,
+    base: &Expr,
+    position: usize,
+    index: IndexId,
+    span: Span,
+) {
+    let axes = base.ty.axes();
+    let name = ix.indices[index].name;
+    let tensor = ix.quote(base);
+    let layout = show::show_coords(axes);
+    let here = axes.get(position).and_then(|axis| axis.coord);
+    let elsewhere = axes.iter().position(|axis| axis.coord.is_some_and(|c| c.name == name));
+    let d = match (elsewhere, here) {
+        (Some(_), Some(here)) => error(
+            Code::E0303,
+            span,
+            format!("`{name}` stands at the axis `{}` of {tensor}", here.name),
+        )
+        .here(format!("this axis is `{}`", here.name))
+        .note(format!("{tensor} has the coordinates {layout}, in this order"))
+        .help(format!(
+            "write the indices in the order of the layout: `{}[{}]`",
+            ix.show_name(base).map_or("x".into(), |n| n.to_string()),
+            layout.trim_matches(['{', '}'])
+        )),
+        (_, here) => {
+            let d = error(Code::E0301, span, format!("{tensor} has no coordinate `{name}`"))
+                .here(format!("not a coordinate of {tensor}"));
+            match here {
                     Some(here) => d
                         .note(format!("{tensor} has the coordinates {layout}"))
                         .fix(format!("did you mean `{}`?", here.name), span, here.name.as_str()),
@@ -268,41 +291,50 @@ impl Cx<'_> {
                         .note(format!("axis {position} of {tensor} has no name"))
                         .help(format!("declare the axes: `let …: [f32; {name}, …] = …`, or give the index a domain in brackets: `let y[{name}] = …`")),
                 }
-            }
-        };
-        let d = self.with_declaration(d, base);
-        self.indices[index].broken = true;
-        self.report_at(d);
-    }
+        }
+    };
+    let d = ix.with_declaration(d, base);
+    ix.indices[index].broken = true;
+    report.report_at(d);
+}
 
-    /// Rule 2: one index over two different coordinates.
-    fn joined(&mut self, base: &Expr, coord: Coord, index: IndexId, ground: Ground, span: Span) {
-        let name = self.indices[index].name;
-        let (a, b) = (ground.coord.name, coord.name);
-        let mut d = error(
-            Code::E0307,
-            span,
-            format!("index `{name}` joins two different coordinates: `{a}` and `{b}`"),
-        )
-        .here(format!("the axis of {} is `{b}`", self.quote(base)));
-        d = match ground.tensor {
-            Some(tensor) => d.label(ground.span, format!("the axis of `{tensor}` is `{a}`")),
-            None => d.label(ground.span, format!("declared over `{a}`")),
-        };
-        d = d.note("their extents may be equal, but they are not the same thing").help(format!(
-            "index {} by `{b}`, or rename the coordinate where it is declared",
-            self.quote(base)
-        ));
-        let d = self.with_declaration(d, base);
-        self.indices[index].broken = true;
-        self.report_at(d);
-    }
+/// Rule 2: one index over two different coordinates.
+fn joined(
+    ix: &mut Index,
+    report: &mut Report,
+    base: &Expr,
+    coord: Coord,
+    index: IndexId,
+    ground: Ground,
+    span: Span,
+) {
+    let name = ix.indices[index].name;
+    let (a, b) = (ground.coord.name, coord.name);
+    let mut d = error(
+        Code::E0307,
+        span,
+        format!("index `{name}` joins two different coordinates: `{a}` and `{b}`"),
+    )
+    .here(format!("the axis of {} is `{b}`", ix.quote(base)));
+    d = match ground.tensor {
+        Some(tensor) => d.label(ground.span, format!("the axis of `{tensor}` is `{a}`")),
+        None => d.label(ground.span, format!("declared over `{a}`")),
+    };
+    d = d.note("their extents may be equal, but they are not the same thing").help(format!(
+        "index {} by `{b}`, or rename the coordinate where it is declared",
+        ix.quote(base)
+    ));
+    let d = ix.with_declaration(d, base);
+    ix.indices[index].broken = true;
+    report.report_at(d);
+}
 
+impl Index<'_> {
     /// Points at the declaration of a tensor.
     pub(in crate::check) fn with_declaration(&self, d: Diagnostic, base: &Expr) -> Diagnostic {
         match self.declared_at(base) {
             Some(at) => {
-                let layout = self.show_coords(base.ty.axes());
+                let layout = show::show_coords(base.ty.axes());
                 d.label(at, format!("declared with {layout}"))
             }
             None => d,

@@ -1,102 +1,101 @@
 //! What calls say of the numbers that they give.
 
-use super::{DEPTH, Infer, Number};
+use super::{DEPTH, Number, Numbers};
 use crate::check::Cx;
 use crate::check::template::Template;
+use crate::check::{fields, function};
 use crate::hir::{self, Builtin, ExprId, ExprKind as H, LocalId, TypeKind};
 use ein_ir::tensor::{ReduceOp, Type};
 use ein_scalar::ScalarType as S;
 use rustc_hash::FxHashMap;
 
-impl Cx<'_> {
-    pub(super) fn call_number(
-        &mut self,
-        callee: ExprId,
-        args: &[hir::Arg],
-        infer: &mut Infer,
-    ) -> Number {
-        let given: Vec<Number> = args.iter().map(|arg| self.number(arg.value, infer)).collect();
-        let hir = self.hir;
-        let (params, body, ret) = match &hir.exprs[callee].kind {
-            H::Builtin(builtin) => return builtin_number(*builtin, &given, infer),
-            H::Fn(def) => match self.function(*def) {
-                Some(function) => (&function.params[..], function.body, function.ret.as_ref()),
-                None => return Number::default(),
-            },
-            H::Closure { params, body, .. } => (&params[..], *body, None),
-            H::Local(local) => match self.type_of_local(*local) {
-                Some(Type::Template(id, _)) => match self.templates.get(*id as usize) {
-                    Some(Template::Closure(closure)) => match &hir.exprs[*closure].kind {
-                        H::Closure { params, body, .. } => (&params[..], *body, None),
-                        _ => return Number::default(),
-                    },
+pub(super) fn call_number(
+    cx: &mut Cx,
+    callee: ExprId,
+    args: &[hir::Arg],
+    numbers: &mut Numbers,
+) -> Number {
+    let given: Vec<Number> = args.iter().map(|arg| super::number(cx, arg.value, numbers)).collect();
+    let hir = cx.hir;
+    let (params, body, ret) = match &hir.exprs[callee].kind {
+        H::Builtin(builtin) => return builtin_number(*builtin, &given, numbers),
+        H::Fn(def) => match function::function(cx.hir, *def) {
+            Some(function) => (&function.params[..], function.body, function.ret.as_ref()),
+            None => return Number::default(),
+        },
+        H::Closure { params, body, .. } => (&params[..], *body, None),
+        H::Local(local) => match super::type_of_local(&cx.ix, *local) {
+            Some(Type::Template(id, _)) => match cx.infer.templates.get(*id as usize) {
+                Some(Template::Closure(closure)) => match &hir.exprs[*closure].kind {
+                    H::Closure { params, body, .. } => (&params[..], *body, None),
                     _ => return Number::default(),
                 },
-                Some(Type::Signature(signature)) => {
-                    return signature.ret.scalar().map(Number::of).unwrap_or_default();
-                }
                 _ => return Number::default(),
             },
+            Some(Type::Signature(signature)) => {
+                return signature.ret.scalar().map(Number::of).unwrap_or_default();
+            }
             _ => return Number::default(),
+        },
+        _ => return Number::default(),
+    };
+    let mut generics: FxHashMap<LocalId, Number> = FxHashMap::default();
+    for (position, (arg, value)) in args.iter().zip(&given).enumerate() {
+        let param = match arg.name {
+            Some(name) => params.iter().find(|it| it.name.is_some_and(|it| it.sym == name.sym)),
+            None => params.get(position),
         };
-        let mut generics: FxHashMap<LocalId, Number> = FxHashMap::default();
-        for (position, (arg, value)) in args.iter().zip(&given).enumerate() {
-            let param = match arg.name {
-                Some(name) => params.iter().find(|it| it.name.is_some_and(|it| it.sym == name.sym)),
-                None => params.get(position),
-            };
-            let Some(param) = param else { continue };
-            let hir::PatKind::Bind(local, _) = &param.pat.kind else { continue };
-            match param.ty.as_deref().map(generic_or_declared) {
-                Some(Ok(generic)) => {
-                    let known = generics.get(&generic).copied().unwrap_or_default();
-                    let both = infer.meet(known, *value);
-                    generics.insert(generic, both);
-                }
-                Some(Err(ty)) => {
-                    let wanted = self.declared_number(ty);
-                    infer.meet(wanted, *value);
-                    infer.locals.insert(*local, wanted);
-                }
-                None => {
-                    infer.locals.insert(*local, *value);
-                }
+        let Some(param) = param else { continue };
+        let hir::PatKind::Bind(local, _) = &param.pat.kind else { continue };
+        match param.ty.as_deref().map(generic_or_declared) {
+            Some(Ok(generic)) => {
+                let known = generics.get(&generic).copied().unwrap_or_default();
+                let both = numbers.meet(known, *value);
+                generics.insert(generic, both);
             }
-        }
-        match ret.map(|ret| generic_or_declared(ret)) {
-            Some(Ok(generic)) => generics.get(&generic).copied().unwrap_or_default(),
-            Some(Err(ty)) => self.declared_number(ty),
-            None if infer.depth < DEPTH => {
-                infer.depth += 1;
-                let value = self.number(body, infer);
-                infer.depth -= 1;
-                value
+            Some(Err(ty)) => {
+                let wanted = cx.infer.declared_number(ty);
+                numbers.meet(wanted, *value);
+                numbers.locals.insert(*local, wanted);
             }
-            None => Number::default(),
+            None => {
+                numbers.locals.insert(*local, *value);
+            }
         }
     }
-
-    /// The type of a part of a value that is bound outside.
-    pub(super) fn part_type(&mut self, id: ExprId, infer: &Infer) -> Option<Type> {
-        let hir = self.hir;
-        match &hir.exprs[id].kind {
-            H::Local(local) if !infer.locals.contains_key(local) => {
-                self.type_of_local(*local).cloned()
-            }
-            H::Index { base, .. } => Some(self.part_type(*base, infer)?.elem().clone()),
-            H::TupleField(base, at, _) => match self.part_type(*base, infer)? {
-                Type::Tuple(items) => items.get(*at as usize).cloned(),
-                _ => None,
-            },
-            H::Field(base, name) => {
-                let ty = self.part_type(*base, infer)?;
-                let Type::Data(data, _) = ty.elem() else { return None };
-                let at = self.out.data[*data].variants.first()?.fields.iter();
-                let at = at.clone().position(|field| *field == name.sym)?;
-                self.part_types(ty.elem()).into_iter().nth(at)
-            }
-            _ => None,
+    match ret.map(|ret| generic_or_declared(ret)) {
+        Some(Ok(generic)) => generics.get(&generic).copied().unwrap_or_default(),
+        Some(Err(ty)) => cx.infer.declared_number(ty),
+        None if numbers.depth < DEPTH => {
+            numbers.depth += 1;
+            let value = super::number(cx, body, numbers);
+            numbers.depth -= 1;
+            value
         }
+        None => Number::default(),
+    }
+}
+
+/// The type of a part of a value that is bound outside.
+pub(super) fn part_type(cx: &mut Cx, id: ExprId, numbers: &Numbers) -> Option<Type> {
+    let hir = cx.hir;
+    match &hir.exprs[id].kind {
+        H::Local(local) if !numbers.locals.contains_key(local) => {
+            super::type_of_local(&cx.ix, *local).cloned()
+        }
+        H::Index { base, .. } => Some(part_type(cx, *base, numbers)?.elem().clone()),
+        H::TupleField(base, at, _) => match part_type(cx, *base, numbers)? {
+            Type::Tuple(items) => items.get(*at as usize).cloned(),
+            _ => None,
+        },
+        H::Field(base, name) => {
+            let ty = part_type(cx, *base, numbers)?;
+            let Type::Data(data, _) = ty.elem() else { return None };
+            let at = cx.ix.data[*data].variants.first()?.fields.iter();
+            let at = at.clone().position(|field| *field == name.sym)?;
+            fields::part_types(cx, ty.elem()).into_iter().nth(at)
+        }
+        _ => None,
     }
 }
 
@@ -120,21 +119,22 @@ pub(super) fn reduced(op: ReduceOp, value: Number) -> Number {
     }
 }
 
-fn builtin_number(builtin: Builtin, given: &[Number], infer: &mut Infer) -> Number {
-    let all = |infer: &mut Infer| given.iter().fold(Number::default(), |a, b| infer.meet(a, *b));
+fn builtin_number(builtin: Builtin, given: &[Number], numbers: &mut Numbers) -> Number {
+    let all =
+        |numbers: &mut Numbers| given.iter().fold(Number::default(), |a, b| numbers.meet(a, *b));
     match builtin {
         Builtin::Unary(op) => {
-            let value = all(infer);
+            let value = all(numbers);
             if op.result_type(S::I32).is_none() {
-                infer.floats |= value.open;
+                numbers.floats |= value.open;
             }
             value
         }
         Builtin::Reduction(op) => {
-            let value = all(infer);
+            let value = all(numbers);
             reduced(op, value)
         }
-        Builtin::Binary(_) | Builtin::Join | Builtin::Append => all(infer),
+        Builtin::Binary(_) | Builtin::Join | Builtin::Append => all(numbers),
         Builtin::First
         | Builtin::Last
         | Builtin::Rest

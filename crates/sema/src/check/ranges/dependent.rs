@@ -8,7 +8,7 @@
 //! in it, innermost first. Two inequalities are left, each with one unknown.
 
 use super::Read;
-use crate::check::Cx;
+use crate::check::state::Index;
 use ein_ir::size::{self, Atom};
 
 /// Domains inside each other beyond this number are not followed.
@@ -17,89 +17,84 @@ const MAX_DEPTH: usize = 16;
 /// What one read allows: a start and an end, each if it says something of them.
 pub(super) type Ends = (Option<size::Expr>, Option<size::Expr>);
 
-impl Cx<'_> {
-    /// The index variables in a position, with those that their domains mention.
-    pub(super) fn through(&self, index: &size::Expr) -> Vec<Atom> {
-        let mut atoms: Vec<Atom> =
-            index.atoms().into_iter().filter(|atom| self.is_index(*atom)).collect();
-        let mut at = 0;
-        while at < atoms.len() {
-            if let Some((lo, hi)) = self.ranges.get(&atoms[at]) {
-                for inner in lo.atoms().into_iter().chain(hi.atoms()) {
-                    if self.is_index(inner) && !atoms.contains(&inner) {
-                        atoms.push(inner);
-                    }
+/// The index variables in a position, with those that their domains mention.
+pub(super) fn through(ix: &Index, index: &size::Expr) -> Vec<Atom> {
+    let mut atoms: Vec<Atom> =
+        index.atoms().into_iter().filter(|atom| super::is_index(ix, *atom)).collect();
+    let mut at = 0;
+    while at < atoms.len() {
+        if let Some((lo, hi)) = ix.ranges.get(&atoms[at]) {
+            for inner in lo.atoms().into_iter().chain(hi.atoms()) {
+                if super::is_index(ix, inner) && !atoms.contains(&inner) {
+                    atoms.push(inner);
                 }
             }
-            at += 1;
         }
-        atoms
+        at += 1;
     }
+    atoms
+}
 
-    /// Whether a position depends on a variable through the domain of another one.
-    pub(super) fn depends_through(&self, index: &size::Expr, atom: Atom) -> bool {
-        self.through(index).into_iter().any(|other| {
-            other != atom
-                && self
-                    .ranges
-                    .get(&other)
-                    .is_some_and(|(lo, hi)| lo.mentions(atom) || hi.mentions(atom))
-        })
-    }
+/// Whether a position depends on a variable through the domain of another one.
+pub(super) fn depends_through(ix: &Index, index: &size::Expr, atom: Atom) -> bool {
+    through(ix, index).into_iter().any(|other| {
+        other != atom
+            && ix.ranges.get(&other).is_some_and(|(lo, hi)| lo.mentions(atom) || hi.mentions(atom))
+    })
+}
 
-    /// What a read whose position depends on a variable through domains allows for it.
-    pub(super) fn allowed_through(&self, read: &Read, atom: Atom) -> Option<Ends> {
-        let largest = self.extreme(&read.index, atom, true)?;
-        let smallest = self.extreme(&read.index, atom, false)?;
-        let (mut lo, mut hi) = (None, None);
-        let mut meet = |start: Option<size::Expr>, end: Option<size::Expr>| {
-            if let Some(start) = start {
-                lo = Some(lo.as_ref().map_or(start.clone(), |lo| self.greater(lo, &start)));
-            }
-            if let Some(end) = end {
-                hi = Some(hi.as_ref().map_or(end.clone(), |hi| self.smaller(hi, &end)));
-            }
-        };
-        // c * i + rest < extent
-        let (c, rest) = largest.affine_in(atom)?;
-        let room = read.extent.sub(&rest);
-        if c > 0 {
-            meet(None, Some(room.offset(c - 1).div_floor(&size::Expr::constant(c))));
-        } else if c < 0 {
-            meet(Some(room.neg().div_floor(&size::Expr::constant(-c)).offset(1)), None);
+/// What a read whose position depends on a variable through domains allows for it.
+pub(super) fn allowed_through(ix: &Index, read: &Read, atom: Atom) -> Option<Ends> {
+    let largest = extreme(ix, &read.index, atom, true)?;
+    let smallest = extreme(ix, &read.index, atom, false)?;
+    let (mut lo, mut hi) = (None, None);
+    let mut meet = |start: Option<size::Expr>, end: Option<size::Expr>| {
+        if let Some(start) = start {
+            lo = Some(lo.as_ref().map_or(start.clone(), |lo| ix.greater(lo, &start)));
         }
-        // c * i + rest >= 0
-        let (c, rest) = smallest.affine_in(atom)?;
-        if c > 0 {
-            let start = rest.neg().offset(c - 1).div_floor(&size::Expr::constant(c));
-            meet(Some(start), None);
-        } else if c < 0 {
-            meet(None, Some(rest.div_floor(&size::Expr::constant(-c)).offset(1)));
+        if let Some(end) = end {
+            hi = Some(hi.as_ref().map_or(end.clone(), |hi| ix.smaller(hi, &end)));
         }
-        Some((lo, hi))
+    };
+    // c * i + rest < extent
+    let (c, rest) = largest.affine_in(atom)?;
+    let room = read.extent.sub(&rest);
+    if c > 0 {
+        meet(None, Some(room.offset(c - 1).div_floor(&size::Expr::constant(c))));
+    } else if c < 0 {
+        meet(Some(room.neg().div_floor(&size::Expr::constant(-c)).offset(1)), None);
     }
+    // c * i + rest >= 0
+    let (c, rest) = smallest.affine_in(atom)?;
+    if c > 0 {
+        let start = rest.neg().offset(c - 1).div_floor(&size::Expr::constant(c));
+        meet(Some(start), None);
+    } else if c < 0 {
+        meet(None, Some(rest.div_floor(&size::Expr::constant(-c)).offset(1)));
+    }
+    Some((lo, hi))
+}
 
-    /// The largest (or smallest) value of a position in terms of one variable.
-    fn extreme(&self, index: &size::Expr, atom: Atom, largest: bool) -> Option<size::Expr> {
-        let mut value = index.clone();
-        for _ in 0..MAX_DEPTH {
-            let open: Vec<Atom> = value
-                .atoms()
-                .into_iter()
-                .filter(|other| *other != atom && self.is_index(*other))
-                .collect();
-            // One that no other domain mentions is innermost.
-            let inner = open.iter().copied().find(|inner| {
-                open.iter().all(|other| {
-                    other == inner || !self.through(&size::Expr::atom(*other)).contains(inner)
-                })
-            });
-            let Some(inner) = inner else { return open.is_empty().then_some(value) };
-            let (coefficient, rest) = value.affine_in(inner)?;
-            let (lo, hi) = self.ranges.get(&inner)?;
-            let end = if (coefficient > 0) == largest { hi.offset(-1) } else { lo.clone() };
-            value = rest.add(&end.scale(coefficient));
-        }
-        None
+/// The largest (or smallest) value of a position in terms of one variable.
+fn extreme(ix: &Index, index: &size::Expr, atom: Atom, largest: bool) -> Option<size::Expr> {
+    let mut value = index.clone();
+    for _ in 0..MAX_DEPTH {
+        let open: Vec<Atom> = value
+            .atoms()
+            .into_iter()
+            .filter(|other| *other != atom && super::is_index(ix, *other))
+            .collect();
+        // One that no other domain mentions is innermost.
+        let inner = open.iter().copied().find(|inner| {
+            open.iter().all(|other| {
+                other == inner || !through(ix, &size::Expr::atom(*other)).contains(inner)
+            })
+        });
+        let Some(inner) = inner else { return open.is_empty().then_some(value) };
+        let (coefficient, rest) = value.affine_in(inner)?;
+        let (lo, hi) = ix.ranges.get(&inner)?;
+        let end = if (coefficient > 0) == largest { hi.offset(-1) } else { lo.clone() };
+        value = rest.add(&end.scale(coefficient));
     }
+    None
 }

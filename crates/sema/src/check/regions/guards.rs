@@ -4,8 +4,9 @@
 //! A guard that the algebra understands (`i < j`, `i % 2 == 0`) is part of the region of its
 //! clause. What it does not understand (`x[i] > 0.0`) decides nothing, so nothing is said.
 
+use crate::check::error;
 use crate::check::paths::Path;
-use crate::check::{Cx, error};
+use crate::check::state::{Index, Report};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size::{self, Atom, Facts, Truth};
 use ein_ir::tensor::{Clause, ClauseSlot, Expr, ExprKind, IndexArg, Item, Tensor, VarId};
@@ -34,185 +35,189 @@ pub(in crate::check) fn guarded(tensor: &Tensor) -> Vec<Clause> {
     }
 }
 
-impl Cx<'_> {
-    /// Warns of two clauses that provably define a common point; says whether it did.
-    pub(super) fn check_guards(&mut self, name: Symbol, earlier: &Clause, later: &Clause) -> bool {
-        let Some(point) = self.common_point(earlier, later) else { return false };
-        let shown: Vec<String> = point.iter().map(ToString::to_string).collect();
-        let region = format!("{name}[{}]", shown.join(", "));
-        let d = error(
-            Code::W0201,
-            later.span,
-            format!("this clause of `{name}` overlaps an earlier one: both define `{region}`"),
-        )
-        .here("this one counts there")
-        .label(earlier.span, format!("replaced at `{region}`"))
-        .help("make the guards exclude each other");
-        self.report_at(d);
-        true
-    }
+/// Warns of two clauses that provably define a common point; says whether it did.
+pub(super) fn check_guards(
+    ix: &Index,
+    report: &mut Report,
+    name: Symbol,
+    earlier: &Clause,
+    later: &Clause,
+) -> bool {
+    let Some(point) = common_point(ix, earlier, later) else { return false };
+    let shown: Vec<String> = point.iter().map(ToString::to_string).collect();
+    let region = format!("{name}[{}]", shown.join(", "));
+    let d = error(
+        Code::W0201,
+        later.span,
+        format!("this clause of `{name}` overlaps an earlier one: both define `{region}`"),
+    )
+    .here("this one counts there")
+    .label(earlier.span, format!("replaced at `{region}`"))
+    .help("make the guards exclude each other");
+    report.report_at(d);
+    true
+}
 
-    /// A point that both clauses define, if it is certain that there is one.
-    fn common_point(&self, a: &Clause, b: &Clause) -> Option<Vec<i64>> {
-        let mut facts = Facts::new();
-        let place = self.positions(a)?;
-        self.assume_region(a, &place, &mut facts)?;
-        self.assume_region(b, &place, &mut facts)?;
-        let boxes = facts.atoms();
-        for clause in [a, b] {
-            for guard in guards(clause).filter(|_| is_partial(clause)) {
-                if !self.assume(guard, true, &mut facts) {
-                    return None;
-                }
-            }
-        }
-        // A guard by a value that nothing relates to the domains decides nothing here.
-        if facts.atoms().into_iter().any(|atom| !boxes.contains(&atom)) {
-            return None;
-        }
-        let Truth::Refuted(witness) = size::is_empty(&facts) else { return None };
-        let value = |atom: Atom| witness.iter().find(|(own, _)| *own == atom).map(|(_, at)| *at);
-        place.iter().map(|position| position.eval(&value)).collect()
-    }
-
-    /// The point that a clause defines, by axis.
-    fn positions(&self, clause: &Clause) -> Option<Vec<size::Expr>> {
-        let position = |slot: &ClauseSlot| match slot {
-            ClauseSlot::Point(at) => Some(size::Expr::constant(*at)),
-            ClauseSlot::Loop(binder) => self.var_sizes.get(&binder.var).cloned(),
-        };
-        clause.slots.iter().map(position).collect()
-    }
-
-    /// Adds that a point lies in the domain of a clause.
-    fn assume_region(&self, clause: &Clause, at: &[size::Expr], facts: &mut Facts) -> Option<()> {
-        let own = self.positions(clause)?;
-        for ((slot, own), at) in clause.slots.iter().zip(&own).zip(at) {
-            facts.eq(own, at);
-            if let ClauseSlot::Loop(binder) = slot {
-                facts.le(&self.to_size(&binder.lo)?, own);
-                facts.lt(own, &self.to_size(&binder.hi)?);
-            }
-        }
-        Some(())
-    }
-
-    /// Warns of a read that provably meets a point which no clause defines.
-    pub(in crate::check) fn check_undefined(
-        &mut self,
-        var: VarId,
-        clauses: &[Clause],
-        indices: &[IndexArg],
-        span: Span,
-        path: &Path,
-    ) {
-        let rank = clauses.first().map_or(0, |clause| clause.slots.len());
-        let at: Option<Vec<size::Expr>> =
-            indices.iter().take(rank).map(|index| self.to_size(&index.value)).collect();
-        let Some(at) = at.filter(|at| at.len() == rank) else { return };
-        let mut facts = path.facts.clone();
-        for place in &at {
-            facts.ge0(place.clone());
-        }
-        let mut cases = MAX_CASES;
-        let Some(point) = self.outside_all(clauses, &at, &mut facts, &mut cases) else { return };
-        let name: Symbol = self.out.vars[var].name;
-        let shown: Vec<String> = point.iter().map(ToString::to_string).collect();
-        let region = format!("{name}[{}]", shown.join(", "));
-        let d = error(
-            Code::W0202,
-            span,
-            format!("`{region}` is read here, but no clause of `{name}` defines it"),
-        )
-        .here("zero there")
-        .label(self.out.vars[var].span, format!("`{name}` is defined here"))
-        .help(format!("add a clause for `{region}`, or read only what is defined"));
-        self.report_at(d);
-    }
-
-    /// A point that is read and that none of the clauses defines.
-    fn outside_all(
-        &self,
-        clauses: &[Clause],
-        at: &[size::Expr],
-        facts: &mut Facts,
-        cases: &mut usize,
-    ) -> Option<Vec<i64>> {
-        *cases = cases.checked_sub(1)?;
-        let Some((clause, rest)) = clauses.split_first() else {
-            // Sizes that only the run knows decide whether there is such a point.
-            if facts.atoms().into_iter().any(|atom| !self.index_atoms.contains_key(&atom)) {
+/// A point that both clauses define, if it is certain that there is one.
+fn common_point(ix: &Index, a: &Clause, b: &Clause) -> Option<Vec<i64>> {
+    let mut facts = Facts::new();
+    let place = positions(ix, a)?;
+    assume_region(ix, a, &place, &mut facts)?;
+    assume_region(ix, b, &place, &mut facts)?;
+    let boxes = facts.atoms();
+    for clause in [a, b] {
+        for guard in guards(clause).filter(|_| is_partial(clause)) {
+            if !ix.assume(guard, true, &mut facts) {
                 return None;
             }
-            let Truth::Refuted(witness) = size::is_empty(facts) else { return None };
-            let value =
-                |atom: Atom| witness.iter().find(|(own, _)| *own == atom).map(|(_, at)| *at);
-            return at.iter().map(|place| place.eval(&value)).collect();
-        };
-        let start = facts.len();
-        for way in self.ways_around(clause, at)? {
-            facts.extend(&way);
-            if !size::is_empty(facts).is_proved() {
-                let found = self.outside_all(rest, at, facts, cases);
-                if found.is_some() {
-                    return found;
-                }
-            }
-            facts.truncate(start);
         }
-        None
     }
-
-    /// The ways in which a clause does not define a point; `None` if a guard is not understood.
-    fn ways_around(&self, clause: &Clause, at: &[size::Expr]) -> Option<Vec<Facts>> {
-        let own = self.positions(clause)?;
-        let mut ways = Vec::new();
-        // Outside along one axis, inside along those before it.
-        let mut inside = Facts::new();
-        for ((slot, own), at) in clause.slots.iter().zip(&own).zip(at) {
-            match slot {
-                ClauseSlot::Point(_) => {
-                    let mut way = inside.clone();
-                    way.ne0(at.sub(own));
-                    ways.push(way);
-                    inside.eq(at, own);
-                }
-                ClauseSlot::Loop(binder) => {
-                    let (lo, hi) = (self.to_size(&binder.lo)?, self.to_size(&binder.hi)?);
-                    let mut below = inside.clone();
-                    below.lt(at, &lo);
-                    let mut above = inside.clone();
-                    above.le(&hi, at);
-                    ways.extend([below, above]);
-                    inside.eq(at, own);
-                    inside.le(&lo, own);
-                    inside.lt(own, &hi);
-                }
-            }
-        }
-        if is_partial(clause) {
-            for guard in guards(clause) {
-                self.failures(guard, &inside, &mut ways)?;
-            }
-        }
-        Some(ways)
+    // A guard by a value that nothing relates to the domains decides nothing here.
+    if facts.atoms().into_iter().any(|atom| !boxes.contains(&atom)) {
+        return None;
     }
+    let Truth::Refuted(witness) = size::is_empty(&facts) else { return None };
+    let value = |atom: Atom| witness.iter().find(|(own, _)| *own == atom).map(|(_, at)| *at);
+    place.iter().map(|position| position.eval(&value)).collect()
+}
 
-    /// The ways in which a condition fails.
-    fn failures(&self, cond: &Expr, known: &Facts, ways: &mut Vec<Facts>) -> Option<()> {
-        match &*cond.kind {
-            ExprKind::And(a, b) => {
-                self.failures(a, known, ways)?;
-                self.failures(b, known, ways)
+/// The point that a clause defines, by axis.
+fn positions(ix: &Index, clause: &Clause) -> Option<Vec<size::Expr>> {
+    let position = |slot: &ClauseSlot| match slot {
+        ClauseSlot::Point(at) => Some(size::Expr::constant(*at)),
+        ClauseSlot::Loop(binder) => ix.var_sizes.get(&binder.var).cloned(),
+    };
+    clause.slots.iter().map(position).collect()
+}
+
+/// Adds that a point lies in the domain of a clause.
+fn assume_region(ix: &Index, clause: &Clause, at: &[size::Expr], facts: &mut Facts) -> Option<()> {
+    let own = positions(ix, clause)?;
+    for ((slot, own), at) in clause.slots.iter().zip(&own).zip(at) {
+        facts.eq(own, at);
+        if let ClauseSlot::Loop(binder) = slot {
+            facts.le(&ix.to_size(&binder.lo)?, own);
+            facts.lt(own, &ix.to_size(&binder.hi)?);
+        }
+    }
+    Some(())
+}
+
+/// Warns of a read that provably meets a point which no clause defines.
+pub(in crate::check) fn check_undefined(
+    ix: &Index,
+    report: &mut Report,
+    var: VarId,
+    clauses: &[Clause],
+    indices: &[IndexArg],
+    span: Span,
+    path: &Path,
+) {
+    let rank = clauses.first().map_or(0, |clause| clause.slots.len());
+    let at: Option<Vec<size::Expr>> =
+        indices.iter().take(rank).map(|index| ix.to_size(&index.value)).collect();
+    let Some(at) = at.filter(|at| at.len() == rank) else { return };
+    let mut facts = path.facts.clone();
+    for place in &at {
+        facts.ge0(place.clone());
+    }
+    let mut cases = MAX_CASES;
+    let Some(point) = outside_all(ix, clauses, &at, &mut facts, &mut cases) else { return };
+    let name: Symbol = ix.vars[var].name;
+    let shown: Vec<String> = point.iter().map(ToString::to_string).collect();
+    let region = format!("{name}[{}]", shown.join(", "));
+    let d = error(
+        Code::W0202,
+        span,
+        format!("`{region}` is read here, but no clause of `{name}` defines it"),
+    )
+    .here("zero there")
+    .label(ix.vars[var].span, format!("`{name}` is defined here"))
+    .help(format!("add a clause for `{region}`, or read only what is defined"));
+    report.report_at(d);
+}
+
+/// A point that is read and that none of the clauses defines.
+fn outside_all(
+    ix: &Index,
+    clauses: &[Clause],
+    at: &[size::Expr],
+    facts: &mut Facts,
+    cases: &mut usize,
+) -> Option<Vec<i64>> {
+    *cases = cases.checked_sub(1)?;
+    let Some((clause, rest)) = clauses.split_first() else {
+        // Sizes that only the run knows decide whether there is such a point.
+        if facts.atoms().into_iter().any(|atom| !ix.index_atoms.contains_key(&atom)) {
+            return None;
+        }
+        let Truth::Refuted(witness) = size::is_empty(facts) else { return None };
+        let value = |atom: Atom| witness.iter().find(|(own, _)| *own == atom).map(|(_, at)| *at);
+        return at.iter().map(|place| place.eval(&value)).collect();
+    };
+    let start = facts.len();
+    for way in ways_around(ix, clause, at)? {
+        facts.extend(&way);
+        if !size::is_empty(facts).is_proved() {
+            let found = outside_all(ix, rest, at, facts, cases);
+            if found.is_some() {
+                return found;
             }
-            ExprKind::Unary(UnaryOp::Not, a) => {
-                let mut way = known.clone();
-                self.assume(a, true, &mut way).then(|| ways.push(way))
+        }
+        facts.truncate(start);
+    }
+    None
+}
+
+/// The ways in which a clause does not define a point; `None` if a guard is not understood.
+fn ways_around(ix: &Index, clause: &Clause, at: &[size::Expr]) -> Option<Vec<Facts>> {
+    let own = positions(ix, clause)?;
+    let mut ways = Vec::new();
+    // Outside along one axis, inside along those before it.
+    let mut inside = Facts::new();
+    for ((slot, own), at) in clause.slots.iter().zip(&own).zip(at) {
+        match slot {
+            ClauseSlot::Point(_) => {
+                let mut way = inside.clone();
+                way.ne0(at.sub(own));
+                ways.push(way);
+                inside.eq(at, own);
             }
-            _ => {
-                let mut way = known.clone();
-                self.assume(cond, false, &mut way).then(|| ways.push(way))
+            ClauseSlot::Loop(binder) => {
+                let (lo, hi) = (ix.to_size(&binder.lo)?, ix.to_size(&binder.hi)?);
+                let mut below = inside.clone();
+                below.lt(at, &lo);
+                let mut above = inside.clone();
+                above.le(&hi, at);
+                ways.extend([below, above]);
+                inside.eq(at, own);
+                inside.le(&lo, own);
+                inside.lt(own, &hi);
             }
+        }
+    }
+    if is_partial(clause) {
+        for guard in guards(clause) {
+            failures(ix, guard, &inside, &mut ways)?;
+        }
+    }
+    Some(ways)
+}
+
+/// The ways in which a condition fails.
+fn failures(ix: &Index, cond: &Expr, known: &Facts, ways: &mut Vec<Facts>) -> Option<()> {
+    match &*cond.kind {
+        ExprKind::And(a, b) => {
+            failures(ix, a, known, ways)?;
+            failures(ix, b, known, ways)
+        }
+        ExprKind::Unary(UnaryOp::Not, a) => {
+            let mut way = known.clone();
+            ix.assume(a, true, &mut way).then(|| ways.push(way))
+        }
+        _ => {
+            let mut way = known.clone();
+            ix.assume(cond, false, &mut way).then(|| ways.push(way))
         }
     }
 }

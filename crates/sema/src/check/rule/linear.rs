@@ -3,9 +3,10 @@
 //! Called functions are looked into, and a recurrence is linear if its steps are. What is not
 //! understood and meets a tangent is not linear.
 
+use ein_base::IndexVec;
 use ein_ir::tensor::walk::any;
 use ein_ir::tensor::{
-    Expr, ExprKind, FuncId, HostOp, Item, Pattern, Program, ReduceOp, StmtKind, Tensor, Type, VarId,
+    Expr, ExprKind, Func, FuncId, HostOp, Item, Pattern, ReduceOp, StmtKind, Tensor, Type, VarId,
 };
 use ein_scalar::{BinaryOp, UnaryOp};
 use rustc_hash::FxHashMap;
@@ -61,7 +62,7 @@ impl Degree {
 
 /// Finds degrees.
 pub(super) struct Linearity<'p> {
-    program: &'p Program,
+    funcs: &'p IndexVec<FuncId, Func>,
     /// The degrees of variables; those that are not here are constants.
     vars: FxHashMap<VarId, Degree>,
     /// The functions that are looked into.
@@ -69,9 +70,9 @@ pub(super) struct Linearity<'p> {
 }
 
 impl<'p> Linearity<'p> {
-    pub(super) fn new(program: &'p Program, tangents: &[VarId]) -> Self {
+    pub(super) fn new(funcs: &'p IndexVec<FuncId, Func>, tangents: &[VarId]) -> Self {
         let vars = tangents.iter().map(|var| (*var, Degree::Linear)).collect();
-        Self { program, vars, open: Vec::new() }
+        Self { funcs, vars, open: Vec::new() }
     }
 
     pub(super) fn degree(&mut self, e: &Expr) -> Degree {
@@ -168,7 +169,7 @@ impl<'p> Linearity<'p> {
     }
 
     fn call(&mut self, func: FuncId, args: &[Expr], e: &Expr) -> Degree {
-        let callee = &self.program.funcs[func];
+        let callee = &self.funcs[func];
         let known = !self.open.contains(&func) && !callee.body.ty.has_error();
         if !known || callee.params.len() != args.len() {
             return self.opaque(e);

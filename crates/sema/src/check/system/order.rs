@@ -9,8 +9,10 @@
 
 use super::Member;
 use crate::check::causality::{Collector, SelfRead, standings};
+use crate::check::error;
 use crate::check::paths::Path;
-use crate::check::{Cx, error};
+use crate::check::state::{Build, Index, Report};
+use crate::check::{causality, paths};
 use ein_base::{Code, Diagnostic};
 use ein_ir::size;
 use ein_ir::tensor::{Clause, RecurrenceAxis};
@@ -32,113 +34,118 @@ struct Edge {
     read: SelfRead,
 }
 
-impl Cx<'_> {
-    /// Finds the order of a system, or says that there is none.
-    pub(super) fn order_system(&mut self, members: &mut [Member]) -> Option<Order> {
-        let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
-        let edges = self.system_reads(members, rank)?;
-        let all: Vec<&Edge> = edges.iter().collect();
-        let found = find(&all, members.len(), rank).or_else(|_| {
-            // What no clause that reads the system defines is there before the first step.
-            let bound: Vec<&Edge> = edges
-                .iter()
-                .filter(|edge| {
-                    let target = &members[edge.to];
-                    let reading =
-                        |at: usize| edges.iter().any(|e| e.from == edge.to && e.read.clause == at);
-                    let clauses: Vec<&Clause> = target
-                        .tensor
-                        .clauses
-                        .iter()
-                        .enumerate()
-                        .filter(|(at, _)| reading(*at))
-                        .map(|(_, clause)| clause)
-                        .collect();
-                    !clauses.iter().all(|clause| self.is_outside(&edge.read, clause))
-                })
-                .collect();
-            find(&bound, members.len(), rank)
-        });
-        match found {
-            Ok((axes, names, within)) => {
-                let reads: Vec<SelfRead> = edges.into_iter().map(|edge| edge.read).collect();
-                let first = axes.first().copied();
-                let lookback =
-                    first.and_then(|first| crate::check::causality::lookback(&reads, first));
-                Some(Order { axes, lookback, names, within })
-            }
-            Err(ring) => {
-                let d = self.ring(members, &ring);
-                self.report_at(d);
-                None
-            }
-        }
-    }
-
-    /// All reads of names of the system by clauses of the system.
-    fn system_reads(&mut self, members: &mut [Member], rank: usize) -> Option<Vec<Edge>> {
-        let targets: Vec<_> =
-            members.iter().map(|it| (it.var, it.name, it.tensor.shape.clone())).collect();
-        let mut edges = Vec::new();
-        for (from, member) in members.iter_mut().enumerate() {
-            let mut path = Path::new(self.f.facts.clone());
-            for require in &member.tensor.requires {
-                path.facts.eq(&require.left, &require.right);
-            }
-            for (number, clause) in member.tensor.clauses.iter_mut().enumerate() {
-                let mut point = self.point_of(clause)?;
-                point.resize(rank, size::Expr::zero());
-                let until = clause.until.take();
-                for (to, (var, name, shape)) in targets.iter().enumerate() {
-                    let mut collector = Collector::new(*var, *name, shape);
-                    collector.enter(number, point.clone());
-                    self.walk_clause(clause, &mut path, &mut collector);
-                    let reads = collector.into_reads();
-                    edges.extend(reads.into_iter().map(|read| Edge { from, to, read }));
-                }
-                clause.until = until;
-            }
-        }
-        Some(edges)
-    }
-
-    fn ring(&self, members: &[Member], ring: &[&Edge]) -> Diagnostic {
-        let mut names: Vec<String> = Vec::new();
-        for edge in ring {
-            let name = format!("`{}`", members[edge.from].name);
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        let point = |edge: &Edge| {
-            let member = &members[edge.from];
-            self.show_point(&member.tensor, member.name, edge.read.clause)
-        };
-        let names = match names.split_last() {
-            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-            _ => names.join(""),
-        };
-        let message = match ring {
-            [only] => format!("`{}` waits for `{}`, and that for it", point(only), only.read.text),
-            _ => format!("{names} wait for each other"),
-        };
-        let first = ring[0];
-        let mut d = error(Code::E0605, first.read.span, message).here(format!(
-            "`{}` needs `{}`",
-            point(first),
-            first.read.text
-        ));
-        for edge in &ring[1..] {
-            let text = format!("`{}` needs `{}`", point(edge), edge.read.text);
-            d = d.label(edge.read.span, text);
-        }
-        let steps: Vec<String> = ring
+/// Finds the order of a system, or says that there is none.
+pub(super) fn order_system(
+    ix: &mut Index,
+    build: &Build,
+    report: &mut Report,
+    members: &mut [Member],
+) -> Option<Order> {
+    let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
+    let edges = system_reads(ix, build, members, rank)?;
+    let all: Vec<&Edge> = edges.iter().collect();
+    let found = find(&all, members.len(), rank).or_else(|_| {
+        // What no clause that reads the system defines is there before the first step.
+        let bound: Vec<&Edge> = edges
             .iter()
-            .map(|edge| format!("`{}` needs `{}`", point(edge), edge.read.text))
+            .filter(|edge| {
+                let target = &members[edge.to];
+                let reading =
+                    |at: usize| edges.iter().any(|e| e.from == edge.to && e.read.clause == at);
+                let clauses: Vec<&Clause> = target
+                    .tensor
+                    .clauses
+                    .iter()
+                    .enumerate()
+                    .filter(|(at, _)| reading(*at))
+                    .map(|(_, clause)| clause)
+                    .collect();
+                !clauses.iter().all(|clause| causality::is_outside(ix, &edge.read, clause))
+            })
             .collect();
-        d.note(format!("the cycle: {}", steps.join(", ")))
-            .help("read one of them at an earlier step: `… [t - 1]`")
+        find(&bound, members.len(), rank)
+    });
+    match found {
+        Ok((axes, names, within)) => {
+            let reads: Vec<SelfRead> = edges.into_iter().map(|edge| edge.read).collect();
+            let first = axes.first().copied();
+            let lookback = first.and_then(|first| crate::check::causality::lookback(&reads, first));
+            Some(Order { axes, lookback, names, within })
+        }
+        Err(ring) => {
+            let d = self::ring(ix, members, &ring);
+            report.report_at(d);
+            None
+        }
     }
+}
+
+/// All reads of names of the system by clauses of the system.
+fn system_reads(
+    ix: &mut Index,
+    build: &Build,
+    members: &mut [Member],
+    rank: usize,
+) -> Option<Vec<Edge>> {
+    let targets: Vec<_> =
+        members.iter().map(|it| (it.var, it.name, it.tensor.shape.clone())).collect();
+    let mut edges = Vec::new();
+    for (from, member) in members.iter_mut().enumerate() {
+        let mut path = Path::new(ix.f.facts.clone());
+        for require in &member.tensor.requires {
+            path.facts.eq(&require.left, &require.right);
+        }
+        for (number, clause) in member.tensor.clauses.iter_mut().enumerate() {
+            let mut point = causality::point_of(ix, clause)?;
+            point.resize(rank, size::Expr::zero());
+            let until = clause.until.take();
+            for (to, (var, name, shape)) in targets.iter().enumerate() {
+                let mut collector = Collector::new(*var, *name, shape);
+                collector.enter(number, point.clone());
+                paths::walk::walk_clause(ix, build, clause, &mut path, &mut collector);
+                let reads = collector.into_reads();
+                edges.extend(reads.into_iter().map(|read| Edge { from, to, read }));
+            }
+            clause.until = until;
+        }
+    }
+    Some(edges)
+}
+
+fn ring(ix: &Index, members: &[Member], ring: &[&Edge]) -> Diagnostic {
+    let mut names: Vec<String> = Vec::new();
+    for edge in ring {
+        let name = format!("`{}`", members[edge.from].name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let point = |edge: &Edge| {
+        let member = &members[edge.from];
+        causality::explain::show_point(ix, &member.tensor, member.name, edge.read.clause)
+    };
+    let names = match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.join(""),
+    };
+    let message = match ring {
+        [only] => format!("`{}` waits for `{}`, and that for it", point(only), only.read.text),
+        _ => format!("{names} wait for each other"),
+    };
+    let first = ring[0];
+    let mut d = error(Code::E0605, first.read.span, message).here(format!(
+        "`{}` needs `{}`",
+        point(first),
+        first.read.text
+    ));
+    for edge in &ring[1..] {
+        let text = format!("`{}` needs `{}`", point(edge), edge.read.text);
+        d = d.label(edge.read.span, text);
+    }
+    let steps: Vec<String> =
+        ring.iter().map(|edge| format!("`{}` needs `{}`", point(edge), edge.read.text)).collect();
+    d.note(format!("the cycle: {}", steps.join(", ")))
+        .help("read one of them at an earlier step: `… [t - 1]`")
 }
 
 type Run = (Vec<RecurrenceAxis>, Vec<usize>, bool);

@@ -10,9 +10,11 @@
 
 use super::order::Order;
 use super::{Cx, Member};
-use crate::check::bounds::Prover;
+use crate::check::bounds::{Prover, Proving};
 use crate::check::facts::Verdict;
 use crate::check::paths::Path;
+use crate::check::state::{Build, Index, Report};
+use crate::check::{define, paths, pointwise, stmt, system, vars};
 use ein_base::{Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::walk::each_child_mut;
@@ -46,432 +48,432 @@ pub(super) struct Place {
     pub(super) smaller: Vec<bool>,
 }
 
-impl Cx<'_> {
-    /// Binds the names of a system. Gives whether that was possible.
-    pub(super) fn bind_system(&mut self, mut members: Vec<Member>, extents: usize) -> bool {
-        let Some(order) = self.order_system(&mut members) else { return false };
-        if !members.iter_mut().all(|member| self.prove_member(member)) {
-            return false;
-        }
-        let mut sorted: Vec<Option<Member>> = members.into_iter().map(Some).collect();
-        let mut members: Vec<Member> =
-            order.names.iter().filter_map(|at| sorted[*at].take()).collect();
-        let scalar = common_scalar(&members);
-        let inner = members[0].tensor.inner_rank;
-        let rank = members[0].tensor.shape.len();
-        let alike = scalar.is_some()
-            && members.iter().all(|it| {
-                it.tensor.inner_rank == inner
-                    && it.tensor.shape.len() == rank
-                    && it.ty.scalar() == scalar
-            })
-            && (0..inner).all(|axis| {
-                let size = |it: &Member| it.ty.axes()[rank + axis].size.clone();
-                let first = size(&members[0]);
-                members.iter().all(|it| self.same_size(&first, &size(it)))
-            });
-        if !alike && scalar.is_some() {
-            members.iter_mut().for_each(|member| self.declare_inner(member));
-        }
-        let value = self.stacked(&mut members, &order, scalar);
-        let value = self.ended(value);
-        if value.ty.has_error() {
-            return false;
-        }
-        let names: Vec<&str> = members.iter().map(|it| it.name.as_str()).collect();
-        // A name that people do not see.
-        let name = Symbol::intern(&format!("${}", names.join("_")));
-        let ends = value.ty.clone();
-        let end = self.end_of(&value);
-        if end.is_some() {
-            self.f.extents.truncate(extents);
-        }
-        let var = self.bind(name, value);
-        self.note_end(var, end);
-        let layout = self.layout_of(&members, var, scalar, &order);
-        for (at, member) in members.iter().enumerate() {
-            let hidden = match (ends.axes(), order.axes.first()) {
-                (axes, Some(first)) => {
-                    let at = if first.axis >= layout.axis { first.axis + 1 } else { first.axis };
-                    let now = self.out.vars[var].ty.axes().get(at).map(|axis| axis.size.clone());
-                    let open =
-                        axes.get(at).is_some_and(|axis| self.unsettled(&axis.size).is_some());
-                    now.filter(|_| open).map(|size| (first.axis, size))
-                }
-                _ => None,
-            };
-            let view = self.view_of(&layout, at, hidden, member.span);
-            self.bind_local(member.local, view);
-        }
-        true
+/// Binds the names of a system. Gives whether that was possible.
+pub(super) fn bind_system(cx: &mut Cx, mut members: Vec<Member>, extents: usize) -> bool {
+    let Some(order) =
+        system::order::order_system(&mut cx.ix, &cx.build, &mut cx.report, &mut members)
+    else {
+        return false;
+    };
+    if !members.iter_mut().all(|member| prove_member(&mut cx.ix, &cx.build, &mut cx.report, member))
+    {
+        return false;
     }
-
-    fn same_size(&self, a: &size::Expr, b: &size::Expr) -> bool {
-        a == b || size::prove_eq(&self.f.facts, a, b).is_proved()
-    }
-
-    /// Proves the reads of a name while its clauses still know the extents of the others.
-    fn prove_member(&mut self, member: &mut Member) -> bool {
-        let (errors, reads) = (self.error_count(), self.reads.len());
-        let mut path = Path::new(self.f.facts.clone());
-        for require in &member.tensor.requires {
-            path.facts.eq(&require.left, &require.right);
-        }
-        let mut prover = Prover::default();
-        for clause in &mut member.tensor.clauses {
-            self.walk_clause(clause, &mut path, &mut prover);
-        }
-        // What is open is looked at again, and told then.
-        let mut at = 0;
-        self.reads.retain(|read| {
-            at += 1;
-            at <= reads || read.verdict != Verdict::Checked
+    let mut sorted: Vec<Option<Member>> = members.into_iter().map(Some).collect();
+    let mut members: Vec<Member> = order.names.iter().filter_map(|at| sorted[*at].take()).collect();
+    let scalar = common_scalar(&members);
+    let inner = members[0].tensor.inner_rank;
+    let rank = members[0].tensor.shape.len();
+    let alike = scalar.is_some()
+        && members.iter().all(|it| {
+            it.tensor.inner_rank == inner
+                && it.tensor.shape.len() == rank
+                && it.ty.scalar() == scalar
+        })
+        && (0..inner).all(|axis| {
+            let size = |it: &Member| it.ty.axes()[rank + axis].size.clone();
+            let first = size(&members[0]);
+            members.iter().all(|it| same_size(&cx.ix, &first, &size(it)))
         });
-        self.error_count() == errors
+    if !alike && scalar.is_some() {
+        members.iter_mut().for_each(|member| declare_inner(&mut cx.ix, member));
     }
+    let value = stacked(&mut cx.ix, &mut members, &order, scalar);
+    let value = define::until::ended(&mut cx.ix, &mut cx.report, value);
+    if value.ty.has_error() {
+        return false;
+    }
+    let names: Vec<&str> = members.iter().map(|it| it.name.as_str()).collect();
+    // A name that people do not see.
+    let name = Symbol::intern(&format!("${}", names.join("_")));
+    let ends = value.ty.clone();
+    let end = define::until::end_of(&cx.ix, &value);
+    if end.is_some() {
+        cx.ix.f.extents.truncate(extents);
+    }
+    let var = vars::bind(&mut cx.ix, &mut cx.build, name, value);
+    define::until::note_end(&mut cx.ix, var, end);
+    let layout = layout_of(&cx.ix, &members, var, scalar, &order);
+    for (at, member) in members.iter().enumerate() {
+        let hidden = match (ends.axes(), order.axes.first()) {
+            (axes, Some(first)) => {
+                let at = if first.axis >= layout.axis { first.axis + 1 } else { first.axis };
+                let now = cx.ix.vars[var].ty.axes().get(at).map(|axis| axis.size.clone());
+                let open = axes.get(at).is_some_and(|axis| cx.ix.unsettled(&axis.size).is_some());
+                now.filter(|_| open).map(|size| (first.axis, size))
+            }
+            _ => None,
+        };
+        let view = view_of(&mut cx.ix, &layout, at, hidden, member.span);
+        stmt::bind_local(cx, member.local, view);
+    }
+    true
+}
 
+fn same_size(ix: &Index, a: &size::Expr, b: &size::Expr) -> bool {
+    a == b || size::prove_eq(&ix.f.facts, a, b).is_proved()
+}
+
+/// Proves the reads of a name while its clauses still know the extents of the others.
+fn prove_member(ix: &mut Index, build: &Build, report: &mut Report, member: &mut Member) -> bool {
+    let (errors, reads) = (report.error_count(), report.reads.len());
+    let mut path = Path::new(ix.f.facts.clone());
+    for require in &member.tensor.requires {
+        path.facts.eq(&require.left, &require.right);
+    }
+    let mut prover = Prover::default();
+    let mut proving = Proving { prover: &mut prover, report };
+    for clause in &mut member.tensor.clauses {
+        paths::walk::walk_clause(ix, build, clause, &mut path, &mut proving);
+    }
+    // What is open is looked at again, and told then.
+    let mut at = 0;
+    report.reads.retain(|read| {
+        at += 1;
+        at <= reads || read.verdict != Verdict::Checked
+    });
+    report.error_count() == errors
+}
+
+impl Report {
     fn error_count(&self) -> usize {
         self.diagnostics.iter().filter(|d| d.is_error()).count()
     }
+}
 
-    /// Turns the axes of array-valued clauses into declared ones.
-    fn declare_inner(&mut self, member: &mut Member) {
-        let (rank, inner) = (member.tensor.shape.len(), member.tensor.inner_rank);
-        let sizes: Vec<size::Expr> =
-            member.ty.axes()[rank..].iter().map(|axis| axis.size.clone()).collect();
-        if inner == 0 {
-            return;
-        }
-        for clause in &mut member.tensor.clauses {
-            let span = clause.span;
-            let mut at = Vec::new();
-            for size in &sizes {
-                let var = self.new_local(Symbol::intern("$i"), span, Type::I32);
-                at.push(Expr::new(ExprKind::Var(var), Type::I32, span));
-                clause.slots.push(ClauseSlot::Loop(self.full_binder(var, size, span)));
-            }
-            let values = [&mut clause.value].into_iter().chain(&mut clause.otherwise);
-            for value in values {
-                let whole = std::mem::replace(value, Expr::error(span));
-                *value = match whole.ty.rank() {
-                    0 => whole,
-                    _ => element(whole, &at),
-                };
-            }
-        }
-        member.tensor.shape.extend(sizes.into_iter().map(Some));
-        member.tensor.inner_rank = 0;
+/// Turns the axes of array-valued clauses into declared ones.
+fn declare_inner(ix: &mut Index, member: &mut Member) {
+    let (rank, inner) = (member.tensor.shape.len(), member.tensor.inner_rank);
+    let sizes: Vec<size::Expr> =
+        member.ty.axes()[rank..].iter().map(|axis| axis.size.clone()).collect();
+    if inner == 0 {
+        return;
     }
-
-    fn layout_of(
-        &mut self,
-        members: &[Member],
-        var: VarId,
-        scalar: Option<S>,
-        order: &Order,
-    ) -> Layout {
-        let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
-        let ty = self.out.vars[var].ty.clone();
-        let axis = usize::from(order.axes.first().is_some_and(|first| first.axis == 0));
-        let sizes = self.box_sizes(members, rank);
-        let names = members
-            .iter()
-            .map(|member| {
-                let own = member.tensor.shape.len();
-                let smaller = (0..own)
-                    .map(|at| !self.same_size(&member.ty.axes()[at].size, &sizes[at]))
-                    .collect();
-                Place { var: member.var, rank: own, ty: member.ty.clone(), smaller }
-            })
-            .collect();
-        Layout { var, ty, axis, rank, scalar, names }
-    }
-
-    /// The extents of the box around all names.
-    fn box_sizes(&self, members: &[Member], rank: usize) -> Vec<size::Expr> {
-        (0..rank)
-            .map(|axis| {
-                let sizes = members.iter().filter(|it| axis < it.tensor.shape.len());
-                let sizes = sizes.map(|it| it.ty.axes()[axis].size.clone());
-                let largest = sizes.reduce(|a, b| self.greater(&a, &b));
-                largest.unwrap_or(size::Expr::constant(1))
-            })
-            .collect()
-    }
-
-    /// The definition of all names together.
-    fn stacked(&mut self, members: &mut [Member], order: &Order, scalar: Option<S>) -> Expr {
-        let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
-        let sizes = self.box_sizes(members, rank);
-        let axis = usize::from(order.axes.first().is_some_and(|first| first.axis == 0));
-        let count = size::Expr::constant(members.len() as i64);
-        let mut axes: Vec<Axis> = sizes.iter().cloned().map(Axis::anonymous).collect();
-        axes.insert(axis, Axis::anonymous(count.clone()));
-        let mut shape: Vec<Option<size::Expr>> = Vec::new();
-        for (at, size) in sizes.iter().enumerate() {
-            let known = members
-                .iter()
-                .all(|it| at >= it.tensor.shape.len() || it.tensor.shape[at].is_some());
-            shape.push(known.then(|| size.clone()));
-        }
-        shape.insert(axis, Some(count));
-        let inner = if scalar.is_some() { members[0].tensor.inner_rank } else { 0 };
-        if scalar.is_some() {
-            let own = members[0].tensor.shape.len();
-            axes.extend(members[0].ty.axes()[own..].iter().take(inner).cloned());
-        }
-        let elem = match scalar {
-            Some(scalar) => Type::Scalar(scalar),
-            None => self.box_type(members),
-        };
-        let span = members.iter().map(|it| it.span).reduce(Span::to).unwrap_or(members[0].span);
-        let name = self.hir.locals[members[0].local].name;
-        let var = self.new_var(name.sym, name.span, Type::Error);
-        let ty = self.settle_type(var, Type::array(elem, axes));
-        let layout = self.layout_of(members, var, scalar, order);
-        self.move_extents(&layout);
-        let mut clauses = Vec::new();
-        let mut requires = Vec::new();
-        for (at, member) in members.iter_mut().enumerate() {
-            requires.append(&mut member.tensor.requires);
-            let own = member.tensor.shape.len();
-            for clause in std::mem::take(&mut member.tensor.clauses) {
-                clauses.push(self.stacked_clause(&layout, at, own, clause));
-            }
-        }
-        let moved = |axis: usize| if axis >= layout.axis { axis + 1 } else { axis };
-        let mut steps: Vec<_> = order
-            .axes
-            .iter()
-            .map(|step| ein_ir::tensor::RecurrenceAxis { axis: moved(step.axis), ..*step })
-            .collect();
-        if order.within {
-            let names = ein_ir::tensor::RecurrenceAxis { axis: layout.axis, backward: false };
-            steps.push(names);
-        }
-        let recurrence = Recurrence { axes: steps, lookback: order.lookback, adjoint: false };
-        let tensor = Tensor {
-            name: Some(name.sym),
-            self_var: Some(var),
-            shape,
-            inner_rank: inner,
-            clauses,
-            recurrence: Some(Box::new(recurrence)),
-            requires,
-        };
-        Expr::new(ExprKind::Tensor(tensor), ty, span)
-    }
-
-    /// Extents of the names that only the run knows are extents of the box.
-    fn move_extents(&mut self, layout: &Layout) {
-        for info in self.out.atoms.iter_mut() {
-            if let AtomDef::Extent(var, axis) = info.def
-                && let Some(place) = layout.names.iter().find(|place| place.var == var)
-            {
-                let axis = if axis < place.rank { axis } else { axis + layout.rank - place.rank };
-                let axis = if axis >= layout.axis { axis + 1 } else { axis };
-                info.def = AtomDef::Extent(layout.var, axis);
-            }
-        }
-    }
-
-    fn stacked_clause(
-        &mut self,
-        layout: &Layout,
-        at: usize,
-        own: usize,
-        mut clause: Clause,
-    ) -> Clause {
+    for clause in &mut member.tensor.clauses {
         let span = clause.span;
-        clause.slots.splice(own..own, (own..layout.rank).map(|_| ClauseSlot::Point(0)));
-        clause.slots.insert(layout.axis, ClauseSlot::Point(at as i64));
-        ein_ir::tensor::walk::each_in_clause_mut(&mut clause, &mut |e| self.moved(layout, e));
-        let ty = layout.names[at].ty.clone();
-        for value in [&mut clause.value].into_iter().chain(&mut clause.otherwise) {
-            let plain = std::mem::replace(value, Expr::error(span));
-            *value = match (layout.scalar, ty.scalar()) {
-                (Some(to), Some(from)) if from != to => self.kept_as(plain, from, to),
-                (Some(_), _) => plain,
-                (None, _) => self.boxed(layout, at, plain),
+        let mut at = Vec::new();
+        for size in &sizes {
+            let var = ix.new_local(Symbol::intern("$i"), span, Type::I32);
+            at.push(Expr::new(ExprKind::Var(var), Type::I32, span));
+            clause.slots.push(ClauseSlot::Loop(pointwise::full_binder(var, size, span)));
+        }
+        let values = [&mut clause.value].into_iter().chain(&mut clause.otherwise);
+        for value in values {
+            let whole = std::mem::replace(value, Expr::error(span));
+            *value = match whole.ty.rank() {
+                0 => whole,
+                _ => element(whole, &at),
             };
         }
-        clause
     }
+    member.tensor.shape.extend(sizes.into_iter().map(Some));
+    member.tensor.inner_rank = 0;
+}
 
-    /// Reads of names become reads of the box.
-    fn moved(&mut self, layout: &Layout, e: &mut Expr) {
-        let span = e.span;
-        if let ExprKind::Index { base, indices } = &mut *e.kind
-            && let ExprKind::Var(var) = &*base.kind
-            && let Some(at) = layout.names.iter().position(|place| place.var == *var)
-        {
-            indices.iter_mut().for_each(|index| self.moved(layout, &mut index.value));
-            let indices = std::mem::take(indices);
-            *e = self.read_of(layout, at, indices, span);
-            return;
-        }
-        if let ExprKind::Var(var) = &*e.kind
-            && let Some(at) = layout.names.iter().position(|place| place.var == *var)
-        {
-            *e = self.view_of(layout, at, None, span);
-            return;
-        }
-        each_child_mut(e, &mut |child| self.moved(layout, child));
+fn layout_of(
+    ix: &Index,
+    members: &[Member],
+    var: VarId,
+    scalar: Option<S>,
+    order: &Order,
+) -> Layout {
+    let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
+    let ty = ix.vars[var].ty.clone();
+    let axis = usize::from(order.axes.first().is_some_and(|first| first.axis == 0));
+    let sizes = box_sizes(ix, members, rank);
+    let names = members
+        .iter()
+        .map(|member| {
+            let own = member.tensor.shape.len();
+            let smaller =
+                (0..own).map(|at| !same_size(ix, &member.ty.axes()[at].size, &sizes[at])).collect();
+            Place { var: member.var, rank: own, ty: member.ty.clone(), smaller }
+        })
+        .collect();
+    Layout { var, ty, axis, rank, scalar, names }
+}
+
+/// The extents of the box around all names.
+fn box_sizes(ix: &Index, members: &[Member], rank: usize) -> Vec<size::Expr> {
+    (0..rank)
+        .map(|axis| {
+            let sizes = members.iter().filter(|it| axis < it.tensor.shape.len());
+            let sizes = sizes.map(|it| it.ty.axes()[axis].size.clone());
+            let largest = sizes.reduce(|a, b| ix.greater(&a, &b));
+            largest.unwrap_or(size::Expr::constant(1))
+        })
+        .collect()
+}
+
+/// The definition of all names together.
+fn stacked(ix: &mut Index, members: &mut [Member], order: &Order, scalar: Option<S>) -> Expr {
+    let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
+    let sizes = box_sizes(ix, members, rank);
+    let axis = usize::from(order.axes.first().is_some_and(|first| first.axis == 0));
+    let count = size::Expr::constant(members.len() as i64);
+    let mut axes: Vec<Axis> = sizes.iter().cloned().map(Axis::anonymous).collect();
+    axes.insert(axis, Axis::anonymous(count.clone()));
+    let mut shape: Vec<Option<size::Expr>> = Vec::new();
+    for (at, size) in sizes.iter().enumerate() {
+        let known =
+            members.iter().all(|it| at >= it.tensor.shape.len() || it.tensor.shape[at].is_some());
+        shape.push(known.then(|| size.clone()));
     }
+    shape.insert(axis, Some(count));
+    let inner = if scalar.is_some() { members[0].tensor.inner_rank } else { 0 };
+    if scalar.is_some() {
+        let own = members[0].tensor.shape.len();
+        axes.extend(members[0].ty.axes()[own..].iter().take(inner).cloned());
+    }
+    let elem = match scalar {
+        Some(scalar) => Type::Scalar(scalar),
+        None => system::boxes::box_type(ix, members),
+    };
+    let span = members.iter().map(|it| it.span).reduce(Span::to).unwrap_or(members[0].span);
+    let name = ix.hir.locals[members[0].local].name;
+    let var = ix.new_var(name.sym, name.span, Type::Error);
+    let ty = ix.settle_type(var, Type::array(elem, axes));
+    let layout = layout_of(ix, members, var, scalar, order);
+    move_extents(ix, &layout);
+    let mut clauses = Vec::new();
+    let mut requires = Vec::new();
+    for (at, member) in members.iter_mut().enumerate() {
+        requires.append(&mut member.tensor.requires);
+        let own = member.tensor.shape.len();
+        for clause in std::mem::take(&mut member.tensor.clauses) {
+            clauses.push(stacked_clause(ix, &layout, at, own, clause));
+        }
+    }
+    let moved = |axis: usize| if axis >= layout.axis { axis + 1 } else { axis };
+    let mut steps: Vec<_> = order
+        .axes
+        .iter()
+        .map(|step| ein_ir::tensor::RecurrenceAxis { axis: moved(step.axis), ..*step })
+        .collect();
+    if order.within {
+        let names = ein_ir::tensor::RecurrenceAxis { axis: layout.axis, backward: false };
+        steps.push(names);
+    }
+    let recurrence = Recurrence { axes: steps, lookback: order.lookback, adjoint: false };
+    let tensor = Tensor {
+        name: Some(name.sym),
+        self_var: Some(var),
+        shape,
+        inner_rank: inner,
+        clauses,
+        recurrence: Some(Box::new(recurrence)),
+        requires,
+    };
+    Expr::new(ExprKind::Tensor(tensor), ty, span)
+}
 
-    /// A read of a name in the box.
-    fn read_of(
-        &mut self,
-        layout: &Layout,
-        at: usize,
-        mut indices: Vec<IndexArg>,
-        span: Span,
-    ) -> Expr {
-        let place = &layout.names[at];
-        if indices.len() < layout.axis {
-            let whole = self.view_of(layout, at, None, span);
-            return self.sub_array(whole, indices, span);
+/// Extents of the names that only the run knows are extents of the box.
+fn move_extents(ix: &mut Index, layout: &Layout) {
+    for info in ix.atoms.iter_mut() {
+        if let AtomDef::Extent(var, axis) = info.def
+            && let Some(place) = layout.names.iter().find(|place| place.var == var)
+        {
+            let axis = if axis < place.rank { axis } else { axis + layout.rank - place.rank };
+            let axis = if axis >= layout.axis { axis + 1 } else { axis };
+            info.def = AtomDef::Extent(layout.var, axis);
         }
-        for (axis, index) in indices.iter_mut().enumerate().take(place.rank) {
-            if place.smaller[axis] && index.bounds == Bounds::Checked {
-                self.hold_inside(index, &place.ty.axes()[axis].size);
-            }
-        }
-        let given = indices.len();
-        let whole = given >= place.rank;
-        if whole {
-            let zeros = (place.rank..layout.rank).map(|_| constant(0, span));
-            indices.splice(place.rank..place.rank, zeros.collect::<Vec<_>>());
-        }
-        indices.insert(layout.axis, constant(at as i64, span));
-        let base = Expr::new(ExprKind::Var(layout.var), layout.ty.clone(), span);
-        if layout.scalar.is_none() {
-            return self.unboxed_read(layout, at, base, indices, given, span);
-        }
-        let read = self.sub_array(base, indices, span);
-        let read = match whole {
-            true => read,
-            false => self.trimmed(layout, at, read, given, None, span),
+    }
+}
+
+fn stacked_clause(
+    ix: &mut Index,
+    layout: &Layout,
+    at: usize,
+    own: usize,
+    mut clause: Clause,
+) -> Clause {
+    let span = clause.span;
+    clause.slots.splice(own..own, (own..layout.rank).map(|_| ClauseSlot::Point(0)));
+    clause.slots.insert(layout.axis, ClauseSlot::Point(at as i64));
+    ein_ir::tensor::walk::each_in_clause_mut(&mut clause, &mut |e| moved(ix, layout, e));
+    let ty = layout.names[at].ty.clone();
+    for value in [&mut clause.value].into_iter().chain(&mut clause.otherwise) {
+        let plain = std::mem::replace(value, Expr::error(span));
+        *value = match (layout.scalar, ty.scalar()) {
+            (Some(to), Some(from)) if from != to => kept_as(ix, plain, from, to),
+            (Some(_), _) => plain,
+            (None, _) => system::boxes::boxed(layout, at, plain),
         };
-        self.given_as(read, layout.scalar, place.ty.scalar(), span)
     }
+    clause
+}
 
-    /// Sends an index out of the box that is outside of its name.
-    fn hold_inside(&mut self, index: &mut IndexArg, size: &size::Expr) {
-        let span = index.value.span;
-        let value = std::mem::replace(&mut index.value, Expr::error(span));
-        let ty = value.ty.clone();
-        let size = cast(Expr::size(size.clone(), span), &ty);
-        let below =
-            Expr::new(ExprKind::Binary(BinaryOp::Lt, value.clone(), size), Type::BOOL, span);
-        let outside = cast(Expr::int(-1 << 30, span), &ty);
-        index.value =
-            Expr::new(ExprKind::If { cond: below, then: value, otherwise: outside }, ty, span);
+/// Reads of names become reads of the box.
+fn moved(ix: &mut Index, layout: &Layout, e: &mut Expr) {
+    let span = e.span;
+    if let ExprKind::Index { base, indices } = &mut *e.kind
+        && let ExprKind::Var(var) = &*base.kind
+        && let Some(at) = layout.names.iter().position(|place| place.var == *var)
+    {
+        indices.iter_mut().for_each(|index| moved(ix, layout, &mut index.value));
+        let indices = std::mem::take(indices);
+        *e = read_of(ix, layout, at, indices, span);
+        return;
     }
+    if let ExprKind::Var(var) = &*e.kind
+        && let Some(at) = layout.names.iter().position(|place| place.var == *var)
+    {
+        *e = view_of(ix, layout, at, None, span);
+        return;
+    }
+    each_child_mut(e, &mut |child| moved(ix, layout, child));
+}
 
-    /// A sub-array, or an element.
-    fn sub_array(&self, base: Expr, indices: Vec<IndexArg>, span: Span) -> Expr {
-        if indices.is_empty() {
-            return base;
+/// A read of a name in the box.
+fn read_of(
+    ix: &mut Index,
+    layout: &Layout,
+    at: usize,
+    mut indices: Vec<IndexArg>,
+    span: Span,
+) -> Expr {
+    let place = &layout.names[at];
+    if indices.len() < layout.axis {
+        let whole = view_of(ix, layout, at, None, span);
+        return sub_array(whole, indices, span);
+    }
+    for (axis, index) in indices.iter_mut().enumerate().take(place.rank) {
+        if place.smaller[axis] && index.bounds == Bounds::Checked {
+            hold_inside(index, &place.ty.axes()[axis].size);
         }
-        let ty = self.without_axes(&base.ty, indices.len());
-        Expr::new(ExprKind::Index { base, indices }, ty, span)
     }
-
-    /// A name as a whole; `hidden` is the extent of an axis that ended early.
-    fn view_of(
-        &mut self,
-        layout: &Layout,
-        at: usize,
-        hidden: Option<(usize, size::Expr)>,
-        span: Span,
-    ) -> Expr {
-        let base = Expr::new(ExprKind::Var(layout.var), layout.ty.clone(), span);
-        let base = to_front(base, &[layout.axis], span);
-        if layout.scalar.is_none() {
-            return self.unboxed_view(layout, at, base, hidden, span);
-        }
-        let row = self.sub_array(base, vec![constant(at as i64, span)], span);
-        let trimmed = self.trimmed(layout, at, row, 0, hidden, span);
-        let place = &layout.names[at];
-        self.given_as(trimmed, layout.scalar, place.ty.scalar(), span)
+    let given = indices.len();
+    let whole = given >= place.rank;
+    if whole {
+        let zeros = (place.rank..layout.rank).map(|_| constant(0, span));
+        indices.splice(place.rank..place.rank, zeros.collect::<Vec<_>>());
     }
+    indices.insert(layout.axis, constant(at as i64, span));
+    let base = Expr::new(ExprKind::Var(layout.var), layout.ty.clone(), span);
+    if layout.scalar.is_none() {
+        return system::boxes::unboxed_read(ix, layout, at, base, indices, given, span);
+    }
+    let read = sub_array(base, indices, span);
+    let read = match whole {
+        true => read,
+        false => trimmed(layout, at, read, given, None, span),
+    };
+    given_as(ix, read, layout.scalar, place.ty.scalar(), span)
+}
 
-    /// Leaves out the axes that a name does not have, and what is outside of it along the others.
-    /// The first `given` axes are gone already.
-    pub(super) fn trimmed(
-        &mut self,
-        layout: &Layout,
-        at: usize,
-        part: Expr,
-        given: usize,
-        hidden: Option<(usize, size::Expr)>,
-        span: Span,
-    ) -> Expr {
-        let place = &layout.names[at];
-        let missing: Vec<usize> = (place.rank..layout.rank).map(|axis| axis - given).collect();
-        let zeros: Vec<IndexArg> = missing.iter().map(|_| constant(0, span)).collect();
-        let front = to_front(part, &missing, span);
-        let mut part = self.sub_array(front, zeros, span);
-        for axis in given..place.rank {
-            if place.smaller[axis] {
-                let mut size = place.ty.axes()[axis].size.clone();
-                if let Some((_, end)) = hidden.as_ref().filter(|(own, _)| *own == axis) {
-                    size = size.min(end);
-                }
-                let ty = with_size(&part.ty, axis - given, size.clone());
-                let hi = Some(Expr::size(size, span));
-                let slice = ExprKind::Slice { base: part, axis: axis - given, lo: None, hi };
-                part = Expr::new(slice, ty, span);
+/// Sends an index out of the box that is outside of its name.
+fn hold_inside(index: &mut IndexArg, size: &size::Expr) {
+    let span = index.value.span;
+    let value = std::mem::replace(&mut index.value, Expr::error(span));
+    let ty = value.ty.clone();
+    let size = cast(Expr::size(size.clone(), span), &ty);
+    let below = Expr::new(ExprKind::Binary(BinaryOp::Lt, value.clone(), size), Type::BOOL, span);
+    let outside = cast(Expr::int(-1 << 30, span), &ty);
+    index.value =
+        Expr::new(ExprKind::If { cond: below, then: value, otherwise: outside }, ty, span);
+}
+
+/// A sub-array, or an element.
+fn sub_array(base: Expr, indices: Vec<IndexArg>, span: Span) -> Expr {
+    if indices.is_empty() {
+        return base;
+    }
+    let ty = stmt::without_axes(&base.ty, indices.len());
+    Expr::new(ExprKind::Index { base, indices }, ty, span)
+}
+
+/// A name as a whole; `hidden` is the extent of an axis that ended early.
+fn view_of(
+    ix: &mut Index,
+    layout: &Layout,
+    at: usize,
+    hidden: Option<(usize, size::Expr)>,
+    span: Span,
+) -> Expr {
+    let base = Expr::new(ExprKind::Var(layout.var), layout.ty.clone(), span);
+    let base = to_front(base, &[layout.axis], span);
+    if layout.scalar.is_none() {
+        return system::boxes::unboxed_view(ix, layout, at, base, hidden, span);
+    }
+    let row = sub_array(base, vec![constant(at as i64, span)], span);
+    let trimmed = self::trimmed(layout, at, row, 0, hidden, span);
+    let place = &layout.names[at];
+    given_as(ix, trimmed, layout.scalar, place.ty.scalar(), span)
+}
+
+/// Leaves out the axes that a name does not have, and what is outside of it along the others.
+/// The first `given` axes are gone already.
+pub(super) fn trimmed(
+    layout: &Layout,
+    at: usize,
+    part: Expr,
+    given: usize,
+    hidden: Option<(usize, size::Expr)>,
+    span: Span,
+) -> Expr {
+    let place = &layout.names[at];
+    let missing: Vec<usize> = (place.rank..layout.rank).map(|axis| axis - given).collect();
+    let zeros: Vec<IndexArg> = missing.iter().map(|_| constant(0, span)).collect();
+    let front = to_front(part, &missing, span);
+    let mut part = sub_array(front, zeros, span);
+    for axis in given..place.rank {
+        if place.smaller[axis] {
+            let mut size = place.ty.axes()[axis].size.clone();
+            if let Some((_, end)) = hidden.as_ref().filter(|(own, _)| *own == axis) {
+                size = size.min(end);
             }
+            let ty = with_size(&part.ty, axis - given, size.clone());
+            let hi = Some(Expr::size(size, span));
+            let slice = ExprKind::Slice { base: part, axis: axis - given, lo: None, hi };
+            part = Expr::new(slice, ty, span);
         }
-        // The names of its axes are its own.
-        if let Type::Array(array) = &mut part.ty {
-            let own = place.ty.axes()[given.min(place.ty.rank())..].iter();
-            let array = std::sync::Arc::make_mut(array);
-            for (axis, own) in array.axes.iter_mut().zip(own) {
-                axis.coord = own.coord;
-            }
-        }
-        part
     }
+    // The names of its axes are its own.
+    if let Type::Array(array) = &mut part.ty {
+        let own = place.ty.axes()[given.min(place.ty.rank())..].iter();
+        let array = std::sync::Arc::make_mut(array);
+        for (axis, own) in array.axes.iter_mut().zip(own) {
+            axis.coord = own.coord;
+        }
+    }
+    part
+}
 
-    /// A number of the box as the name holds it.
-    fn given_as(&mut self, value: Expr, from: Option<S>, to: Option<S>, span: Span) -> Expr {
-        let (Some(from), Some(to)) = (from, to) else { return value };
-        if from == to {
-            return value;
-        }
-        self.each_element(value, span, |value| converted(value, from, to))
+/// A number of the box as the name holds it.
+fn given_as(ix: &mut Index, value: Expr, from: Option<S>, to: Option<S>, span: Span) -> Expr {
+    let (Some(from), Some(to)) = (from, to) else { return value };
+    if from == to {
+        return value;
     }
+    each_element(ix, value, span, |value| converted(value, from, to))
+}
 
-    fn kept_as(&mut self, value: Expr, from: S, to: S) -> Expr {
-        let span = value.span;
-        self.each_element(value, span, |value| converted(value, from, to))
-    }
+fn kept_as(ix: &mut Index, value: Expr, from: S, to: S) -> Expr {
+    let span = value.span;
+    each_element(ix, value, span, |value| converted(value, from, to))
+}
 
-    /// The same array with every element changed.
-    pub(super) fn each_element(
-        &mut self,
-        value: Expr,
-        span: Span,
-        change: impl FnOnce(Expr) -> Expr,
-    ) -> Expr {
-        let axes = value.ty.axes().to_vec();
-        if axes.is_empty() {
-            return change(value);
-        }
-        let mut slots = Vec::new();
-        let mut at = Vec::new();
-        for axis in &axes {
-            let var = self.new_local(Symbol::intern("$i"), span, Type::I32);
-            at.push(Expr::new(ExprKind::Var(var), Type::I32, span));
-            let binder: Binder = self.full_binder(var, &axis.size, span);
-            slots.push(ClauseSlot::Loop(binder));
-        }
-        let value = change(element(value, &at));
-        self.tensor(None, axes, vec![(slots, value)], span)
+/// The same array with every element changed.
+pub(super) fn each_element(
+    ix: &mut Index,
+    value: Expr,
+    span: Span,
+    change: impl FnOnce(Expr) -> Expr,
+) -> Expr {
+    let axes = value.ty.axes().to_vec();
+    if axes.is_empty() {
+        return change(value);
     }
+    let mut slots = Vec::new();
+    let mut at = Vec::new();
+    for axis in &axes {
+        let var = ix.new_local(Symbol::intern("$i"), span, Type::I32);
+        at.push(Expr::new(ExprKind::Var(var), Type::I32, span));
+        let binder: Binder = pointwise::full_binder(var, &axis.size, span);
+        slots.push(ClauseSlot::Loop(binder));
+    }
+    let value = change(element(value, &at));
+    pointwise::tensor(ix, None, axes, vec![(slots, value)], span)
 }
 
 /// The type that holds the elements of all names, if they are numbers and there is one.
