@@ -35,7 +35,13 @@ pub(super) fn annotated(cx: &mut Cx, value: ExprId, ty: &hir::Type, what: &str) 
         TypeKind::AnyRank(elem) => {
             let elem = types::lower_type(cx, elem);
             let value = close::open_value(cx, value, Some(&elem), None);
-            let value = widen::widen_to(cx, value, &Type::AnyRank(Box::new(elem.clone())));
+            let value = widen::widen_to(
+                &mut cx.ix,
+                &mut cx.build,
+                &mut cx.report,
+                value,
+                &Type::AnyRank(Box::new(elem.clone())),
+            );
             if value.ty.is_array() && coerce::same_kind(value.ty.elem(), &elem) {
                 return value;
             }
@@ -140,7 +146,7 @@ pub(super) fn meet_array(cx: &mut Cx, value: Expr, elem: Type, dims: &[Dim], wha
     let value = super::arms::complete(value, &elem);
     let value = match (elem.scalar(), value.ty.scalar()) {
         (Some(to), Some(from)) if value.ty.is_array() && super::widen::holds(to, from) => {
-            widen::widen(cx, value, to)
+            widen::widen(&mut cx.ix, &mut cx.build, &mut cx.report, value, to)
         }
         _ => value,
     };

@@ -64,7 +64,7 @@ pub(super) fn match_expr(
         arm.statement = statement;
     }
     let mut values = arm_values(cx, &value, arms, &matched, &guards, want);
-    widen::widen_all(cx, &mut values);
+    widen::widen_all(&mut cx.ix, &mut cx.build, &mut cx.report, &mut values);
     let tests: Vec<Arm> = matched
         .iter()
         .zip(&guards)

@@ -4,7 +4,7 @@ use super::arms::complete;
 use super::consts::fold;
 use super::literal::Class;
 use super::{Cx, error};
-use crate::check::state::{Index, Report};
+use crate::check::state::{Build, Index, Report};
 use crate::check::{coerce, derivative, expr, fields, literal, pointwise, vars, widen};
 use crate::hir::{BinaryOp as B, ExprId, ExprKind as H};
 use ein_base::{Code, Diagnostic, Span};
@@ -28,7 +28,7 @@ pub(super) fn binary(
         B::Eq | B::Ne | B::Lt | B::Gt | B::Le | B::Ge => {
             let (x, y) = operands(cx, op, a, b, None);
             let (x, y) = cx.report.completed(x, y);
-            comparison(cx, op, x, y, span)
+            comparison(&mut cx.ix, &mut cx.build, &mut cx.report, op, x, y, span)
         }
         B::Pow => power(cx, a, b, want, span),
         B::Add | B::Sub | B::Mul | B::Div | B::Rem => {
@@ -36,7 +36,7 @@ pub(super) fn binary(
             if fields::is_record(&cx.ix, &x.ty) || fields::is_record(&cx.ix, &y.ty) {
                 return fields::fieldwise(cx, op, (x, a), (y, b), span);
             }
-            arithmetic(cx, op, x, y, span)
+            arithmetic(&mut cx.ix, &mut cx.build, &mut cx.report, op, x, y, span)
         }
     }
 }
@@ -140,7 +140,15 @@ fn int_beside_float(ix: &Index, report: &mut Report, op: B, value: Expr, other: 
     report.fail(d)
 }
 
-pub(super) fn arithmetic(cx: &mut Cx, op: B, x: Expr, y: Expr, span: Span) -> Expr {
+pub(super) fn arithmetic(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    op: B,
+    x: Expr,
+    y: Expr,
+    span: Span,
+) -> Expr {
     if x.ty.has_error() || y.ty.has_error() {
         return Expr::error(span);
     }
@@ -162,16 +170,16 @@ pub(super) fn arithmetic(cx: &mut Cx, op: B, x: Expr, y: Expr, span: Span) -> Ex
     };
     match (x.ty.scalar(), y.ty.scalar()) {
         (Some(s), Some(t)) if super::is_numeric(s) && super::is_numeric(t) => {
-            let Some(to) = widen::meet(&cx.ix, &cx.build, &mut cx.report, &x, &y) else {
-                let d = different_numbers(&cx.ix, op, &x, &y);
-                return cx.report.fail(d);
+            let Some(to) = widen::meet(ix, build, report, &x, &y) else {
+                let d = different_numbers(ix, op, &x, &y);
+                return report.fail(d);
             };
-            pointwise::pointwise(cx, vec![x, y], span, |cx, args| {
+            pointwise::pointwise(ix, build, report, vec![x, y], span, |ix, args| {
                 let args = args.into_iter().map(|arg| super::widen::cast(arg, to)).collect();
-                fold_scalars(&cx.ix, scalar_op, args, to, span)
+                fold_scalars(ix, scalar_op, args, to, span)
             })
         }
-        _ => no_operator(&cx.ix, &mut cx.report, op, &x, &y, span),
+        _ => no_operator(ix, report, op, &x, &y, span),
     }
 }
 
@@ -264,18 +272,25 @@ fn power(cx: &mut Cx, a: ExprId, b: ExprId, want: Option<&Type>, span: Span) -> 
         },
         None => expr::expr(cx, b, None),
     };
-    powers(cx, x, y, span)
+    powers(&mut cx.ix, &mut cx.build, &mut cx.report, x, y, span)
 }
 
 /// `x ** y` of numbers and arrays of them.
-pub(super) fn powers(cx: &mut Cx, x: Expr, y: Expr, span: Span) -> Expr {
+pub(super) fn powers(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    x: Expr,
+    y: Expr,
+    span: Span,
+) -> Expr {
     // An integer literal under a float exponent becomes a float.
     if x.ty.has_error() || y.ty.has_error() {
         return Expr::error(span);
     }
     let meet = match (x.ty.scalar(), y.ty.scalar()) {
         (Some(s), Some(t)) if s.is_float() == t.is_float() => {
-            widen::meet(&cx.ix, &cx.build, &mut cx.report, &x, &y)
+            widen::meet(ix, build, report, &x, &y)
         }
         _ => None,
     };
@@ -289,11 +304,11 @@ pub(super) fn powers(cx: &mut Cx, x: Expr, y: Expr, span: Span) -> Expr {
                 let d =
                     error(Code::E0502, y.span, "an integer cannot be raised to a negative power")
                         .here("negative exponent")
-                        .label(x.span, format!("this is `{}`", cx.ix.show(&x.ty)))
+                        .label(x.span, format!("this is `{}`", ix.show(&x.ty)))
                         .help("use a float base: `2.0 ** -1`");
-                return cx.report.fail(d);
+                return report.fail(d);
             }
-            pointwise::pointwise(cx, vec![x, y], span, |_, mut args| {
+            pointwise::pointwise(ix, build, report, vec![x, y], span, |_, mut args| {
                 let b = args.pop().unwrap_or_else(|| Expr::error(span));
                 let a = args.pop().unwrap_or_else(|| Expr::error(span));
                 let b = if meet.is_some() { super::widen::cast(b, s) } else { b };
@@ -302,14 +317,22 @@ pub(super) fn powers(cx: &mut Cx, x: Expr, y: Expr, span: Span) -> Expr {
             })
         }
         (Some(s), Some(t)) if super::is_numeric(s) && super::is_numeric(t) => {
-            let d = different_numbers(&cx.ix, B::Pow, &x, &y);
-            cx.report.fail(d)
+            let d = different_numbers(ix, B::Pow, &x, &y);
+            report.fail(d)
         }
-        _ => no_operator(&cx.ix, &mut cx.report, B::Pow, &x, &y, span),
+        _ => no_operator(ix, report, B::Pow, &x, &y, span),
     }
 }
 
-fn comparison(cx: &mut Cx, op: B, x: Expr, y: Expr, span: Span) -> Expr {
+fn comparison(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    op: B,
+    x: Expr,
+    y: Expr,
+    span: Span,
+) -> Expr {
     if x.ty.has_error() || y.ty.has_error() {
         return Expr::error(span);
     }
@@ -322,47 +345,49 @@ fn comparison(cx: &mut Cx, op: B, x: Expr, y: Expr, span: Span) -> Expr {
         _ => BinaryOp::Ge,
     };
     match (x.ty.scalar(), y.ty.scalar()) {
-        (Some(s), Some(t))
-            if s == t || widen::meet(&cx.ix, &cx.build, &mut cx.report, &x, &y).is_some() =>
-        {
+        (Some(s), Some(t)) if s == t || widen::meet(ix, build, report, &x, &y).is_some() => {
             let to = super::widen::wider(s, t).unwrap_or(s);
             if s == ScalarType::Bool && !matches!(op, B::Eq | B::Ne) {
-                return no_operator(&cx.ix, &mut cx.report, op, &x, &y, span);
+                return no_operator(ix, report, op, &x, &y, span);
             }
-            let build = |_: &mut Cx, args: Vec<Expr>| {
+            let point = |_: &Index, args: Vec<Expr>| {
                 let args = args.into_iter().map(|arg| super::widen::cast(arg, to)).collect();
                 decide(scalar_op, args, span)
             };
             return match op {
-                B::Eq | B::Ne => pointwise::pointwise_equality(cx, vec![x, y], span, build),
-                _ => pointwise::pointwise(cx, vec![x, y], span, build),
+                B::Eq | B::Ne => {
+                    pointwise::pointwise_equality(ix, build, report, vec![x, y], span, point)
+                }
+                _ => pointwise::pointwise(ix, build, report, vec![x, y], span, point),
             };
         }
         (Some(s), Some(t)) if super::is_numeric(s) && super::is_numeric(t) => {
-            let d = different_numbers(&cx.ix, op, &x, &y);
-            return cx.report.fail(d);
+            let d = different_numbers(ix, op, &x, &y);
+            return report.fail(d);
         }
         _ => {}
     }
     match (x.ty.elem(), y.ty.elem(), op) {
         (Type::Str, Type::Str, B::Eq | B::Ne) => {
-            pointwise::pointwise_equality(cx, vec![x, y], span, |_, args| {
+            pointwise::pointwise_equality(ix, build, report, vec![x, y], span, |_, args| {
                 compare_strings(scalar_op, args, span)
             })
         }
-        (Type::Str, Type::Str, _) => pointwise::pointwise(cx, vec![x, y], span, |_, args| {
-            compare_strings(scalar_op, args, span)
-        }),
+        (Type::Str, Type::Str, _) => {
+            pointwise::pointwise(ix, build, report, vec![x, y], span, |_, args| {
+                compare_strings(scalar_op, args, span)
+            })
+        }
         (a, b, B::Eq | B::Ne)
             if coerce::same_kind(a, b)
                 && !matches!(a, Type::Template(..) | Type::Signature(_) | Type::Range) =>
         {
-            pointwise::pointwise_equality(cx, vec![x, y], span, |_, args| {
+            pointwise::pointwise_equality(ix, build, report, vec![x, y], span, |_, args| {
                 let equal = Expr::new(ExprKind::Host(HostOp::Equal, args), Type::BOOL, span);
                 negate_if(equal, op == B::Ne, span)
             })
         }
-        _ => no_operator(&cx.ix, &mut cx.report, op, &x, &y, span),
+        _ => no_operator(ix, report, op, &x, &y, span),
     }
 }
 
@@ -411,11 +436,18 @@ fn logical(cx: &mut Cx, op: B, a: ExprId, b: ExprId, span: Span) -> Expr {
         let y = expr::expr(cx, b, None);
         if y.ty.scalar() == Some(ScalarType::Bool) {
             let scalar_op = if op == B::And { BinaryOp::And } else { BinaryOp::Or };
-            return pointwise::pointwise(cx, vec![x, y], span, |_, mut args| {
-                let b = args.pop().unwrap_or_else(|| Expr::error(span));
-                let a = args.pop().unwrap_or_else(|| Expr::error(span));
-                Expr::new(ExprKind::Binary(scalar_op, a, b), Type::BOOL, span)
-            });
+            return pointwise::pointwise(
+                &mut cx.ix,
+                &mut cx.build,
+                &mut cx.report,
+                vec![x, y],
+                span,
+                |_, mut args| {
+                    let b = args.pop().unwrap_or_else(|| Expr::error(span));
+                    let a = args.pop().unwrap_or_else(|| Expr::error(span));
+                    Expr::new(ExprKind::Binary(scalar_op, a, b), Type::BOOL, span)
+                },
+            );
         }
         return expr::expect_bool(&cx.ix, &mut cx.report, y, what);
     }
@@ -479,7 +511,10 @@ fn membership(cx: &mut Cx, a: ExprId, b: ExprId, span: Span) -> Expr {
     let (x, y) = match &y.ty {
         Type::Array(array) if array.axes.len() == 1 && x.ty.rank() == 0 => {
             match widen::meet(&cx.ix, &cx.build, &mut cx.report, &x, &y) {
-                Some(to) => (widen::widen(cx, x, to), widen::widen(cx, y, to)),
+                Some(to) => (
+                    widen::widen(&mut cx.ix, &mut cx.build, &mut cx.report, x, to),
+                    widen::widen(&mut cx.ix, &mut cx.build, &mut cx.report, y, to),
+                ),
                 None => (x, y),
             }
         }

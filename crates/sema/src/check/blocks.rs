@@ -214,27 +214,34 @@ impl Report {
 }
 
 /// `join[c](a, b)`: end to end along an axis; a value without it counts as one slice.
-pub(super) fn join(cx: &mut Cx, coords: &[CoordArg], a: Expr, b: Expr, span: Span) -> Expr {
+pub(super) fn join(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    coords: &[CoordArg],
+    a: Expr,
+    b: Expr,
+    span: Span,
+) -> Expr {
     if a.ty.is_broken() || b.ty.is_broken() {
         return Expr::error(span);
     }
-    let (a, b) = (
-        expr::settle_expr(&mut cx.ix, &mut cx.build, a),
-        expr::settle_expr(&mut cx.ix, &mut cx.build, b),
-    );
-    let (a, b) = match widen::meet(&cx.ix, &cx.build, &mut cx.report, &a, &b) {
-        Some(to) => (widen::widen(cx, a, to), widen::widen(cx, b, to)),
+    let (a, b) = (expr::settle_expr(ix, build, a), expr::settle_expr(ix, build, b));
+    let (a, b) = match widen::meet(ix, build, report, &a, &b) {
+        Some(to) => {
+            (widen::widen(ix, build, report, a, to), widen::widen(ix, build, report, b, to))
+        }
         None => (a, b),
     };
     if !coerce::same_kind(a.ty.elem(), b.ty.elem()) {
-        let (p, q) = (cx.ix.show(&a.ty), cx.ix.show(&b.ty));
+        let (p, q) = (ix.show(&a.ty), ix.show(&b.ty));
         let d = error(Code::E0501, span, format!("`join` of `{p}` and `{q}`: the elements differ"))
             .here("one array has one type of element")
             .label(a.span, format!("this is `{p}`"))
             .label(b.span, format!("this is `{q}`"))
             .help("join arrays of one element type");
-        let d = binary::numeric_help(&cx.ix, d, &a, &b);
-        return cx.report.fail(d);
+        let d = binary::numeric_help(ix, d, &a, &b);
+        return report.fail(d);
     }
     let (left, right) = match coords {
         [CoordArg::Coord(coord)] => {
@@ -248,8 +255,7 @@ pub(super) fn join(cx: &mut Cx, coords: &[CoordArg], a: Expr, b: Expr, span: Spa
         _ => {
             let rank = a.ty.rank().max(b.ty.rank());
             let longer = if a.ty.rank() == rank { &a } else { &b };
-            let Some(at) = axis_argument(&cx.ix, &mut cx.report, "join", coords, longer, span)
-            else {
+            let Some(at) = axis_argument(ix, report, "join", coords, longer, span) else {
                 return Expr::error(span);
             };
             ((a.ty.rank() == rank).then_some(at), (b.ty.rank() == rank).then_some(at))
@@ -260,25 +266,14 @@ pub(super) fn join(cx: &mut Cx, coords: &[CoordArg], a: Expr, b: Expr, span: Spa
         (None, None) => {
             let d = error(Code::E0301, span, "neither value has the coordinate to join along")
                 .here("joined along a coordinate that is not there")
-                .label(a.span, format!("this is `{}`", cx.ix.show(&a.ty)))
-                .label(b.span, format!("this is `{}`", cx.ix.show(&b.ty)))
+                .label(a.span, format!("this is `{}`", ix.show(&a.ty)))
+                .label(b.span, format!("this is `{}`", ix.show(&b.ty)))
                 .help("name a coordinate of one of them, or an axis by position: `#0`");
-            return cx.report.fail(d);
+            return report.fail(d);
         }
     };
     let whole = if left.is_some() { &a } else { &b };
-    let Some(rest) = fit_pieces(
-        &mut cx.ix,
-        &mut cx.build,
-        &mut cx.report,
-        whole,
-        axis,
-        &a,
-        left,
-        &b,
-        right,
-        span,
-    ) else {
+    let Some(rest) = fit_pieces(ix, build, report, whole, axis, &a, left, &b, right, span) else {
         return Expr::error(span);
     };
     let length = |e: &Expr, at: Option<usize>| match at {
@@ -405,16 +400,29 @@ fn block_tuple(base: Expr, places: &[size::Expr], axis: usize, span: Span) -> Ex
 }
 
 /// `unblocks(((a, b), (c, d)))`: the pieces put together again.
-pub(super) fn join_blocks(cx: &mut Cx, value: Expr, span: Span) -> Expr {
+pub(super) fn join_blocks(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: Expr,
+    span: Span,
+) -> Expr {
     if value.ty.is_broken() {
         return value;
     }
-    join_level(cx, value, 0, span)
+    join_level(ix, build, report, value, 0, span)
 }
 
-fn join_level(cx: &mut Cx, value: Expr, axis: usize, span: Span) -> Expr {
+fn join_level(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: Expr,
+    axis: usize,
+    span: Span,
+) -> Expr {
     let Type::Tuple(items) = value.ty.clone() else { return value };
-    let value = vars::atomise(&mut cx.ix, &mut cx.build, value);
+    let value = vars::atomise(ix, build, value);
     let mut joined: Option<Expr> = None;
     for (at, ty) in items.into_iter().enumerate() {
         let item = Expr::new(ExprKind::TupleGet(value.clone(), at), ty, span);
@@ -422,18 +430,26 @@ fn join_level(cx: &mut Cx, value: Expr, axis: usize, span: Span) -> Expr {
             ExprKind::Tuple(items) => items[at].clone(),
             _ => item,
         };
-        let item = join_level(cx, item, axis + 1, span);
+        let item = join_level(ix, build, report, item, axis + 1, span);
         joined = Some(match joined {
             None => item,
-            Some(before) => join_at(cx, axis, before, item, span),
+            Some(before) => join_at(ix, build, report, axis, before, item, span),
         });
     }
     joined.unwrap_or_else(|| Expr::error(span))
 }
 
 /// Joins along an axis by position; a piece that lacks the axis counts as one slice.
-fn join_at(cx: &mut Cx, axis: usize, a: Expr, b: Expr, span: Span) -> Expr {
-    join(cx, &[CoordArg::Axis(axis as u32, span)], a, b, span)
+fn join_at(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    axis: usize,
+    a: Expr,
+    b: Expr,
+    span: Span,
+) -> Expr {
+    join(ix, build, report, &[CoordArg::Axis(axis as u32, span)], a, b, span)
 }
 
 /// The name of a splitting built-in.

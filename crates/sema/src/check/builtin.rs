@@ -50,7 +50,7 @@ pub(super) fn builtin_call(
             let (x, y) = two_numbers(cx, a, b, want);
             match fields::is_record(&cx.ix, &x.ty) || fields::is_record(&cx.ix, &y.ty) {
                 true => fields::of_records(cx, op, x, y, span),
-                false => scalar_binary(cx, op, x, y, span),
+                false => scalar_binary(&mut cx.ix, &mut cx.build, &mut cx.report, op, x, y, span),
             }
         }
         Builtin::Reduction(op @ (ReduceOp::Max | ReduceOp::Min)) if args.len() == 2 => {
@@ -59,13 +59,13 @@ pub(super) fn builtin_call(
                 ReduceOp::Max => BinaryOp::Max,
                 _ => BinaryOp::Min,
             };
-            scalar_binary(cx, op, x, y, span)
+            scalar_binary(&mut cx.ix, &mut cx.build, &mut cx.report, op, x, y, span)
         }
         Builtin::Join if args.len() == 2 => {
             let mapped = call::coords::enter_coords(&mut cx.ix, coords);
             let (a, b) = two_pieces(cx, args[0].value, args[1].value, &mapped);
             call::coords::leave_coords(&mut cx.ix, &mapped);
-            blocks::join(cx, coords, a, b, span)
+            blocks::join(&mut cx.ix, &mut cx.build, &mut cx.report, coords, a, b, span)
         }
         Builtin::Append if args.len() == 2 => {
             let (a, b) = two_pieces(cx, args[0].value, args[1].value, &[]);
@@ -144,18 +144,28 @@ fn apply_with(
             Ok(arg) => type_name(&cx.ix, &arg, span),
             Err(e) => e,
         },
-        Builtin::ArrayAppend => arrays::array_append(cx, args, span),
+        Builtin::ArrayAppend => {
+            arrays::array_append(&mut cx.ix, &mut cx.build, &mut cx.report, args, span)
+        }
         Builtin::Reduction(op) => {
             arrays::whole_reduction(&mut cx.ix, &mut cx.build, &mut cx.report, op, args, span)
         }
         Builtin::Reduce | Builtin::Scan => arrays::fold_array(cx, builtin, args, span),
         Builtin::Append => match <[Expr; 2]>::try_from(args) {
-            Ok([a, b]) => blocks::join(cx, &[CoordArg::Axis(0, span)], a, b, span),
+            Ok([a, b]) => blocks::join(
+                &mut cx.ix,
+                &mut cx.build,
+                &mut cx.report,
+                &[CoordArg::Axis(0, span)],
+                a,
+                b,
+                span,
+            ),
             Err(args) => cx.report.wrong_count("append", 2, args.len(), span),
         },
-        Builtin::Rotate => arrays::rotate(cx, args, span),
+        Builtin::Rotate => arrays::rotate(&mut cx.ix, &mut cx.build, &mut cx.report, args, span),
         Builtin::Reverse => match cx.report.one("reverse", args, span) {
-            Ok(arg) => arrays::reverse(cx, arg, span),
+            Ok(arg) => arrays::reverse(&mut cx.ix, &mut cx.build, &mut cx.report, arg, span),
             Err(e) => e,
         },
         Builtin::Reshape => arrays::reshape(&mut cx.ix, &mut cx.build, &mut cx.report, args, span),
@@ -173,22 +183,24 @@ fn apply_with(
             blocks::split(&mut cx.ix, &mut cx.build, &mut cx.report, builtin, coords, args, span)
         }
         Builtin::Join => match <[Expr; 2]>::try_from(args) {
-            Ok([a, b]) => blocks::join(cx, coords, a, b, span),
+            Ok([a, b]) => {
+                blocks::join(&mut cx.ix, &mut cx.build, &mut cx.report, coords, a, b, span)
+            }
             Err(args) => cx.report.wrong_count("join", 2, args.len(), span),
         },
         Builtin::Unblocks => match cx.report.one("unblocks", args, span) {
-            Ok(arg) => blocks::join_blocks(cx, arg, span),
+            Ok(arg) => blocks::join_blocks(&mut cx.ix, &mut cx.build, &mut cx.report, arg, span),
             Err(e) => e,
         },
         Builtin::Unary(op) => match cx.report.one(op.as_str(), args, span) {
-            Ok(arg) => scalar_unary(cx, op, arg, span),
+            Ok(arg) => scalar_unary(&mut cx.ix, &mut cx.build, &mut cx.report, op, arg, span),
             Err(e) => e,
         },
         Builtin::Binary(op) => match <[Expr; 2]>::try_from(args) {
-            Ok([a, b]) => scalar_binary(cx, op, a, b, span),
+            Ok([a, b]) => scalar_binary(&mut cx.ix, &mut cx.build, &mut cx.report, op, a, b, span),
             Err(args) => cx.report.wrong_count(op.as_str(), 2, args.len(), span),
         },
-        Builtin::Einsum => einsum::einsum(cx, args, span),
+        Builtin::Einsum => einsum::einsum(&mut cx.ix, &mut cx.build, &mut cx.report, args, span),
         Builtin::Io(io) => self::io(&mut cx.ix, &mut cx.report, io, args, span),
         Builtin::Plain(op) => plain(&mut cx.ix, &mut cx.report, op, args, span),
         Builtin::Rerank
@@ -269,15 +281,22 @@ fn two_pieces(
     }
 }
 
-fn scalar_unary(cx: &mut Cx, op: UnaryOp, arg: Expr, span: Span) -> Expr {
+fn scalar_unary(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    op: UnaryOp,
+    arg: Expr,
+    span: Span,
+) -> Expr {
     let result = arg.ty.scalar().and_then(|ty| op.result_type(ty));
     match result {
-        Some(ty) => pointwise::pointwise(cx, vec![arg], span, |_, mut args| {
+        Some(ty) => pointwise::pointwise(ix, build, report, vec![arg], span, |_, mut args| {
             let arg = args.pop().unwrap_or_else(|| Expr::error(span));
             Expr::new(ExprKind::Unary(op, arg), Type::Scalar(ty), span)
         }),
         None => {
-            let have = cx.ix.show(&arg.ty);
+            let have = ix.show(&arg.ty);
             let d = error(Code::E0501, arg.span, format!("`{op}` does not take `{have}`"))
                 .here(format!("this is `{have}`"));
             let d = match arg.ty.scalar() {
@@ -286,12 +305,20 @@ fn scalar_unary(cx: &mut Cx, op: UnaryOp, arg: Expr, span: Span) -> Expr {
                 }
                 _ => d.help("pass a float, or an array of floats"),
             };
-            cx.report.fail(d)
+            report.fail(d)
         }
     }
 }
 
-pub(super) fn scalar_binary(cx: &mut Cx, op: BinaryOp, x: Expr, y: Expr, span: Span) -> Expr {
+pub(super) fn scalar_binary(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    op: BinaryOp,
+    x: Expr,
+    y: Expr,
+    span: Span,
+) -> Expr {
     if x.ty.has_error() || y.ty.has_error() {
         return Expr::error(span);
     }
@@ -300,32 +327,34 @@ pub(super) fn scalar_binary(cx: &mut Cx, op: BinaryOp, x: Expr, y: Expr, span: S
         _ => None,
     };
     let result = result.or_else(|| {
-        let to = widen::meet(&cx.ix, &cx.build, &mut cx.report, &x, &y)?;
+        let to = widen::meet(ix, build, report, &x, &y)?;
         Some((op.result_type(to, to)?, Some(to)))
     });
     match result {
-        Some((ty, to)) => pointwise::pointwise(cx, vec![x, y], span, |cx, mut args| {
-            let b = args.pop().unwrap_or_else(|| Expr::error(span));
-            let a = args.pop().unwrap_or_else(|| Expr::error(span));
-            let (a, b) = match to {
-                Some(to) => (super::widen::cast(a, to), super::widen::cast(b, to)),
-                None => (a, b),
-            };
-            let value = Expr::new(ExprKind::Binary(op, a, b), Type::Scalar(ty), span);
-            match cx.ix.as_one_size(&value) {
-                Some(size) if ty == ScalarType::I32 => Expr::size(size, span),
-                _ => value,
-            }
-        }),
+        Some((ty, to)) => {
+            pointwise::pointwise(ix, build, report, vec![x, y], span, |ix, mut args| {
+                let b = args.pop().unwrap_or_else(|| Expr::error(span));
+                let a = args.pop().unwrap_or_else(|| Expr::error(span));
+                let (a, b) = match to {
+                    Some(to) => (super::widen::cast(a, to), super::widen::cast(b, to)),
+                    None => (a, b),
+                };
+                let value = Expr::new(ExprKind::Binary(op, a, b), Type::Scalar(ty), span);
+                match ix.as_one_size(&value) {
+                    Some(size) if ty == ScalarType::I32 => Expr::size(size, span),
+                    _ => value,
+                }
+            })
+        }
         None => {
-            let (a, b) = (cx.ix.show(&x.ty), cx.ix.show(&y.ty));
+            let (a, b) = (ix.show(&x.ty), ix.show(&y.ty));
             let d = error(Code::E0501, span, format!("`{op}` does not take `{a}` and `{b}`"))
                 .here("called here")
                 .label(x.span, format!("this is `{a}`"))
                 .label(y.span, format!("this is `{b}`"))
                 .help("pass two numbers of one type");
-            let d = binary::numeric_help(&cx.ix, d, &x, &y);
-            cx.report.fail(d)
+            let d = binary::numeric_help(ix, d, &x, &y);
+            report.fail(d)
         }
     }
 }

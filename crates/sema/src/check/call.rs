@@ -81,16 +81,22 @@ fn no_coordinates(
 }
 
 /// Results of several functions as one array.
-fn stack(cx: &mut Cx, items: Vec<Expr>, span: Span) -> Expr {
+fn stack(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    items: Vec<Expr>,
+    span: Span,
+) -> Expr {
     let mut items = items;
-    widen::widen_all(cx, &mut items);
+    widen::widen_all(ix, build, report, &mut items);
     let Some(first) = items.first() else { return Expr::error(span) };
     let mut ty = first.ty.clone();
     for item in &items[1..] {
-        match coerce::join_types(&mut cx.ix, &ty, &item.ty) {
+        match coerce::join_types(ix, &ty, &item.ty) {
             Some(joined) => ty = joined,
             None => {
-                let (a, b) = (cx.ix.show(&ty), cx.ix.show(&item.ty));
+                let (a, b) = (ix.show(&ty), ix.show(&item.ty));
                 let d = error(
                     Code::E0505,
                     span,
@@ -98,7 +104,7 @@ fn stack(cx: &mut Cx, items: Vec<Expr>, span: Span) -> Expr {
                 )
                 .here("one array, one type")
                 .help("call the functions one by one");
-                return cx.report.fail(d);
+                return report.fail(d);
             }
         }
     }
@@ -167,7 +173,7 @@ fn signature_args(cx: &mut Cx, params: &[Type], args: &[Arg], span: Span) -> Vec
         let value = expr::expr(cx, arg.value, Some(ty));
         match ty.scalar() {
             Some(to) if value.ty.scalar().is_some_and(|s| super::widen::holds(to, s)) => {
-                widen::widen(cx, value, to)
+                widen::widen(&mut cx.ix, &mut cx.build, &mut cx.report, value, to)
             }
             _ => value,
         }

@@ -238,7 +238,7 @@ fn chosen_call(cx: &mut Cx, ids: &[u32], own: &[VarId], args: &[VarId], span: Sp
         let args = args.iter().map(|var| cx.ix.var_expr(*var, span)).collect();
         values.push(vars::scoped(cx, |cx| template::apply_template(cx, *id, callee, args, span)));
     }
-    widen::widen_all(cx, &mut values);
+    widen::widen_all(&mut cx.ix, &mut cx.build, &mut cx.report, &mut values);
     let mut chosen = match values.pop() {
         Some(last) => last,
         None => return Expr::error(span),

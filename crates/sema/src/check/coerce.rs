@@ -40,7 +40,7 @@ pub(super) fn expect_type(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Ex
         return value;
     }
     let value = super::arms::complete(value, ty);
-    let value = widen::widen_to(cx, value, ty);
+    let value = widen::widen_to(&mut cx.ix, &mut cx.build, &mut cx.report, value, ty);
     if let (Type::Template(..), Type::Signature(wanted)) = (&value.ty, ty) {
         return template::signature::specialise_value(
             cx,

@@ -2,7 +2,7 @@
 
 use super::reduce::Bound;
 use super::{Binding, Cx, IndexId, error};
-use crate::check::state::{Index, Report};
+use crate::check::state::{Build, Index, Report};
 use crate::check::{
     binary, causality, close, coerce, expr, index, infer, layouts, literal, packs, ragged, ranges,
     reduce, regions, stmt, vars, wheres, widen,
@@ -448,7 +448,7 @@ pub(super) fn finish_definition(
 ) -> Expr {
     let rank = drafts[0].indices.len();
     let mut drafts = drafts;
-    widen_clauses(cx, &mut drafts);
+    widen_clauses(&mut cx.ix, &mut cx.build, &mut cx.report, &mut drafts);
     let Some(inner) = common_value_type(&mut cx.ix, &mut cx.report, name, &drafts) else {
         return Expr::error(span);
     };
@@ -521,7 +521,7 @@ pub(super) fn finish_definition(
 }
 
 /// Widens the values of clauses to the widest of their types.
-fn widen_clauses(cx: &mut Cx, drafts: &mut [Draft]) {
+fn widen_clauses(ix: &mut Index, build: &mut Build, report: &mut Report, drafts: &mut [Draft]) {
     let mut values: Vec<Expr> = drafts
         .iter_mut()
         .map(|draft| {
@@ -529,11 +529,12 @@ fn widen_clauses(cx: &mut Cx, drafts: &mut [Draft]) {
             std::mem::replace(&mut draft.clause.value, Expr::error(span))
         })
         .collect();
-    widen::widen_all(cx, &mut values);
+    widen::widen_all(ix, build, report, &mut values);
     for (draft, value) in drafts.iter_mut().zip(values) {
         let clause = &mut draft.clause;
         if let Some(otherwise) = clause.otherwise.take() {
-            clause.otherwise = Some(widen::scoped_widening(cx, otherwise, &value.ty));
+            clause.otherwise =
+                Some(widen::scoped_widening(ix, build, report, otherwise, &value.ty));
         }
         clause.value = value;
     }

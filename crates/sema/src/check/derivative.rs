@@ -1,7 +1,7 @@
 //! Derivative requests: what may be asked for, and the shape of the answer.
 
 use super::{Cx, error};
-use crate::check::state::{Index, Report};
+use crate::check::state::{Build, Index, Report};
 use crate::check::{coerce, expr, fields, pointwise, rule, vars};
 use crate::hir::{Arg, ExprId, ExprKind as H};
 use ein_base::{Code, Span, Symbol};
@@ -25,11 +25,11 @@ pub(super) fn derivative(cx: &mut Cx, target: ExprId, parameter: ExprId, span: S
         }
         // `@x / 2.0` in a rule is arithmetic on a tangent.
         let (a, b) = (expr::expr(cx, target, None), expr::expr(cx, parameter, None));
-        return quotient(cx, a, b, span);
+        return quotient(&mut cx.ix, &mut cx.build, &mut cx.report, a, b, span);
     };
     if cx.infer.f.rule.is_some() {
         let (a, b) = (expr::expr(cx, target, None), expr::expr(cx, parameter, None));
-        return quotient(cx, a, b, span);
+        return quotient(&mut cx.ix, &mut cx.build, &mut cx.report, a, b, span);
     }
     let (y, x) = (*y, *x);
     let y = operand(cx, y);
@@ -37,9 +37,16 @@ pub(super) fn derivative(cx: &mut Cx, target: ExprId, parameter: ExprId, span: S
     request(cx, y, x, span)
 }
 
-fn quotient(cx: &mut Cx, a: Expr, b: Expr, span: Span) -> Expr {
+fn quotient(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    a: Expr,
+    b: Expr,
+    span: Span,
+) -> Expr {
     let Some(ty) = a.ty.scalar() else { return Expr::error(span) };
-    pointwise::pointwise(cx, vec![a, b], span, |_, mut args| {
+    pointwise::pointwise(ix, build, report, vec![a, b], span, |_, mut args| {
         let b = args.pop().unwrap_or_else(|| Expr::error(span));
         let a = args.pop().unwrap_or_else(|| Expr::error(span));
         Expr::new(ExprKind::Binary(BinaryOp::Div, a, b), Type::Scalar(ty), span)
@@ -158,7 +165,13 @@ pub(super) fn tangent(cx: &mut Cx, inner: ExprId, span: Span) -> Expr {
             let one = ein_scalar::Scalar::one(ty);
             let one = Expr::new(ExprKind::Const(one), Type::Scalar(ty), span);
             if value.ty.is_array() {
-                pointwise::tabulate(cx, value.ty.axes().to_vec(), span, |_, _| one)
+                pointwise::tabulate(
+                    &mut cx.ix,
+                    &mut cx.build,
+                    value.ty.axes().to_vec(),
+                    span,
+                    |_, _, _| one,
+                )
             } else {
                 one
             }

@@ -193,10 +193,17 @@ fn unary(cx: &mut Cx, op: hir::UnaryOp, inner: ExprId, want: Option<&Type>, span
         hir::UnaryOp::Not => (UnaryOp::Not, scalar == Some(ScalarType::Bool)),
     };
     match scalar {
-        Some(ty) if fits => pointwise::pointwise(cx, vec![value], span, |_, mut args| {
-            let arg = args.remove(0);
-            Expr::new(ExprKind::Unary(scalar_op, arg), Type::Scalar(ty), span)
-        }),
+        Some(ty) if fits => pointwise::pointwise(
+            &mut cx.ix,
+            &mut cx.build,
+            &mut cx.report,
+            vec![value],
+            span,
+            |_, mut args| {
+                let arg = args.remove(0);
+                Expr::new(ExprKind::Unary(scalar_op, arg), Type::Scalar(ty), span)
+            },
+        ),
         _ if op == hir::UnaryOp::Not => {
             let d = error(
                 Code::E0504,

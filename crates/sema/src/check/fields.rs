@@ -164,7 +164,17 @@ pub(super) fn of_records(cx: &mut Cx, op: BinaryOp, x: Expr, y: Expr, span: Span
     let op = match op {
         BinaryOp::Div => B::Div,
         BinaryOp::Pow => B::Pow,
-        _ => return builtin::scalar_binary(cx, op, x, y, span),
+        _ => {
+            return builtin::scalar_binary(
+                &mut cx.ix,
+                &mut cx.build,
+                &mut cx.report,
+                op,
+                x,
+                y,
+                span,
+            );
+        }
     };
     let x = vars::atomise(&mut cx.ix, &mut cx.build, x);
     let y = vars::atomise(&mut cx.ix, &mut cx.build, y);
@@ -273,8 +283,8 @@ fn of_parts(
     let p = typed(cx, p, literals.0, t);
     let q = typed(cx, q, literals.1, s);
     Some(match op {
-        B::Pow => binary::powers(cx, p, q, span),
-        _ => binary::arithmetic(cx, op, p, q, span),
+        B::Pow => binary::powers(&mut cx.ix, &mut cx.build, &mut cx.report, p, q, span),
+        _ => binary::arithmetic(&mut cx.ix, &mut cx.build, &mut cx.report, op, p, q, span),
     })
 }
 

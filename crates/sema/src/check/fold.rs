@@ -113,11 +113,19 @@ pub(super) fn fold_recurrence(
 /// A scalar start value in the shape of a row.
 fn expect_cell(cx: &mut Cx, zero: Expr, cell: &Type, span: Span) -> Expr {
     let zero = match (zero.ty.scalar(), cell.scalar()) {
-        (Some(from), Some(to)) if super::widen::holds(to, from) => widen::widen(cx, zero, to),
+        (Some(from), Some(to)) if super::widen::holds(to, from) => {
+            widen::widen(&mut cx.ix, &mut cx.build, &mut cx.report, zero, to)
+        }
         _ => zero,
     };
     if zero.ty.rank() == 0 && cell.rank() > 0 && coerce::same_kind(&zero.ty, cell.elem()) {
-        return pointwise::tabulate(cx, cell.axes().to_vec(), span, |_, _| zero);
+        return pointwise::tabulate(
+            &mut cx.ix,
+            &mut cx.build,
+            cell.axes().to_vec(),
+            span,
+            |_, _, _| zero,
+        );
     }
     coerce::expect_type(cx, zero, cell, "the start value")
 }

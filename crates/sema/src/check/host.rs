@@ -87,7 +87,7 @@ pub(super) fn array(cx: &mut Cx, items: &[ExprId], want: Option<&Type>, span: Sp
     }
     let row = want.map(wanted_row).filter(|row| *row != Type::Error);
     let mut items = self::items(cx, items, row.as_ref());
-    widen::widen_all(cx, &mut items);
+    widen::widen_all(&mut cx.ix, &mut cx.build, &mut cx.report, &mut items);
     if items.iter().any(|item| item.ty == Type::Error) {
         return Expr::error(span);
     }

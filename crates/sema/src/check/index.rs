@@ -320,7 +320,15 @@ fn assemble(cx: &mut Cx, base: Expr, parts: Vec<Part>, span: Span) -> Expr {
             Part::Stepped(lo, hi, step) => {
                 value =
                     slice(&mut cx.ix, &mut cx.build, &mut cx.report, value, axis, (lo, hi), span);
-                value = select::every(cx, value, axis, step, span);
+                value = select::every(
+                    &mut cx.ix,
+                    &mut cx.build,
+                    &mut cx.report,
+                    value,
+                    axis,
+                    step,
+                    span,
+                );
             }
             Part::Gather(indices) => value = gather(&cx.ix, value, axis, indices, span),
             Part::Mask(mask) => value = select::mask(cx, value, axis, mask, span),

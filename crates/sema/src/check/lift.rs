@@ -44,16 +44,16 @@ pub(super) fn lift(
             (index::permute(arg, order, span), cell.frame.len())
         })
         .collect();
-    pointwise::tabulate(cx, frame, span, |cx, indices| {
-        let cells = args
-            .into_iter()
-            .map(|(arg, depth)| match depth {
-                0 => arg,
-                _ => read_cell(arg, &indices[..depth], span),
-            })
-            .collect();
-        build(cx, cells)
-    })
+    let (table, indices) = pointwise::open_table(&mut cx.ix, &mut cx.build, frame, span);
+    let cells = args
+        .into_iter()
+        .map(|(arg, depth)| match depth {
+            0 => arg,
+            _ => read_cell(arg, &indices[..depth], span),
+        })
+        .collect();
+    let value = build(cx, cells);
+    pointwise::close_table(&mut cx.ix, &mut cx.build, table, value, span)
 }
 
 /// The cell of an argument at a point of the frame; a cell of a cell is one of the whole.

@@ -15,13 +15,14 @@ use ein_ir::tensor::{
 
 /// `==` on whole arrays: lengths that only the data knows are compared at run time.
 pub(super) fn pointwise_equality(
-    cx: &mut Cx,
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
     args: Vec<Expr>,
     span: Span,
-    build: impl FnOnce(&mut Cx, Vec<Expr>) -> Expr,
+    point: impl FnOnce(&Index, Vec<Expr>) -> Expr,
 ) -> Expr {
-    let args: Vec<_> =
-        args.into_iter().map(|arg| expr::settle_expr(&mut cx.ix, &mut cx.build, arg)).collect();
+    let args: Vec<_> = args.into_iter().map(|arg| expr::settle_expr(ix, build, arg)).collect();
     if let [a, b] = args.as_slice()
         && a.ty.rank() == b.ty.rank()
     {
@@ -32,14 +33,15 @@ pub(super) fn pointwise_equality(
                 .map(|(p, q)| (p.size.clone(), q.size.clone()))
                 .collect();
         for (p, q) in pairs {
-            let hidden =
-                p.sub(&q).atoms().into_iter().any(|atom| {
-                    matches!(cx.ix.atoms[atom].def, ein_ir::tensor::AtomDef::Extent(..))
-                });
-            if hidden && cx.ix.compare_sizes(&p, &q) == SizeRelation::Different {
+            let hidden = p
+                .sub(&q)
+                .atoms()
+                .into_iter()
+                .any(|atom| matches!(ix.atoms[atom].def, ein_ir::tensor::AtomDef::Extent(..)));
+            if hidden && ix.compare_sizes(&p, &q) == SizeRelation::Different {
                 coerce::require(
-                    &mut cx.ix,
-                    &mut cx.build,
+                    ix,
+                    build,
                     p,
                     q,
                     "the lengths of two arrays that are compared".into(),
@@ -48,30 +50,30 @@ pub(super) fn pointwise_equality(
             }
         }
     }
-    pointwise(cx, args, span, build)
+    pointwise(ix, build, report, args, span, point)
 }
 
 /// Applies a scalar operation to values that are scalars or arrays of one shape.
 pub(super) fn pointwise(
-    cx: &mut Cx,
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
     args: Vec<Expr>,
     span: Span,
-    build: impl FnOnce(&mut Cx, Vec<Expr>) -> Expr,
+    point: impl FnOnce(&Index, Vec<Expr>) -> Expr,
 ) -> Expr {
     if args.iter().any(|arg| arg.ty.is_broken()) {
         return Expr::error(span);
     }
     if args.iter().all(|arg| !arg.ty.is_array()) {
-        return build(cx, args);
+        return point(ix, args);
     }
-    let args: Vec<_> =
-        args.into_iter().map(|arg| expr::settle_expr(&mut cx.ix, &mut cx.build, arg)).collect();
-    let Some(axes) = common_axes(&mut cx.ix, &mut cx.build, &mut cx.report, &args, span) else {
+    let args: Vec<_> = args.into_iter().map(|arg| expr::settle_expr(ix, build, arg)).collect();
+    let Some(axes) = common_axes(ix, build, report, &args, span) else {
         return Expr::error(span);
     };
-    let args: Vec<_> =
-        args.into_iter().map(|arg| vars::atomise(&mut cx.ix, &mut cx.build, arg)).collect();
-    tabulate(cx, axes, span, |cx, indices| {
+    let args: Vec<_> = args.into_iter().map(|arg| vars::atomise(ix, build, arg)).collect();
+    tabulate(ix, build, axes, span, |ix, _, indices| {
         let points = args
             .into_iter()
             .map(|arg| {
@@ -82,44 +84,74 @@ pub(super) fn pointwise(
                 }
             })
             .collect();
-        build(cx, points)
+        point(ix, points)
     })
 }
 
 /// A tensor over generated indices, one per axis; rows of a jagged array if its cells vary.
 pub(super) fn tabulate(
-    cx: &mut Cx,
+    ix: &mut Index,
+    build: &mut Build,
     axes: Vec<Axis>,
     span: Span,
-    build: impl FnOnce(&mut Cx, &[Expr]) -> Expr,
+    cell: impl FnOnce(&mut Index, &mut Build, &[Expr]) -> Expr,
 ) -> Expr {
+    let (table, indices) = open_table(ix, build, axes, span);
+    let value = cell(ix, build, &indices);
+    close_table(ix, build, table, value, span)
+}
+
+/// A tensor over generated indices whose cells are being made.
+pub(super) struct Table {
+    axes: Vec<Axis>,
+    frame: Vec<Binder>,
+    scope: vars::Scope,
+}
+
+/// Begins a tensor over generated indices, and gives them.
+pub(super) fn open_table(
+    ix: &mut Index,
+    build: &mut Build,
+    axes: Vec<Axis>,
+    span: Span,
+) -> (Table, Vec<Expr>) {
     let mut frame = Vec::new();
     let mut indices = Vec::new();
     for (position, axis) in axes.iter().enumerate() {
         let name =
             axis.coord.map_or_else(|| Symbol::intern(&format!("${position}")), |coord| coord.name);
-        let index = cx.ix.new_index(Name { sym: name, span }, Declared::Any);
-        let binder = full_binder(cx.ix.indices[index].var, &axis.size, span);
-        indices.push(cx.ix.index_expr(index, span));
-        frame.push(binder);
+        let index = ix.new_index(Name { sym: name, span }, Declared::Any);
+        frame.push(full_binder(ix.indices[index].var, &axis.size, span));
+        indices.push(ix.index_expr(index, span));
     }
-    cx.ix.f.loops += 1;
-    let value = vars::scoped(cx, |cx| build(cx, &indices));
-    cx.ix.f.loops -= 1;
+    ix.f.loops += 1;
+    let scope = vars::open_scope(ix, build);
+    (Table { axes, frame, scope }, indices)
+}
+
+/// The tensor, with its cell.
+pub(super) fn close_table(
+    ix: &mut Index,
+    build: &mut Build,
+    table: Table,
+    cell: Expr,
+    span: Span,
+) -> Expr {
+    let Table { mut axes, frame, scope } = table;
+    let mut value = vars::close_scope(ix, build, scope, cell);
+    ix.f.loops -= 1;
     let bound: Vec<VarId> = frame.iter().map(|binder| binder.var).collect();
-    if ragged::varies(&cx.ix, &value, &bound) || matches!(value.ty, Type::Jagged(..)) {
+    if ragged::varies(ix, &value, &bound) || matches!(value.ty, Type::Jagged(..)) {
         return ragged::ragged_frame(frame, value, span);
     }
-    let mut axes = axes;
     let mut slots: Vec<ClauseSlot> = frame.into_iter().map(ClauseSlot::Loop).collect();
-    let mut value = value;
     // A frame over a frame is one frame.
     while let Some((inner, cell)) = one_clause(&value) {
         axes.extend_from_slice(&value.ty.axes()[..inner.len()]);
         slots.extend(inner);
         value = cell;
     }
-    tensor(&mut cx.ix, None, axes, vec![(slots, value)], span)
+    tensor(ix, None, axes, vec![(slots, value)], span)
 }
 
 /// A loop over all positions of an axis.
@@ -346,7 +378,7 @@ pub(super) fn select(
         return cx.report.fail(d);
     }
     let elem = meet.map_or_else(|| a.ty.elem().clone(), Type::Scalar);
-    pointwise(cx, vec![cond, a, b], span, |_, mut args| {
+    pointwise(&mut cx.ix, &mut cx.build, &mut cx.report, vec![cond, a, b], span, |_, mut args| {
         let otherwise = args.pop().unwrap_or_else(|| Expr::error(span));
         let then = args.pop().unwrap_or_else(|| Expr::error(span));
         let cond = args.pop().unwrap_or_else(|| Expr::error(span));

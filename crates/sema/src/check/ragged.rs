@@ -205,12 +205,12 @@ pub(super) fn apply_to_rows(
         Type::Jagged(elem, depth) => Type::Jagged(elem.clone(), depth - 1),
         _ => return None,
     };
-    let lifted = pointwise::tabulate(cx, vec![Axis::anonymous(count)], span, |cx, indices| {
-        let row = ExprKind::Host(HostOp::ElementAt, vec![args[at].clone(), indices[0].clone()]);
-        args[at] = Expr::new(row, ty, span);
-        call::apply(cx, def, function, coords, args, span)
-    });
-    Some(lifted)
+    let axes = vec![Axis::anonymous(count)];
+    let (table, indices) = pointwise::open_table(&mut cx.ix, &mut cx.build, axes, span);
+    let row = ExprKind::Host(HostOp::ElementAt, vec![args[at].clone(), indices[0].clone()]);
+    args[at] = Expr::new(row, ty, span);
+    let value = call::apply(cx, def, function, coords, args, span);
+    Some(pointwise::close_table(&mut cx.ix, &mut cx.build, table, value, span))
 }
 
 /// Whether a parameter is an array of one axis.

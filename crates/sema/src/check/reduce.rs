@@ -72,11 +72,13 @@ pub(super) fn reduce(
             stmts.into_iter().for_each(|stmt| cx.build.emit(stmt));
             value
         };
-        return reduce_array(cx, op, op_span, bounds, items, value, span);
+        let it = Reduction { op, op_span, bounds, items, value, span };
+        return reduce_array(&mut cx.ix, &mut cx.build, &mut cx.report, it);
     }
     let value = cx.ix.block(stmts, value);
     check_consumed(&mut cx.ix, &mut cx.report, op, &bounds, &items, &value);
-    reduction(&cx.ix, &mut cx.report, (op, op_span), bounds, items, value, span)
+    let it = Reduction { op, op_span, bounds, items, value, span };
+    reduction(&cx.ix, &mut cx.report, it)
 }
 
 /// A body with the bindings and guards of its `where`.
@@ -94,16 +96,19 @@ fn guarded_body(cx: &mut Cx, body: ExprId, want: Option<&Type>) -> (Vec<Item>, E
     }
 }
 
-/// A reduction to a scalar.
-fn reduction(
-    ix: &Index,
-    report: &mut Report,
-    (op, op_span): (ReduceOp, Span),
+/// What is combined, over which indices.
+struct Reduction {
+    op: ReduceOp,
+    op_span: Span,
     bounds: Vec<Bound>,
     items: Vec<Item>,
     value: Expr,
     span: Span,
-) -> Expr {
+}
+
+/// A reduction to a scalar.
+fn reduction(ix: &Index, report: &mut Report, it: Reduction) -> Expr {
+    let Reduction { op, op_span, bounds, items, value, span } = it;
     let Some(ty) = reduction_type(ix, report, op, op_span, &bounds, &value) else {
         return Expr::error(span);
     };
@@ -225,28 +230,16 @@ fn check_consumed(
 }
 
 /// `sum[c](x)` with a whole array: reduces the axes that carry the names, keeps the others.
-fn reduce_array(
-    cx: &mut Cx,
-    op: ReduceOp,
-    op_span: Span,
-    bounds: Vec<Bound>,
-    items: Vec<Item>,
-    value: Expr,
-    span: Span,
-) -> Expr {
-    let used = cx.ix.index_deps(&value);
+fn reduce_array(ix: &mut Index, build: &mut Build, report: &mut Report, it: Reduction) -> Expr {
+    let Reduction { op, op_span, bounds, items, value, span } = it;
+    let used = ix.index_deps(&value);
     let bare = bounds.iter().all(|bound| !used.contains(&bound.index));
-    let value = if bare { vars::atomise(&mut cx.ix, &mut cx.build, value) } else { value };
+    let value = if bare { vars::atomise(ix, build, value) } else { value };
     let mut reduced: Vec<Option<usize>> = Vec::new();
     for bound in &bounds {
-        let name = cx.ix.indices[bound.index].name;
+        let name = ix.indices[bound.index].name;
         if used.contains(&bound.index) {
-            if close::carried_twice(
-                &cx.ix,
-                &mut cx.report,
-                &[close::index_coord(&cx.ix, bound.index)],
-                &value,
-            ) {
+            if close::carried_twice(ix, report, &[close::index_coord(ix, bound.index)], &value) {
                 return Expr::error(span);
             }
             reduced.push(None);
@@ -258,92 +251,60 @@ fn reduce_array(
         match axis {
             Some(axis) => reduced.push(Some(axis)),
             None => {
-                let tensor = cx.ix.quote(&value);
+                let tensor = ix.quote(&value);
                 let layout = show::show_coords(value.ty.axes());
                 let d = error(
                     Code::E0301,
-                    cx.ix.indices[bound.index].span,
+                    ix.indices[bound.index].span,
                     format!("{tensor} has no coordinate `{name}`"),
                 )
                 .here(format!("not a coordinate of {tensor}"))
                 .note(format!("{tensor} has the coordinates {layout}"))
                 .help("index the array to say which axis is meant");
-                let d = cx.ix.with_declaration(d, &value);
-                return cx.report.fail(d);
+                let d = ix.with_declaration(d, &value);
+                return report.fail(d);
             }
         }
     }
-    let vars: Vec<VarId> = bounds.iter().map(|bound| cx.ix.indices[bound.index].var).collect();
-    if ragged::ragged_terms(&cx.ix, &mut cx.report, op, &value, &vars) {
+    let vars: Vec<VarId> = bounds.iter().map(|bound| ix.indices[bound.index].var).collect();
+    if ragged::ragged_terms(ix, report, op, &value, &vars) {
         return Expr::error(span);
     }
     let kept: Vec<usize> =
         (0..value.ty.rank()).filter(|axis| !reduced.contains(&Some(*axis))).collect();
     let axes: Vec<Axis> = kept.iter().map(|axis| value.ty.axes()[*axis].clone()).collect();
-    let rank = value.ty.rank();
+    let it = Reduction { op, op_span, bounds, items, value, span };
     if axes.is_empty() {
-        return reduce_point(
-            &mut cx.ix,
-            &mut cx.build,
-            &mut cx.report,
-            op,
-            op_span,
-            bounds,
-            items,
-            value,
-            &reduced,
-            &[],
-            rank,
-            span,
-        );
+        return reduce_point(ix, build, report, it, &reduced, &[]);
     }
-    pointwise::tabulate(cx, axes, span, |cx, outer| {
-        reduce_point(
-            &mut cx.ix,
-            &mut cx.build,
-            &mut cx.report,
-            op,
-            op_span,
-            bounds,
-            items,
-            value,
-            &reduced,
-            outer,
-            rank,
-            span,
-        )
+    pointwise::tabulate(ix, build, axes, span, |ix, build, outer| {
+        reduce_point(ix, build, report, it, &reduced, outer)
     })
 }
 
 /// One element of a reduced array.
-#[allow(clippy::too_many_arguments, reason = "a private step of `reduce_array`")]
 fn reduce_point(
     ix: &mut Index,
     build: &mut Build,
     report: &mut Report,
-    op: ReduceOp,
-    op_span: Span,
-    mut bounds: Vec<Bound>,
-    items: Vec<Item>,
-    value: Expr,
+    mut it: Reduction,
     reduced: &[Option<usize>],
     outer: &[Expr],
-    rank: usize,
-    span: Span,
 ) -> Expr {
+    let span = it.span;
     let mut outer = outer.iter();
     let mut indices = Vec::new();
-    for axis in 0..rank {
+    for axis in 0..it.value.ty.rank() {
         let inner = reduced.iter().position(|at| *at == Some(axis));
         match inner {
             Some(position) => {
-                let index = bounds[position].index;
-                if bounds[position].domain.is_none() {
-                    let size = value.ty.axes()[axis].size.clone();
-                    bounds[position].domain = Some((Expr::int(0, span), Expr::size(size, span)));
-                }
-                let at = ix.index_expr(index, span);
-                index::coordinates::check_coordinate(ix, build, report, &value, axis, &at);
+                let bound = &mut it.bounds[position];
+                bound.domain.get_or_insert_with(|| {
+                    let size = it.value.ty.axes()[axis].size.clone();
+                    (Expr::int(0, span), Expr::size(size, span))
+                });
+                let at = ix.index_expr(bound.index, span);
+                index::coordinates::check_coordinate(ix, build, report, &it.value, axis, &at);
                 indices.push(at);
             }
             None => match outer.next() {
@@ -352,8 +313,8 @@ fn reduce_point(
             },
         }
     }
-    let point = expr::read(value, indices, Bounds::Checked, span);
-    reduction(ix, report, (op, op_span), bounds, items, point, span)
+    it.value = expr::read(it.value, indices, Bounds::Checked, span);
+    reduction(ix, report, it)
 }
 
 // ---------------------------------------------------------------- index variables

@@ -33,7 +33,7 @@ pub(super) fn function_result(cx: &mut Cx, function: &Function, name: Symbol) ->
             if value.ty.is_broken() {
                 return value;
             }
-            let value = widen::widen_to(cx, value, &want);
+            let value = widen::widen_to(&mut cx.ix, &mut cx.build, &mut cx.report, value, &want);
             if coerce::same_kind(&value.ty, &want) {
                 return super::arms::complete(value, &want);
             }

@@ -205,8 +205,9 @@ fn open_elements(
             }
         }
     }
-    for (definition, elem) in definitions.iter().zip(elems.iter()) {
-        if elem.is_none() {
+    for ((definition, elem), recursive) in definitions.iter().zip(elems.iter()).zip(recursive) {
+        // What is wrong with a clause that stands for itself was said there.
+        if elem.is_none() && !recursive.contains(&false) {
             define::element::no_element(&cx.ix, &mut cx.report, definition);
         }
     }

@@ -133,14 +133,27 @@ impl Index<'_> {
 
 /// Builds an expression whose statements stay inside it.
 pub(super) fn scoped(cx: &mut Cx, build: impl FnOnce(&mut Cx) -> Expr) -> Expr {
-    cx.build.f.pending.push(Vec::new());
-    let facts = cx.ix.f.facts.len();
-    let extents = cx.ix.f.extents.len();
+    let scope = open_scope(&cx.ix, &mut cx.build);
     let value = build(cx);
-    cx.ix.f.facts.truncate(facts);
-    cx.ix.f.extents.truncate(extents);
-    let stmts = cx.build.f.pending.pop().unwrap_or_default();
-    cx.ix.block(stmts, value)
+    close_scope(&mut cx.ix, &mut cx.build, scope, value)
+}
+
+/// Where an expression begins whose statements stay inside it.
+pub(super) struct Scope {
+    facts: usize,
+    extents: usize,
+}
+
+pub(super) fn open_scope(ix: &Index, build: &mut Build) -> Scope {
+    build.f.pending.push(Vec::new());
+    Scope { facts: ix.f.facts.len(), extents: ix.f.extents.len() }
+}
+
+pub(super) fn close_scope(ix: &mut Index, build: &mut Build, scope: Scope, value: Expr) -> Expr {
+    ix.f.facts.truncate(scope.facts);
+    ix.f.extents.truncate(scope.extents);
+    let stmts = build.f.pending.pop().unwrap_or_default();
+    ix.block(stmts, value)
 }
 
 impl Index<'_> {

@@ -1,6 +1,7 @@
 //! `where`: bindings, guards and what stands where no guard holds.
 
 use super::{Binding, Cx, error};
+use crate::check::state::{Build, Index};
 use crate::check::{coerce, expr, pointwise, vars, widen};
 use crate::hir::{ExprId, WhereItem};
 use ein_base::{Code, Span, Symbol};
@@ -54,7 +55,7 @@ pub(super) fn where_expr(
         cx.ix.f.facts.truncate(before);
         let otherwise = match otherwise {
             Some(id) => else_value(cx, id, &value),
-            None => zero_value(cx, &value.ty, span),
+            None => zero_value(&mut cx.ix, &mut cx.build, &value.ty, span),
         };
         let mut result = value;
         for item in items.into_iter().rev() {
@@ -81,7 +82,8 @@ pub(super) fn where_expr(
 /// The value where a guard fails; of the type that it has where the guard holds.
 pub(super) fn else_value(cx: &mut Cx, id: ExprId, value: &Expr) -> Expr {
     let otherwise = vars::scoped(cx, |cx| expr::expr(cx, id, Some(&value.ty)));
-    let otherwise = widen::scoped_widening(cx, otherwise, &value.ty);
+    let otherwise =
+        widen::scoped_widening(&mut cx.ix, &mut cx.build, &mut cx.report, otherwise, &value.ty);
     if coerce::same_kind(&otherwise.ty, &value.ty) {
         coerce::expect_sizes(
             &mut cx.ix,
@@ -103,16 +105,18 @@ pub(super) fn else_value(cx: &mut Cx, id: ExprId, value: &Expr) -> Expr {
 }
 
 /// What stands where nothing is defined.
-pub(super) fn zero_value(cx: &mut Cx, ty: &Type, span: Span) -> Expr {
+pub(super) fn zero_value(ix: &mut Index, build: &mut Build, ty: &Type, span: Span) -> Expr {
     match ty {
         Type::Scalar(scalar) => Expr::new(ExprKind::Const(Scalar::zero(*scalar)), ty.clone(), span),
         Type::Str => Expr::new(ExprKind::Str(Symbol::intern("")), Type::Str, span),
         Type::Array(array) => {
             let elem = array.elem.clone();
-            pointwise::tabulate(cx, array.axes.clone(), span, |cx, _| zero_value(cx, &elem, span))
+            pointwise::tabulate(ix, build, array.axes.clone(), span, |ix, build, _| {
+                zero_value(ix, build, &elem, span)
+            })
         }
         Type::Tuple(items) => {
-            let items = items.iter().map(|item| zero_value(cx, item, span)).collect();
+            let items = items.iter().map(|item| zero_value(ix, build, item, span)).collect();
             Expr::new(ExprKind::Tuple(items), ty.clone(), span)
         }
         _ => Expr::error(span),

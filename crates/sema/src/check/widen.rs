@@ -54,18 +54,24 @@ pub(super) fn wider_type(a: &Type, b: &Type) -> Option<Type> {
 }
 
 /// Widens the numbers in a value where a type asks for wider ones; any other difference stays.
-pub(super) fn widen_to(cx: &mut Cx, value: Expr, ty: &Type) -> Expr {
+pub(super) fn widen_to(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: Expr,
+    ty: &Type,
+) -> Expr {
     if value.ty.is_broken() || !is_wider(ty, &value.ty) {
         return value;
     }
     match (&value.ty, ty) {
-        (Type::Tuple(_), Type::Tuple(wanted)) => widen_tuple(cx, value, wanted),
+        (Type::Tuple(_), Type::Tuple(wanted)) => widen_tuple(ix, build, report, value, wanted),
         (_, Type::AnyRank(elem)) => match elem.scalar() {
-            Some(to) => widen(cx, value, to),
+            Some(to) => widen(ix, build, report, value, to),
             None => value,
         },
         _ => match ty.scalar() {
-            Some(to) => widen(cx, value, to),
+            Some(to) => widen(ix, build, report, value, to),
             None => value,
         },
     }
@@ -92,12 +98,18 @@ fn is_wider(wide: &Type, narrow: &Type) -> bool {
     }
 }
 
-fn widen_tuple(cx: &mut Cx, value: Expr, wanted: &[Type]) -> Expr {
+fn widen_tuple(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: Expr,
+    wanted: &[Type],
+) -> Expr {
     let span = value.span;
     let items: Vec<Expr> = match *value.kind {
         ExprKind::Tuple(items) => items,
         kind => {
-            let value = vars::atomise(&mut cx.ix, &mut cx.build, Expr::new(kind, value.ty, span));
+            let value = vars::atomise(ix, build, Expr::new(kind, value.ty, span));
             let parts = value.ty.clone();
             let Type::Tuple(parts) = &parts else { return value };
             let part = |(at, ty): (usize, &Type)| {
@@ -106,37 +118,56 @@ fn widen_tuple(cx: &mut Cx, value: Expr, wanted: &[Type]) -> Expr {
             parts.iter().enumerate().map(part).collect()
         }
     };
-    let items: Vec<Expr> =
-        items.into_iter().zip(wanted).map(|(item, ty)| widen_to(cx, item, ty)).collect();
+    let items: Vec<Expr> = items
+        .into_iter()
+        .zip(wanted)
+        .map(|(item, ty)| widen_to(ix, build, report, item, ty))
+        .collect();
     let ty = Type::Tuple(items.iter().map(|item| item.ty.clone()).collect());
     Expr::new(ExprKind::Tuple(items), ty, span)
 }
 
 /// Widens a number, or every element of an array.
-pub(super) fn widen(cx: &mut Cx, value: Expr, to: S) -> Expr {
+pub(super) fn widen(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: Expr,
+    to: S,
+) -> Expr {
     let Some(from) = value.ty.scalar() else { return value };
     if from == to {
         return value;
     }
-    note_widening(&cx.ix, &cx.build, &mut cx.report, &value, to);
-    widen_inside(cx, value, to)
+    note_widening(ix, build, report, &value, to);
+    widen_inside(ix, build, report, value, to)
 }
 
 /// The conversion stands inside the scope of the value: what a branch computes is computed there.
-fn widen_inside(cx: &mut Cx, value: Expr, to: S) -> Expr {
+fn widen_inside(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: Expr,
+    to: S,
+) -> Expr {
     let (span, ty) = (value.span, value.ty.clone());
     if !ty.is_array() {
         return cast(value, to);
     }
+    let mut scoped = |value| {
+        let scope = vars::open_scope(ix, build);
+        let value = widen_inside(ix, build, report, value, to);
+        vars::close_scope(ix, build, scope, value)
+    };
     match *value.kind {
         ExprKind::Block { stmts, value } => {
-            let value = vars::scoped(cx, |cx| widen_inside(cx, value, to));
+            let value = scoped(value);
             let ty = value.ty.clone();
             Expr::new(ExprKind::Block { stmts, value }, ty, span)
         }
         ExprKind::If { cond, then, otherwise } => {
-            let then = vars::scoped(cx, |cx| widen_inside(cx, then, to));
-            let otherwise = vars::scoped(cx, |cx| widen_inside(cx, otherwise, to));
+            let (then, otherwise) = (scoped(then), scoped(otherwise));
             let ty = Type::array(Type::Scalar(to), ty.axes().to_vec());
             Expr::new(ExprKind::If { cond, then, otherwise }, ty, span)
         }
@@ -145,9 +176,14 @@ fn widen_inside(cx: &mut Cx, value: Expr, to: S) -> Expr {
             let ty = Type::array(Type::Scalar(to), ty.axes().to_vec());
             Expr::new(ExprKind::Array(items), ty, span)
         }
-        kind => pointwise::pointwise(cx, vec![Expr::new(kind, ty, span)], span, |_, mut args| {
-            cast(args.remove(0), to)
-        }),
+        kind => pointwise::pointwise(
+            ix,
+            build,
+            report,
+            vec![Expr::new(kind, ty, span)],
+            span,
+            |_, mut args| cast(args.remove(0), to),
+        ),
     }
 }
 
@@ -170,7 +206,12 @@ pub(super) fn meet(
 }
 
 /// Values that stand for each other, in one type as far as widening makes them so.
-pub(super) fn widen_all(cx: &mut Cx, values: &mut [Expr]) {
+pub(super) fn widen_all(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    values: &mut [Expr],
+) {
     let Some((first, others)) = values.split_first() else { return };
     let mut ty = first.ty.clone();
     for other in others {
@@ -180,16 +221,24 @@ pub(super) fn widen_all(cx: &mut Cx, values: &mut [Expr]) {
     }
     for value in values {
         let taken = std::mem::replace(value, Expr::error(value.span));
-        *value = scoped_widening(cx, taken, &ty);
+        *value = scoped_widening(ix, build, report, taken, &ty);
     }
 }
 
 /// As `widen_to`, with everything that it takes inside the value.
-pub(super) fn scoped_widening(cx: &mut Cx, value: Expr, ty: &Type) -> Expr {
+pub(super) fn scoped_widening(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: Expr,
+    ty: &Type,
+) -> Expr {
     if !is_wider(ty, &value.ty) {
         return value;
     }
-    vars::scoped(cx, |cx| widen_to(cx, value, ty))
+    let scope = vars::open_scope(ix, build);
+    let value = widen_to(ix, build, report, value, ty);
+    vars::close_scope(ix, build, scope, value)
 }
 
 /// Arguments in the types that parameters ask for. A type parameter is the widest of what is
@@ -209,16 +258,20 @@ pub(super) fn widen_args(cx: &mut Cx, params: &[Param], args: Vec<Expr>) -> Vec<
         let to = param.and_then(generic_of).and_then(|local| *generic.get(&local)?);
         let stated = param.and_then(|param| param.ty.as_deref()).map(|ty| &ty.kind);
         widened.push(match (to, stated) {
-            (Some(to), _) => widen(cx, arg, to),
-            (None, Some(TypeKind::Scalar(to))) => widen_elements(cx, arg, *to),
+            (Some(to), _) => widen(&mut cx.ix, &mut cx.build, &mut cx.report, arg, to),
+            (None, Some(TypeKind::Scalar(to))) => {
+                widen_elements(&mut cx.ix, &mut cx.build, &mut cx.report, arg, *to)
+            }
             (None, Some(TypeKind::Array { elem, .. })) => match &elem.kind {
-                TypeKind::Scalar(to) => widen_elements(cx, arg, *to),
+                TypeKind::Scalar(to) => {
+                    widen_elements(&mut cx.ix, &mut cx.build, &mut cx.report, arg, *to)
+                }
                 _ => arg,
             },
             (None, Some(TypeKind::Tuple(_) | TypeKind::AnyRank(_))) => {
                 let stated = param.and_then(|param| param.ty.as_deref());
                 match stated.and_then(|ty| call::args::wanted_by(cx, ty)) {
-                    Some(ty) => widen_to(cx, arg, &ty),
+                    Some(ty) => widen_to(&mut cx.ix, &mut cx.build, &mut cx.report, arg, &ty),
                     None => arg,
                 }
             }
@@ -229,9 +282,15 @@ pub(super) fn widen_args(cx: &mut Cx, params: &[Param], args: Vec<Expr>) -> Vec<
 }
 
 /// Widens the elements of an argument of any rank, if the type holds them.
-fn widen_elements(cx: &mut Cx, arg: Expr, to: S) -> Expr {
+fn widen_elements(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    arg: Expr,
+    to: S,
+) -> Expr {
     match arg.ty.scalar() {
-        Some(from) if holds(to, from) => widen(cx, arg, to),
+        Some(from) if holds(to, from) => widen(ix, build, report, arg, to),
         _ => arg,
     }
 }

@@ -9,12 +9,18 @@ use ein_ir::size;
 use ein_ir::tensor::{Bounds, Expr, ExprKind, HostOp, Reduce, ReduceOp, Type};
 use ein_scalar::{BinaryOp, ScalarType};
 
-pub(super) fn array_append(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr {
+pub(super) fn array_append(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    args: Vec<Expr>,
+    span: Span,
+) -> Expr {
     let [array, item] = match <[Expr; 2]>::try_from(args) {
         Ok(args) => args,
-        Err(args) => return cx.report.wrong_count("array_append", 2, args.len(), span),
+        Err(args) => return report.wrong_count("array_append", 2, args.len(), span),
     };
-    blocks::join(cx, &[CoordArg::Axis(0, span)], array, item, span)
+    blocks::join(ix, build, report, &[CoordArg::Axis(0, span)], array, item, span)
 }
 
 /// `sum(a)`: over every element.
@@ -91,25 +97,31 @@ pub(super) fn fold_array(cx: &mut Cx, builtin: Builtin, args: Vec<Expr>, span: S
     fold::fold_recurrence(cx, builtin == Builtin::Scan, op, zero, array, span)
 }
 
-pub(super) fn rotate(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr {
+pub(super) fn rotate(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    args: Vec<Expr>,
+    span: Span,
+) -> Expr {
     let [array, amount] = match <[Expr; 2]>::try_from(args) {
         Ok(args) => args,
-        Err(args) => return cx.report.wrong_count("rotate", 2, args.len(), span),
+        Err(args) => return report.wrong_count("rotate", 2, args.len(), span),
     };
     let (array, amount) = if array.ty.is_array() { (array, amount) } else { (amount, array) };
     if !array.ty.is_array() {
-        return needs_array(&cx.ix, &mut cx.report, "rotate", &array, span);
+        return needs_array(ix, report, "rotate", &array, span);
     }
-    let amount = expr::expect_integer(&cx.ix, &mut cx.report, amount, "the amount to rotate by");
+    let amount = expr::expect_integer(ix, report, amount, "the amount to rotate by");
     if amount.ty.has_error() {
         return Expr::error(span);
     }
-    let array = expr::settle_expr(&mut cx.ix, &mut cx.build, array);
-    let array = vars::atomise(&mut cx.ix, &mut cx.build, array);
-    let amount = vars::atomise(&mut cx.ix, &mut cx.build, amount);
+    let array = expr::settle_expr(ix, build, array);
+    let array = vars::atomise(ix, build, array);
+    let amount = vars::atomise(ix, build, amount);
     let axes = vec![array.ty.axes()[0].clone()];
     let length = axes[0].size.clone();
-    pointwise::tabulate(cx, axes, span, |_, indices| {
+    pointwise::tabulate(ix, build, axes, span, |_, _, indices| {
         let length = Expr::size(length, span);
         let plain = |op, a, b| Expr::new(ExprKind::Binary(op, a, b), Type::I32, span);
         let amount = within_length(amount, &length);
@@ -119,16 +131,22 @@ pub(super) fn rotate(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr {
     })
 }
 
-pub(super) fn reverse(cx: &mut Cx, array: Expr, span: Span) -> Expr {
+pub(super) fn reverse(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    array: Expr,
+    span: Span,
+) -> Expr {
     if !array.ty.is_array() {
-        return needs_array(&cx.ix, &mut cx.report, "reverse", &array, span);
+        return needs_array(ix, report, "reverse", &array, span);
     }
-    let array = expr::settle_expr(&mut cx.ix, &mut cx.build, array);
-    let array = vars::atomise(&mut cx.ix, &mut cx.build, array);
+    let array = expr::settle_expr(ix, build, array);
+    let array = vars::atomise(ix, build, array);
     let axes = vec![array.ty.axes()[0].clone()];
     let last = axes[0].size.offset(-1);
-    pointwise::tabulate(cx, axes, span, |cx, indices| {
-        let at = match cx.ix.to_size(&indices[0]) {
+    pointwise::tabulate(ix, build, axes, span, |ix, _, indices| {
+        let at = match ix.to_size(&indices[0]) {
             Some(index) => Expr::size(last.sub(&index), span),
             None => return Expr::error(span),
         };
@@ -244,15 +262,15 @@ pub(in crate::check) fn filter(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr
             let id = *id;
             let axes = vec![array.ty.axes()[0].clone()];
             let base = array.clone();
-            pointwise::tabulate(cx, axes, span, |cx, indices| {
-                let item = expr::read(base, indices.to_vec(), Bounds::Proved, span);
-                template::apply_template(cx, id, keep, vec![item], span)
-            })
+            let (table, indices) = pointwise::open_table(&mut cx.ix, &mut cx.build, axes, span);
+            let item = expr::read(base, indices, Bounds::Proved, span);
+            let kept = template::apply_template(cx, id, keep, vec![item], span);
+            pointwise::close_table(&mut cx.ix, &mut cx.build, table, kept, span)
         }
         Type::Signature(..) => {
             let axes = vec![array.ty.axes()[0].clone()];
             let base = array.clone();
-            pointwise::tabulate(cx, axes, span, |_, indices| {
+            pointwise::tabulate(&mut cx.ix, &mut cx.build, axes, span, |_, _, indices| {
                 let item = expr::read(base, indices.to_vec(), Bounds::Proved, span);
                 Expr::new(ExprKind::CallValue { callee: keep, args: vec![item] }, Type::BOOL, span)
             })

@@ -3,7 +3,7 @@
 //! The text is part of the program, so what it says is a definition like any other.
 
 use crate::check::state::{Build, Index, Report};
-use crate::check::{Cx, Declared, anonymous, error};
+use crate::check::{Declared, anonymous, error};
 use crate::check::{coerce, expr, pointwise, vars};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size;
@@ -16,16 +16,22 @@ struct Equation {
     result: Vec<char>,
 }
 
-pub(super) fn einsum(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr {
+pub(super) fn einsum(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    args: Vec<Expr>,
+    span: Span,
+) -> Expr {
     let [equation, inputs] = match <[Expr; 2]>::try_from(args) {
         Ok(args) => args,
-        Err(args) => return cx.report.wrong_count("einsum", 2, args.len(), span),
+        Err(args) => return report.wrong_count("einsum", 2, args.len(), span),
     };
     let ExprKind::Str(text) = &*equation.kind else {
         let d = error(Code::E0501, equation.span, "the equation of `einsum` must be written out")
             .here("it says which axes the result has")
             .help("write it as a text: `einsum(\"ij,jk->ik\", (a, b))`");
-        return cx.report.fail(d);
+        return report.fail(d);
     };
     let parsed = match parse(text.as_str()) {
         Ok(parsed) => parsed,
@@ -33,15 +39,13 @@ pub(super) fn einsum(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr {
             let d = error(Code::E0501, equation.span, format!("`einsum`: {why}"))
                 .here("the equation")
                 .help("write indices as letters: `einsum(\"ij,jk->ik\", (a, b))`");
-            return cx.report.fail(d);
+            return report.fail(d);
         }
     };
-    let Some(operands) =
-        einsum_operands(&mut cx.ix, &mut cx.build, &mut cx.report, &parsed, inputs, span)
-    else {
+    let Some(operands) = einsum_operands(ix, build, report, &parsed, inputs, span) else {
         return Expr::error(span);
     };
-    contracted(cx, &parsed, operands, span)
+    contracted(ix, build, report, &parsed, operands, span)
 }
 
 /// The operands, one by one: the parts of a tuple, or the slices of an array.
@@ -122,12 +126,19 @@ fn einsum_operands(
     Some(operands)
 }
 
-fn contracted(cx: &mut Cx, equation: &Equation, operands: Vec<Expr>, span: Span) -> Expr {
+fn contracted(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    equation: &Equation,
+    operands: Vec<Expr>,
+    span: Span,
+) -> Expr {
     let operands: Vec<Expr> = operands
         .into_iter()
         .map(|operand| {
-            let operand = expr::settle_expr(&mut cx.ix, &mut cx.build, operand);
-            vars::atomise(&mut cx.ix, &mut cx.build, operand)
+            let operand = expr::settle_expr(ix, build, operand);
+            vars::atomise(ix, build, operand)
         })
         .collect();
     // The first axis of a letter gives its extent; others must have the same.
@@ -148,17 +159,10 @@ fn contracted(cx: &mut Cx, equation: &Equation, operands: Vec<Expr>, span: Span)
                         )
                         .here("in this call")
                         .help("give axes of one letter the same extent");
-                        return cx.report.fail(d);
+                        return report.fail(d);
                     }
                     let what = format!("index `{letter}` of `einsum`");
-                    coerce::require(
-                        &mut cx.ix,
-                        &mut cx.build,
-                        known.clone(),
-                        axis.size.clone(),
-                        what,
-                        span,
-                    );
+                    coerce::require(ix, build, known.clone(), axis.size.clone(), what, span);
                 }
             }
         }
@@ -173,15 +177,15 @@ fn contracted(cx: &mut Cx, equation: &Equation, operands: Vec<Expr>, span: Span)
     let summed: Vec<(char, size::Expr)> =
         sizes.iter().filter(|(letter, _)| !equation.result.contains(letter)).cloned().collect();
     let result = equation.result.clone();
-    let build = |cx: &mut Cx, outer: &[Expr]| {
+    let point = |ix: &mut Index, build: &mut Build, outer: &[Expr]| {
         let mut places: Vec<(char, Expr)> =
             result.iter().copied().zip(outer.iter().cloned()).collect();
         let mut binders: Vec<Binder> = Vec::new();
         for (letter, size) in &summed {
             let name = Name { sym: Symbol::intern(&letter.to_string()), span };
-            let index = cx.ix.new_index(name, Declared::Any);
-            binders.push(pointwise::full_binder(cx.ix.indices[index].var, size, span));
-            places.push((*letter, cx.ix.index_expr(index, span)));
+            let index = ix.new_index(name, Declared::Any);
+            binders.push(pointwise::full_binder(ix.indices[index].var, size, span));
+            places.push((*letter, ix.index_expr(index, span)));
         }
         let mut value: Option<Expr> = None;
         for (letters, operand) in equation.operands.iter().zip(operands) {
@@ -193,7 +197,9 @@ fn contracted(cx: &mut Cx, equation: &Equation, operands: Vec<Expr>, span: Span)
             let factor = expr::read(operand, at, Bounds::Proved, span);
             value = Some(match value {
                 None => factor,
-                Some(value) => super::scalar_binary(cx, BinaryOp::Mul, value, factor, span),
+                Some(value) => {
+                    super::scalar_binary(ix, build, report, BinaryOp::Mul, value, factor, span)
+                }
             });
         }
         let Some(value) = value else { return Expr::error(span) };
@@ -205,7 +211,11 @@ fn contracted(cx: &mut Cx, equation: &Equation, operands: Vec<Expr>, span: Span)
             Reduce { op: ReduceOp::Sum, binders, items: Vec::new(), value, requires: Vec::new() };
         Expr::new(ExprKind::Reduce(reduce), ty, span)
     };
-    if axes.is_empty() { build(cx, &[]) } else { pointwise::tabulate(cx, axes, span, build) }
+    if axes.is_empty() {
+        point(ix, build, &[])
+    } else {
+        pointwise::tabulate(ix, build, axes, span, point)
+    }
 }
 
 /// The parts of an equation, or what is wrong with it. Without `->` the result has the letters that

@@ -89,7 +89,7 @@ fn call_frame(
         results.push(call_item(cx, *item, frame, path));
         path.pop();
     }
-    super::stack(cx, results, frame.span)
+    super::stack(&mut cx.ix, &mut cx.build, &mut cx.report, results, frame.span)
 }
 
 fn call_item(cx: &mut Cx, item: ExprId, frame: Frame<'_>, path: &mut Vec<(usize, usize)>) -> Expr {

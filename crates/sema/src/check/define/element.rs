@@ -78,7 +78,10 @@ pub(super) fn guess_element(
         (true, Some(number)) if complete => Type::Scalar(number),
         (false, _) => elem,
         (true, _) => {
-            no_element(&cx.ix, &mut cx.report, definition);
+            // What is wrong with a clause that stands for itself was said there.
+            if !recursive.contains(&false) {
+                no_element(&cx.ix, &mut cx.report, definition);
+            }
             elem
         }
     }

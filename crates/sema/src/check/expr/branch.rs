@@ -112,7 +112,7 @@ pub(super) fn join_branches(cx: &mut Cx, cond: Expr, a: Expr, b: Expr, span: Spa
     }
     let (a, b) = choice::functions_alike(cx, a, b);
     let mut both = [a, b];
-    widen::widen_all(cx, &mut both);
+    widen::widen_all(&mut cx.ix, &mut cx.build, &mut cx.report, &mut both);
     let [a, b] = both;
     if !layouts::agree_in_layout(&cx.ix, &mut cx.report, &a, &b, "the branches of this `if`") {
         return Expr::error(span);

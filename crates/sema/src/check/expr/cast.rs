@@ -1,6 +1,6 @@
 //! Casts, of scalars and of shapes.
 
-use crate::check::state::{Index, Report};
+use crate::check::state::{Build, Index, Report};
 use crate::check::{Cx, error};
 use crate::check::{annotation, coerce, literal, pointwise, types};
 use crate::hir::{self, ExprId};
@@ -32,13 +32,18 @@ pub(super) fn cast(cx: &mut Cx, inner: ExprId, ty: &hir::Type, span: Span) -> Ex
             } else if from.axes.len() != to.axes.len() {
                 return bad_shape_cast(&cx.ix, &mut cx.report, &value, &target, span);
             }
-            cast_array(cx, value, target, span)
+            cast_array(&mut cx.ix, &mut cx.build, &mut cx.report, value, target, span)
         }
         (Type::Array(from), Type::Scalar(to)) if from.elem.scalar().is_some() => {
             let to = *to;
-            pointwise::pointwise(cx, vec![value], span, |_, mut args| {
-                Expr::new(ExprKind::Cast(args.remove(0)), Type::Scalar(to), span)
-            })
+            pointwise::pointwise(
+                &mut cx.ix,
+                &mut cx.build,
+                &mut cx.report,
+                vec![value],
+                span,
+                |_, mut args| Expr::new(ExprKind::Cast(args.remove(0)), Type::Scalar(to), span),
+            )
         }
         (Type::AnyRank(from), Type::Array(_) | Type::Scalar(_))
             if from.scalar().is_some() && target.scalar().is_some() =>
@@ -90,10 +95,17 @@ pub(super) fn bad_shape_cast(
 }
 
 /// An array with other elements and a shape that is known or asserted.
-pub(super) fn cast_array(cx: &mut Cx, value: Expr, target: Type, span: Span) -> Expr {
+pub(super) fn cast_array(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: Expr,
+    target: Type,
+    span: Span,
+) -> Expr {
     let declared: Vec<_> =
         target.axes().iter().map(|axis| axis.coord.map(|coord| coord.name)).collect();
-    if !annotation::check_names(&cx.ix, &mut cx.report, &value, &declared, "the cast", span) {
+    if !annotation::check_names(ix, report, &value, &declared, "the cast", span) {
         return Expr::new(ExprKind::Error, target, span);
     }
     let mut axes = Vec::new();
@@ -101,11 +113,11 @@ pub(super) fn cast_array(cx: &mut Cx, value: Expr, target: Type, span: Span) -> 
     let mut stated = Vec::new();
     for (position, (from, to)) in value.ty.axes().iter().zip(target.axes()).enumerate() {
         let mut axis = to.clone();
-        if cx.ix.unsettled(&to.size).is_some() {
+        if ix.unsettled(&to.size).is_some() {
             axis.size = from.size.clone();
             stated.push(None);
         } else {
-            let relation = match cx.ix.compare_sizes(&from.size, &to.size) {
+            let relation = match ix.compare_sizes(&from.size, &to.size) {
                 // A cast asserts what cannot be known here; only what is known to be wrong is.
                 crate::check::symbolic::SizeRelation::Different
                     if from.size.add(&to.size.scale(-1)).as_constant().is_none() =>
@@ -121,19 +133,19 @@ pub(super) fn cast_array(cx: &mut Cx, value: Expr, target: Type, span: Span) -> 
                     stated.push(Some(to.size.clone()));
                 }
                 crate::check::symbolic::SizeRelation::Different => {
-                    let (have, want) = (cx.ix.show(&value.ty), cx.ix.show(&target));
+                    let (have, want) = (ix.show(&value.ty), ix.show(&target));
                     let d = error(
                         Code::E0405,
                         span,
                         format!(
                             "axis {position} has extent {}, but the cast says {}",
-                            cx.ix.show_size(&from.size),
-                            cx.ix.show_size(&to.size)
+                            ix.show_size(&from.size),
+                            ix.show_size(&to.size)
                         ),
                     )
                     .here(format!("`{have}` is not `{want}`"))
                     .help("`as` asserts the shape; it does not reshape");
-                    cx.report.report_at(d);
+                    report.report_at(d);
                     return Expr::new(ExprKind::Error, target.clone(), span);
                 }
             }
@@ -147,7 +159,7 @@ pub(super) fn cast_array(cx: &mut Cx, value: Expr, target: Type, span: Span) -> 
     let to = target.elem().clone();
     let value = if assertion {
         let ty = Type::array(from.clone(), axes.clone());
-        let what = cx.ix.quote(&value);
+        let what = ix.quote(&value);
         Expr::new(ExprKind::Assert { value, extents: stated, what }, ty, span)
     } else {
         let mut value = value;
@@ -157,7 +169,7 @@ pub(super) fn cast_array(cx: &mut Cx, value: Expr, target: Type, span: Span) -> 
     if from == to {
         return value;
     }
-    pointwise::pointwise(cx, vec![value], span, |_, mut args| {
+    pointwise::pointwise(ix, build, report, vec![value], span, |_, mut args| {
         Expr::new(ExprKind::Cast(args.remove(0)), to, span)
     })
 }

@@ -2,7 +2,7 @@
 //! truths holds (`a[a > 0.0]`).
 
 use super::Part;
-use crate::check::state::{Build, Index};
+use crate::check::state::{Build, Index, Report};
 use crate::check::{Cx, anonymous, error};
 use crate::check::{builtin, coerce, expr, pointwise, vars};
 use crate::hir::ExprId;
@@ -32,33 +32,41 @@ pub(super) fn stepped_part(
 
 /// Every so many positions of an axis: from the first for a positive step, from the last for a
 /// negative one.
-pub(super) fn every(cx: &mut Cx, value: Expr, axis: usize, step: Expr, span: Span) -> Expr {
+pub(super) fn every(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: Expr,
+    axis: usize,
+    step: Expr,
+    span: Span,
+) -> Expr {
     if value.ty.has_error() {
         return value;
     }
-    let value = expr::settle_expr(&mut cx.ix, &mut cx.build, value);
+    let value = expr::settle_expr(ix, build, value);
     let extent = value.ty.axes()[axis].size.clone();
-    let known = cx.ix.to_size(&step).and_then(|step| step.as_constant());
+    let known = ix.to_size(&step).and_then(|step| step.as_constant());
     if known == Some(0) {
-        let message = format!("the step of a slice of {} is 0", cx.ix.quote(&value));
+        let message = format!("the step of a slice of {} is 0", ix.quote(&value));
         let d = error(Code::E0403, step.span, message)
             .here("the next position would be the same one")
             .help("take a step of 1 or more, or a negative one to go backward");
-        return cx.report.fail(d);
+        return report.fail(d);
     }
-    let value = vars::atomise(&mut cx.ix, &mut cx.build, value);
+    let value = vars::atomise(ix, build, value);
     let (count, step) = match known {
         Some(step) => {
             let width = size::Expr::constant(step.saturating_abs());
             let count = extent.add(&width).offset(-1).div_floor(&width);
             (count, Step::Known(step))
         }
-        None => run_time_step(&mut cx.ix, &mut cx.build, &extent, step, span),
+        None => run_time_step(ix, build, &extent, step, span),
     };
     let mut axes: Vec<Axis> = value.ty.axes().to_vec();
     axes[axis].size = count;
     let last = extent.offset(-1);
-    pointwise::tabulate(cx, axes, span, |_, indices| {
+    pointwise::tabulate(ix, build, axes, span, |_, _, indices| {
         let mut at = indices.to_vec();
         at[axis] = stepped_index(at[axis].clone(), &step, last, span);
         expr::read(value, at, Bounds::Checked, span)
@@ -206,18 +214,18 @@ pub(super) fn mask_of_rank(cx: &mut Cx, value: Expr, mask: Expr, span: Span) -> 
     if cx.report.diagnostics.len() > reported {
         return Expr::error(span);
     }
-    let value = flattened(cx, value, &leading, span);
-    let mask = flattened(cx, mask, &leading, span);
+    let value = flattened(&mut cx.ix, &mut cx.build, value, &leading, span);
+    let mask = flattened(&mut cx.ix, &mut cx.build, mask, &leading, span);
     builtin::arrays::filter(cx, vec![mask, value], span)
 }
 
 /// The leading axes of an array as one.
-fn flattened(cx: &mut Cx, value: Expr, leading: &[Axis], span: Span) -> Expr {
+fn flattened(ix: &mut Index, build: &mut Build, value: Expr, leading: &[Axis], span: Span) -> Expr {
     let total = leading.iter().fold(size::Expr::one(), |all, axis| all.mul(&axis.size));
     let extents: Vec<size::Expr> = leading.iter().map(|axis| axis.size.clone()).collect();
     let mut axes = vec![anonymous(total)];
     axes.extend(value.ty.axes()[leading.len()..].iter().cloned());
-    pointwise::tabulate(cx, axes, span, |_, indices| {
+    pointwise::tabulate(ix, build, axes, span, |_, _, indices| {
         let binary = |op, a, b| Expr::new(ExprKind::Binary(op, a, b), Type::I32, span);
         let mut rest = indices[0].clone();
         let mut at = Vec::new();
