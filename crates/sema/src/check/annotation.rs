@@ -1,9 +1,8 @@
 //! Values that meet the types written beside them.
 
+use super::state::{Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, error};
-use crate::check::state::{Index, Report};
-use crate::check::{close, coerce, expr, layouts, show, stmt, types, vars, widen};
+use super::{Cx, close, coerce, error, expr, layouts, show, stmt, types, vars, widen};
 use crate::hir::{self, Dim, DimKind, ExprId, ExprKind as H, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;

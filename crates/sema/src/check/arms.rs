@@ -1,10 +1,10 @@
 //! `match`: arms that agree on a type, and what matching tells each of them.
 
 use super::pattern::Matched;
-use super::{Cx, error};
-use crate::check::state::{Index, Report};
-use crate::check::{
-    binary, choice, coerce, exhaustive, expr, layouts, literal, pattern, stmt, vars, widen,
+use super::state::{Index, Report};
+use super::{
+    Cx, binary, choice, coerce, error, exhaustive, expr, layouts, literal, pattern, stmt, vars,
+    widen,
 };
 use crate::hir::{self, ExprId};
 use ein_base::{Code, Label, Span};

@@ -3,9 +3,8 @@
 use super::arms::complete;
 use super::consts::fold;
 use super::literal::Class;
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{coerce, derivative, expr, fields, literal, pointwise, vars, widen};
+use super::state::{Build, Index, Report};
+use super::{Cx, coerce, derivative, error, expr, fields, literal, pointwise, vars, widen};
 use crate::hir::{BinaryOp as B, ExprId, ExprKind as H};
 use ein_base::{Code, Diagnostic, Span};
 use ein_ir::tensor::{Expr, ExprKind, HostOp, Type};

@@ -1,9 +1,8 @@
 //! Splitting and joining: views with known sizes, no index arithmetic by the user.
 
+use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{binary, coerce, expr, index, show, vars, widen};
+use super::{Cx, binary, coerce, error, expr, index, show, vars, widen};
 use crate::hir::{Arg, Builtin, CoordArg};
 use ein_base::{Code, Span};
 use ein_ir::size;

@@ -6,13 +6,12 @@
 //! Needs: a program whose domains are solved. Refuses (E0403): reads that leave their array at some
 //! point in every run that comes by. Warns (W0202): reads of a region that no clause defines.
 
-use super::error;
 use super::facts::{ReadFact, Verdict};
 use super::paths::{Path, Visit};
 use super::regions::Sides;
 use super::state::Report;
-use crate::check::state::{Build, Index};
-use crate::check::{paths, regions};
+use super::state::{Build, Index};
+use super::{error, paths, regions};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size::{self, Atom, Coverage, Facts};
 use ein_ir::tensor::{Bounds, Clause, Expr, ExprKind, FuncId, IndexArg, Tensor, Type, VarId};

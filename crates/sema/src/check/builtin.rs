@@ -3,10 +3,10 @@
 pub(in crate::check) mod arrays;
 pub(in crate::check) mod einsum;
 
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{
-    binary, blocks, call, coerce, derivative, expr, fields, literal, pointwise, template, widen,
+use super::state::{Build, Index, Report};
+use super::{
+    Cx, binary, blocks, call, coerce, derivative, error, expr, fields, literal, pointwise,
+    template, widen,
 };
 use crate::hir::{Arg, Builtin, CoordArg, ExprId};
 use ein_base::{Code, Span, Symbol};

@@ -7,11 +7,10 @@ pub(in crate::check) mod generics;
 
 use super::instance::{Instance, SizeKey};
 use super::matching::{Cell, Match};
-use super::{Binding, Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{
-    builtin, coerce, construct, expr, function, layouts, lift, literal, matching, ragged, stmt,
-    template, vars, widen,
+use super::state::{Build, Index, Report};
+use super::{
+    Binding, Cx, builtin, coerce, construct, error, expr, function, layouts, lift, literal,
+    matching, ragged, stmt, template, vars, widen,
 };
 use crate::hir::{self, Arg, CoordArg, DefId, ExprId, ExprKind as H, Function, TypeKind};
 use crate::resolve::builtins::builtin_name;

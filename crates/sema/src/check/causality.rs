@@ -13,9 +13,9 @@
 //! of later points or of points that no base clause defines (E0602), reads in two directions
 //! (E0603), and points that only the data knows (E0604).
 
+use super::paths;
 use super::paths::{Path, Visit};
-use crate::check::paths;
-use crate::check::state::{Build, Index, Report};
+use super::state::{Build, Index, Report};
 use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom, Facts};
 use ein_ir::tensor::walk::each_child;

@@ -7,10 +7,9 @@
 //! that one of them declares.
 
 use super::instance::{Key, Source};
+use super::state::{Build, Index, Infer};
 use super::template::Template;
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Infer};
-use crate::check::{call, coerce, expr, function, template, types, vars, widen};
+use super::{Cx, call, coerce, error, expr, function, template, types, vars, widen};
 use crate::hir::{Arg, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Arm, Expr, ExprKind, Signature, Type, VarId};

@@ -3,9 +3,8 @@
 //! `let c = sum[k](a[row, k] * b[k, col]);` has the free coordinates `row` and `col`; closing it
 //! gives a definition with that layout.
 
-use super::{Cx, Declared, IndexId, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{expr, index, packs, ragged, ranges};
+use super::state::{Build, Index, Report};
+use super::{Cx, Declared, IndexId, error, expr, index, packs, ragged, ranges};
 use crate::hir::ExprId;
 use ein_base::{Code, Name, Symbol};
 use ein_ir::tensor::walk::each_child;

@@ -1,10 +1,9 @@
 //! Where a value meets a type that was asked for: agreement, and messages that say what would
 //! make it fit.
 
+use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{layouts, template, widen};
+use super::{Cx, error, layouts, template, widen};
 use ein_base::{Code, Diagnostic, Span};
 use ein_ir::tensor::{ArrayType, Expr, ExprKind, Require, StmtKind, Type};
 use std::sync::Arc;

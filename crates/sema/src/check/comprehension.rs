@@ -1,8 +1,7 @@
 //! Comprehensions: loops that collect.
 
-use super::{Cx, error};
-use crate::check::state::Index;
-use crate::check::{expr, host, pattern, ragged, stmt, vars};
+use super::state::Index;
+use super::{Cx, error, expr, host, pattern, ragged, stmt, vars};
 use crate::hir::{self, ExprId};
 use ein_base::{Code, Span};
 use ein_ir::size;

@@ -1,8 +1,7 @@
 //! Values of structs and enums: constructors, and the type arguments they infer.
 
-use super::{Cx, error};
-use crate::check::state::Index;
-use crate::check::{annotation, close, coerce, data, expr, literal, stmt, vars};
+use super::state::Index;
+use super::{Cx, annotation, close, coerce, data, error, expr, literal, stmt, vars};
 use crate::hir::{self, DefId, ExprId, LocalId, TypeKind, VariantShape};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};

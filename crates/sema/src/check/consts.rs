@@ -1,7 +1,6 @@
 //! Constants: values known before anything runs.
 
-use super::Cx;
-use crate::check::{annotation, close, tries, vars};
+use super::{Cx, annotation, close, tries, vars};
 use crate::hir::{DefId, DefKind};
 use ein_base::Span;
 use ein_ir::tensor::{Expr, ExprKind, Type};

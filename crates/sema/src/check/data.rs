@@ -3,9 +3,8 @@
 //! A type argument that nothing gives yet (`Option::None`) is [`Type::Error`]: it agrees with
 //! everything, and joining it with a type gives that type.
 
-use super::{Cx, error};
-use crate::check::state::{Index, Infer, Report};
-use crate::check::{fields, parts, types, vars};
+use super::state::{Index, Infer, Report};
+use super::{Cx, error, fields, parts, types, vars};
 use crate::hir::{self, DefId, DefKind, LocalId, VariantShape};
 use crate::suggest::nearest;
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};

@@ -5,7 +5,7 @@
 //! name that is read in the statement at fault, and that the error quotes or points at, gets a
 //! label at its declaration, unless the error shows that place already.
 
-use crate::check::state::{Index, Report};
+use super::state::{Index, Report};
 use crate::hir::{self, Def, DefKind, ExprKind, Local, LocalKind, Slot, Stmt};
 use ein_base::{Diagnostic, Name, Span, Symbol};
 use ein_ir::tensor::Type;

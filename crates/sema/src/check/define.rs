@@ -1,11 +1,10 @@
 //! Indexed definitions: clauses, their layout, shape and type.
 
 use super::reduce::Bound;
-use super::{Binding, Cx, IndexId, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{
-    binary, causality, close, coerce, expr, index, infer, layouts, literal, packs, ragged, ranges,
-    reduce, regions, stmt, vars, wheres, widen,
+use super::state::{Build, Index, Report};
+use super::{
+    Binding, Cx, IndexId, binary, causality, close, coerce, error, expr, index, infer, layouts,
+    literal, packs, ragged, ranges, reduce, regions, stmt, vars, wheres, widen,
 };
 use crate::hir::{self, ExprId, ExprKind as H, LeftSlotKind, LocalId};
 use ein_base::{Code, Name, Span, Symbol};

@@ -1,8 +1,7 @@
 //! Derivative requests: what may be asked for, and the shape of the answer.
 
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{coerce, expr, fields, pointwise, rule, vars};
+use super::state::{Build, Index, Report};
+use super::{Cx, coerce, error, expr, fields, pointwise, rule, vars};
 use crate::hir::{Arg, ExprId, ExprKind as H};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Axis, Coord, Derivative, Expr, ExprKind, Type};

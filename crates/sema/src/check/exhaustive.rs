@@ -4,9 +4,8 @@
 
 use super::matrix::{Check, Con, Pat, Row};
 use super::pattern::Matched;
-use super::{Cx, error};
-use crate::check::state::Report;
-use crate::check::{data, pattern};
+use super::state::Report;
+use super::{Cx, data, error, pattern};
 use crate::hir;
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Pattern, Type};

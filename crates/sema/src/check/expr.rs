@@ -3,11 +3,10 @@
 pub(in crate::check) mod branch;
 pub(in crate::check) mod cast;
 
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{
-    arms, binary, builtin, call, close, comprehension, construct, consts, data, derivative, host,
-    index, pipe, pointwise, reduce, stmt, template, types, vars, wheres,
+use super::state::{Build, Index, Report};
+use super::{
+    Cx, arms, binary, builtin, call, close, comprehension, construct, consts, data, derivative,
+    error, host, index, pipe, pointwise, reduce, stmt, template, types, vars, wheres,
 };
 use crate::hir::{self, ExprId, ExprKind as H};
 use ein_base::{Code, Span};

@@ -1,9 +1,8 @@
 //! What the checker found out, for `einlang check --facts`, `--bounds` and `--broadcasts`.
 
-use super::Cx;
 use super::recursion::RecursionFact;
-use crate::check::state;
-use crate::check::state::{Build, Index};
+use super::state::{Build, Index};
+use super::{Cx, state};
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Type, VarId};
 use ein_scalar::ScalarType;

@@ -5,9 +5,10 @@
 //! there, and `()` leaves what it is added to as it is. A derivative whose fields have other types
 //! than those of the struct (of an array, or in another precision) is a struct of the same form.
 
-use super::{Cx, error, is_numeric};
-use crate::check::state::{Index, Infer};
-use crate::check::{binary, builtin, coerce, data, derivative, expr, literal, parts, vars};
+use super::state::{Index, Infer};
+use super::{
+    Cx, binary, builtin, coerce, data, derivative, error, expr, is_numeric, literal, parts, vars,
+};
 use crate::hir::{DefId, ExprId};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Data, DataId, Expr, ExprKind, Type};

@@ -3,8 +3,9 @@
 //! `scan(op, zero, a)` is `s[0] = op(zero, a[0]); s[t in 1..n] = op(s[t - 1], a[t])`, and
 //! `reduce(op, zero, a)` its last row, or `zero` if there is none.
 
-use super::{Cx, Declared, error};
-use crate::check::{builtin, call, coerce, expr, pointwise, stmt, template, vars, widen};
+use super::{
+    Cx, Declared, builtin, call, coerce, error, expr, pointwise, stmt, template, vars, widen,
+};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{

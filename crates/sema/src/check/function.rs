@@ -1,9 +1,8 @@
 //! Function bodies: checked once for all sizes, or once for each way an unannotated one is used.
 
 use super::instance::{Instance, Key, LIMIT, Over, SizeKey, Source};
-use super::{Binding, Cx, error};
-use crate::check::state::{Build, Index, Infer, Report};
-use crate::check::{pattern, result, rule, stmt, template, tries, types, vars};
+use super::state::{Build, Index, Infer, Report};
+use super::{Binding, Cx, error, pattern, result, rule, stmt, template, tries, types, vars};
 use crate::hir::{self, DefId, DefKind, DimKind, Function, Param, TypeKind};
 use ein_base::{Code, Diagnostic, Name, Span, Stage, Symbol};
 use ein_ir::size;

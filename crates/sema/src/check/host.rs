@@ -1,10 +1,9 @@
 //! Texts with insertions, and array literals.
 
 use super::literal::Class;
+use super::state::{Build, Index, Infer, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Infer, Report};
-use crate::check::{binary, close, coerce, expr, layouts, literal, stmt, widen};
+use super::{Cx, binary, close, coerce, error, expr, layouts, literal, stmt, widen};
 use crate::hir::{self, ExprId, ExprKind as H, StrPart};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;

@@ -2,9 +2,8 @@
 //!
 //! Which names an axis accepts is the business of `coordinates`.
 
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{expr, packs, vars};
+use super::state::{Build, Index, Report};
+use super::{Cx, error, expr, packs, vars};
 use crate::hir::{self, ExprId, ExprKind as H, LocalKind, Slot};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;

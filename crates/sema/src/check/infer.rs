@@ -10,8 +10,8 @@ pub(in crate::check) mod calls;
 
 use super::Cx;
 use super::literal::Class;
+use super::state::{Index, Infer};
 use super::widen::{holds, wider};
-use crate::check::state::{Index, Infer};
 use crate::hir::{self, DefId, DefKind, ExprId, ExprKind as H, LocalId, TypeKind};
 use crate::visit;
 use ein_ir::tensor::Type;

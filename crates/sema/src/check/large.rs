@@ -4,9 +4,8 @@
 //! What is named keeps a type short, but not what is made of it: a struct counts as the fields that are
 //! in it, to the last.
 
-use super::error;
-use crate::check::data;
-use crate::check::state::{Infer, Report};
+use super::state::{Infer, Report};
+use super::{data, error};
 use crate::hir::{self, DefId, LocalId, TypeKind};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Expr, Type};

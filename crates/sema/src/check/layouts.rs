@@ -4,10 +4,9 @@
 //! result is declared, each of them is held to that by itself: its names, and its extents under what
 //! the conditions on the way to it say.
 
+use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{annotation, arms, coerce, expr, fields, show, stmt, vars};
+use super::{Cx, annotation, arms, coerce, error, expr, fields, show, stmt, vars};
 use crate::hir::{Dim, DimKind};
 use ein_base::{Code, Symbol};
 use ein_ir::size;

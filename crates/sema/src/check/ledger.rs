@@ -12,7 +12,7 @@
 
 use super::error;
 use super::facts::Broadcast;
-use crate::check::state::{Build, Index, Report};
+use super::state::{Build, Index, Report};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::walk::each_child;

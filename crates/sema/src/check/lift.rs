@@ -4,10 +4,9 @@
 //! After:   a definition over the frame: `t[f] = dot(v, M[f])`
 
 use super::matching::Cell;
+use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{coerce, expr, index, pointwise, vars};
+use super::{Cx, coerce, error, expr, index, pointwise, vars};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Axis, Bounds, Expr, ExprKind};
 

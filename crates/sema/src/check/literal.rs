@@ -1,8 +1,7 @@
 //! Literals take the type that their context asks for.
 
-use super::error;
-use crate::check::function;
-use crate::check::state::Report;
+use super::state::Report;
+use super::{error, function};
 use crate::hir::{self, ExprId, ExprKind as H};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Expr, ExprKind, Type};

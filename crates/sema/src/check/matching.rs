@@ -4,9 +4,8 @@ pub(in crate::check) mod packs;
 pub(in crate::check) mod result;
 pub(in crate::check) mod sizes;
 
-use super::{Cx, error};
-use crate::check::state::{Index, Report};
-use crate::check::{coerce, show, stmt, types};
+use super::state::{Index, Report};
+use super::{Cx, coerce, error, show, stmt, types};
 use crate::hir::{self, Dim, DimKind, LocalId, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};

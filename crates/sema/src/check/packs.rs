@@ -3,9 +3,8 @@
 //! A pack is solved from a use that fixes its length: a read `x[..b, i]` of an array whose rank is
 //! known. Packs of a signature have their length from the instance.
 
-use super::{Binding, Cx, Declared, IndexId, error};
-use crate::check::state::{Index, Report};
-use crate::check::{data, fields, vars};
+use super::state::{Index, Report};
+use super::{Binding, Cx, Declared, IndexId, data, error, fields, vars};
 use crate::hir::{ExprId, ExprKind as H, LocalId, Slot};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Expr, Type};

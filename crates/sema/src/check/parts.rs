@@ -7,8 +7,8 @@
 //! Before:  `sum[k](layer.w[0, k])`
 //! After:   `let layer.w = layer.w; sum[k in 0..layer.w.shape[1]](layer.w[0, k])`
 
-use crate::check::expr;
-use crate::check::state::{Build, Index, Infer};
+use super::expr;
+use super::state::{Build, Index, Infer};
 use ein_base::Symbol;
 use ein_ir::size;
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, HostOp, Stmt, StmtKind, Type, VarId};

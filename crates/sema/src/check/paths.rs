@@ -8,7 +8,7 @@
 //! opaque atoms, one for each different expression on the path, so that `if parent[n] < n` says
 //! something about the index `parent[n]`.
 
-use crate::check::state::{Build, Index};
+use super::state::{Build, Index};
 use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom, Facts};
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, IndexArg, Tensor, Type, VarId};

@@ -2,10 +2,9 @@
 
 use super::consts::fold;
 use super::data::plural;
+use super::state::{Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, IndexId, error};
-use crate::check::state::{Index, Report};
-use crate::check::{coerce, consts, data, expr, layouts, stmt, types, vars};
+use super::{Cx, IndexId, coerce, consts, data, error, expr, layouts, stmt, types, vars};
 use crate::hir::{self, DefId, ExprId, LocalId, Pat, PatKind, VariantShape};
 use ein_base::{Code, Name, Span};
 use ein_ir::size;

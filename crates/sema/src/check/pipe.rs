@@ -2,9 +2,8 @@
 //! and `Result`.
 
 use super::arms::complete;
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Infer, Report};
-use crate::check::{close, coerce, data, expr, stmt, vars};
+use super::state::{Build, Index, Infer, Report};
+use super::{Cx, close, coerce, data, error, expr, stmt, vars};
 use crate::hir::{DefId, ExprId, LocalId};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Arm, DataId, Expr, ExprKind, Pattern, Type, VarId};

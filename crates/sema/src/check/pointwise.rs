@@ -3,10 +3,11 @@
 //! Before:  `a + b` with `a`, `b`: `[f32; n, m]`
 //! After:   a definition over generated indices: `t[i, j] = a[i, j] + b[i, j]`
 
+use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, Declared, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{binary, coerce, expr, layouts, literal, ragged, show, vars, widen};
+use super::{
+    Cx, Declared, binary, coerce, error, expr, layouts, literal, ragged, show, vars, widen,
+};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{

@@ -6,10 +6,9 @@
 //! Needs: a cell that is checked, and the index variables around it.
 //! Limit: a call runs over the rows of one ragged argument; the others are the same for all rows.
 
+use super::state::{Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, error};
-use crate::check::state::{Index, Report};
-use crate::check::{call, pointwise, vars};
+use super::{Cx, call, error, pointwise, vars};
 use crate::hir::{self, CoordArg, DefId, DimKind, Function, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;

@@ -12,10 +12,9 @@
 
 pub(in crate::check) mod dependent;
 
+use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Ground, error};
-use crate::check::ragged;
-use crate::check::state::{Build, Index, Report};
+use super::{Ground, error, ragged};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::walk::{each_child, each_child_mut, each_in_clause_mut, each_in_stmt_mut};

@@ -7,7 +7,7 @@
 //! first few size parameters. Nothing is said where neither holds.
 
 use super::Cx;
-use crate::check::state::{Build, Index, Report};
+use super::state::{Build, Index, Report};
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::size::{self, Facts};
 use ein_ir::tensor::walk::each_child;

@@ -1,8 +1,10 @@
 //! Reductions and the domains of indices.
 
-use super::{Binding, Cx, Declared, IndexId, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{close, expr, index, packs, pointwise, ragged, ranges, show, vars, wheres};
+use super::state::{Build, Index, Report};
+use super::{
+    Binding, Cx, Declared, IndexId, close, error, expr, index, packs, pointwise, ragged, ranges,
+    show, vars, wheres,
+};
 use crate::hir::{self, Domain, ExprId, ExprKind as H};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;

@@ -12,7 +12,7 @@
 pub(in crate::check) mod guards;
 
 use super::error;
-use crate::check::state::{Index, Report};
+use super::state::{Index, Report};
 use ein_base::{Code, Symbol};
 use ein_ir::size::{self, Atom, Overlap};
 use ein_ir::tensor::walk::{any, each_in_clause};

@@ -1,11 +1,10 @@
 //! The whole program: what is checked, and in which order.
 
-use super::Cx;
 use super::bounds::{Prover, Proving};
 use super::ledger::Ledger;
 use super::paths::Path;
-use crate::check::state::{Build, Index, Report};
-use crate::check::{bounds, close, consts, expr, facts, function, ledger, paths, result, stmt};
+use super::state::{Build, Index, Report};
+use super::{Cx, bounds, close, consts, expr, facts, function, ledger, paths, result, stmt};
 use crate::hir::{DefKind, ModuleId};
 use ein_base::Idx;
 use ein_ir::size::Facts;

@@ -1,8 +1,7 @@
 //! What functions give: results against what their signatures say.
 
-use super::{Cx, error};
-use crate::check::state::{Index, Report};
-use crate::check::{annotation, close, coerce, expr, function, types, vars, widen};
+use super::state::{Index, Report};
+use super::{Cx, annotation, close, coerce, error, expr, function, types, vars, widen};
 use crate::hir::{self, DefId, Dim, DimKind, Function, LocalId, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Expr, Type};

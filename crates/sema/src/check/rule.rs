@@ -3,10 +3,9 @@
 pub(in crate::check) mod linear;
 
 use super::instance::{Key, Source};
+use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{close, coerce, expr, function, index, vars};
+use super::{Cx, close, coerce, error, expr, function, index, vars};
 use crate::hir::{DefId, ExprId, ExprKind as H};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};

@@ -1,6 +1,6 @@
 //! Types, layouts and sizes as people read them.
 
-use crate::check::state::Index;
+use super::state::Index;
 use ein_base::Symbol;
 use ein_ir::size;
 use ein_ir::tensor::{Axis, Expr, ExprKind, Type};

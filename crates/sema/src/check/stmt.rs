@@ -1,8 +1,10 @@
 //! Statements, blocks and what they bind.
 
-use super::{Binding, CoordExtent, Cx, error};
-use crate::check::state::Index;
-use crate::check::{annotation, call, close, define, expr, facts, pattern, system, types, vars};
+use super::state::Index;
+use super::{
+    Binding, CoordExtent, Cx, annotation, call, close, define, error, expr, facts, pattern, system,
+    types, vars,
+};
 use crate::hir::{self, DimKind, ExprId, ExprKind as H, LocalId, LocalKind, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;

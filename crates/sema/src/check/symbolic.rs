@@ -1,7 +1,7 @@
 //! From IR to the symbolic algebra: the value of an integer expression as a size, and what a
 //! condition says about sizes.
 
-use crate::check::state::Index;
+use super::state::Index;
 use ein_ir::size::{self, Facts};
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, Type, VarId};
 use ein_scalar::{BinaryOp, UnaryOp};

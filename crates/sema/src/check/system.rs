@@ -10,8 +10,7 @@
 //! are not numbers are kept in boxes.
 
 use super::define::{Draft, Drafts, retype};
-use super::{Binding, Cx};
-use crate::check::{define, infer, ragged, stmt};
+use super::{Binding, Cx, define, infer, ragged, stmt};
 use crate::hir::{self, LeftSlotKind, LocalId};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::walk::each_in_clause_mut;

@@ -4,10 +4,10 @@
 pub(in crate::check) mod signature;
 
 use super::instance::{Key, Source};
-use super::{Binding, Cx, error};
-use crate::check::state::{Index, Infer, Report};
-use crate::check::{
-    builtin, call, choice, close, expr, function, layouts, lift, stmt, types, vars,
+use super::state::{Index, Infer, Report};
+use super::{
+    Binding, Cx, builtin, call, choice, close, error, expr, function, layouts, lift, stmt, types,
+    vars,
 };
 use crate::hir::{self, Arg, Builtin, DefId, ExprId, ExprKind as H, LocalId, Param};
 use ein_base::{Code, Name, Span, Symbol};

@@ -6,7 +6,7 @@
 
 use super::Cx;
 use super::instance::Instances;
-use crate::check::state::{Index, Report};
+use super::state::{Index, Report};
 use ein_ir::tensor::Type;
 use std::ops::Range;
 

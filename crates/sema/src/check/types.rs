@@ -1,8 +1,7 @@
 //! From types as written to types as checked.
 
-use super::{Cx, anonymous, error};
-use crate::check::state::{Index, Report};
-use crate::check::{data, expr, vars};
+use super::state::{Index, Report};
+use super::{Cx, anonymous, data, error, expr, vars};
 use crate::hir::{self, DimKind, ExprId, TypeKind};
 use ein_base::{Code, Symbol};
 use ein_ir::size;

@@ -1,7 +1,7 @@
 //! Variables of the program under construction: places, extents, scopes and indices.
 
+use super::state::{Build, Index};
 use super::{Binding, Cx, Declared, IndexId, IndexInfo};
-use crate::check::state::{Build, Index};
 use crate::hir::LocalId;
 use ein_base::{Name, Span, Symbol};
 use ein_ir::size::{self, Atom};

@@ -1,8 +1,7 @@
 //! `where`: bindings, guards and what stands where no guard holds.
 
-use super::{Binding, Cx, error};
-use crate::check::state::{Build, Index};
-use crate::check::{coerce, expr, pointwise, vars, widen};
+use super::state::{Build, Index};
+use super::{Binding, Cx, coerce, error, expr, pointwise, vars, widen};
 use crate::hir::{ExprId, WhereItem};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Expr, ExprKind, Item, Type};

@@ -5,9 +5,8 @@
 //! unasked. Every widening is noted for `einlang check --widenings`.
 
 use super::facts::Widening;
-use super::{Cx, is_numeric};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{call, coerce, paths, pointwise, vars};
+use super::state::{Build, Index, Report};
+use super::{Cx, call, coerce, is_numeric, paths, pointwise, vars};
 use crate::hir::{LocalId, Param, TypeKind};
 use ein_base::{Diagnostic, Span};
 use ein_ir::tensor::{Expr, ExprKind, Type};

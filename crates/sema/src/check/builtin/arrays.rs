@@ -1,8 +1,9 @@
 //! Builtins that take or make whole arrays.
 
 use crate::check::state::{Build, Index, Report};
-use crate::check::{Cx, Declared, anonymous, error, is_numeric};
-use crate::check::{blocks, expr, fold, pointwise, template, vars};
+use crate::check::{
+    Cx, Declared, anonymous, blocks, error, expr, fold, is_numeric, pointwise, template, vars,
+};
 use crate::hir::{Builtin, CoordArg};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;

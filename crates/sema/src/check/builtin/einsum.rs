@@ -3,8 +3,7 @@
 //! The text is part of the program, so what it says is a definition like any other.
 
 use crate::check::state::{Build, Index, Report};
-use crate::check::{Declared, anonymous, error};
-use crate::check::{coerce, expr, pointwise, vars};
+use crate::check::{Declared, anonymous, coerce, error, expr, pointwise, vars};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{Binder, Bounds, Expr, ExprKind, Reduce, ReduceOp, Type};

@@ -2,10 +2,9 @@
 
 use super::SelfRead;
 use super::order::find_order;
-use crate::check::error;
-use crate::check::paths;
 use crate::check::paths::Path;
 use crate::check::state::{Build, Index};
+use crate::check::{error, paths};
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::size::{self, Atom, Truth};
 use ein_ir::tensor::{ClauseSlot, Expr, RecurrenceAxis, Tensor};

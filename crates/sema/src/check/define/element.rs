@@ -2,8 +2,7 @@
 
 use crate::check::state::{Index, Report};
 use crate::check::tries::Mark;
-use crate::check::{Binding, Cx, error};
-use crate::check::{literal, tries};
+use crate::check::{Binding, Cx, error, literal, tries};
 use crate::hir::{self, LocalId};
 use ein_base::{Code, Diagnostic};
 use ein_ir::tensor::{Type, VarId};

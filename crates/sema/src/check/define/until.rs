@@ -8,8 +8,7 @@
 //! run downward, which cannot leave out the first points.
 
 use crate::check::state::{Index, Report};
-use crate::check::{Cx, error};
-use crate::check::{expr, vars};
+use crate::check::{Cx, error, expr, vars};
 use crate::hir;
 use ein_base::{Code, Diagnostic};
 use ein_ir::size;

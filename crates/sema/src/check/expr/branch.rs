@@ -1,8 +1,7 @@
 //! `if` expressions: their conditions, branches, and the type that both have.
 
 use crate::check::state::Infer;
-use crate::check::{Cx, error};
-use crate::check::{binary, choice, coerce, layouts, literal, pointwise, vars, widen};
+use crate::check::{Cx, binary, choice, coerce, error, layouts, literal, pointwise, vars, widen};
 use crate::hir::{ExprId, ExprKind as H};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Expr, ExprKind, Type};

@@ -1,8 +1,7 @@
 //! Casts, of scalars and of shapes.
 
 use crate::check::state::{Build, Index, Report};
-use crate::check::{Cx, error};
-use crate::check::{annotation, coerce, literal, pointwise, types};
+use crate::check::{Cx, annotation, coerce, error, literal, pointwise, types};
 use crate::hir::{self, ExprId};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Expr, ExprKind, Type};

@@ -3,9 +3,8 @@
 //! computed index that does not come from another axis of the same tensor. At any other axis an
 //! index variable renames the axis for this definition.
 
-use crate::check::show;
 use crate::check::state::{Build, Index, Report};
-use crate::check::{Declared, Ground, IndexId, error};
+use crate::check::{Declared, Ground, IndexId, error, show};
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::tensor::walk::each_child;
 use ein_ir::tensor::{Coord, Expr, ExprKind, VarId};

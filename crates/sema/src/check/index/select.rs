@@ -3,8 +3,7 @@
 
 use super::Part;
 use crate::check::state::{Build, Index, Report};
-use crate::check::{Cx, anonymous, error};
-use crate::check::{builtin, coerce, expr, pointwise, vars};
+use crate::check::{Cx, anonymous, builtin, coerce, error, expr, pointwise, vars};
 use crate::hir::ExprId;
 use ein_base::{Code, Span};
 use ein_ir::size;

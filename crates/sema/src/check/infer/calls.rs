@@ -1,9 +1,8 @@
 //! What calls say of the numbers that they give.
 
 use super::{DEPTH, Number, Numbers};
-use crate::check::Cx;
 use crate::check::template::Template;
-use crate::check::{fields, function};
+use crate::check::{Cx, fields, function};
 use crate::hir::{self, Builtin, ExprId, ExprKind as H, LocalId, TypeKind};
 use ein_ir::tensor::{ReduceOp, Type};
 use ein_scalar::ScalarType as S;

@@ -9,10 +9,9 @@
 
 use super::Member;
 use crate::check::causality::{Collector, SelfRead, standings};
-use crate::check::error;
 use crate::check::paths::Path;
 use crate::check::state::{Build, Index, Report};
-use crate::check::{causality, paths};
+use crate::check::{causality, error, paths};
 use ein_base::{Code, Diagnostic};
 use ein_ir::size;
 use ein_ir::tensor::{Clause, RecurrenceAxis};

@@ -3,8 +3,7 @@
 
 use super::Template;
 use crate::check::instance::{Key, Source};
-use crate::check::{Cx, error};
-use crate::check::{call, choice, coerce, function, vars};
+use crate::check::{Cx, call, choice, coerce, error, function, vars};
 use crate::hir::ExprKind as H;
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Axis, Expr, ExprKind, Type};
