@@ -2,13 +2,24 @@
 
 use crate::class::Class;
 use crate::convert::Taking;
-use crate::give;
-use ein_driver::Work;
-use ein_driver::call::{Declared, Memory, ScalarType, Surroundings, Value};
+use crate::{fail, give};
+use ein_driver::call::{Declared, Failure, Memory, ScalarType, Surroundings, Told, Value};
+use ein_driver::{Code, Work};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a run may take and do.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Bounds {
+    /// How long it may take.
+    pub(crate) time: Option<Duration>,
+    /// Whether it may touch nothing outside; functions of Python can touch everything.
+    pub(crate) sandbox: bool,
+}
 
 /// The interpreter around a run.
 #[derive(Default)]
@@ -17,12 +28,36 @@ pub(crate) struct Around {
     raised: Mutex<Option<PyErr>>,
     /// Gets how far the run is, if anybody wants to know.
     progress: Option<Py<PyAny>>,
+    /// When the run must have ended.
+    deadline: Option<Instant>,
+    /// Whether it had not.
+    late: AtomicBool,
+    sandbox: bool,
 }
 
 impl Around {
-    /// With somebody to tell how far it is.
-    pub(crate) fn watched(progress: Option<Py<PyAny>>) -> Around {
-        Around { raised: Mutex::default(), progress }
+    /// With bounds, and somebody to tell how far it is.
+    pub(crate) fn new(bounds: Bounds, progress: Option<Py<PyAny>>) -> Around {
+        let deadline = bounds.time.and_then(|limit| Instant::now().checked_add(limit));
+        Around { progress, deadline, sandbox: bounds.sandbox, ..Around::default() }
+    }
+
+    /// What came of the run, or the exception that says why nothing did.
+    pub(crate) fn outcome<T>(&self, py: Python<'_>, outcome: Result<T, Failure>) -> PyResult<T> {
+        if let Some(error) = self.raised() {
+            return Err(error);
+        }
+        outcome.map_err(|failure| match failure {
+            Failure::Interrupted if self.late.load(Ordering::Relaxed) => {
+                let message = "the time limit has passed".to_owned();
+                let fix = "pass a larger `time_limit`".to_owned();
+                fail::raise(
+                    py,
+                    Failure::Stopped(vec![Told::alone(Code::E0812, message, vec![fix])]),
+                )
+            }
+            failure => fail::raise(py, failure),
+        })
     }
 
     /// What ended the run, if Python did.
@@ -56,6 +91,10 @@ impl Surroundings for Around {
         if self.has_raised() {
             return true;
         }
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            self.late.store(true, Ordering::Relaxed);
+            return true;
+        }
         let checked = Python::try_attach(|py| py.check_signals());
         match checked {
             Some(Err(error)) => {
@@ -67,6 +106,9 @@ impl Surroundings for Around {
     }
 
     fn python(&self, path: &str, args: &[Value], ty: Option<ScalarType>) -> Result<Value, String> {
+        if self.sandbox {
+            return Err(format!("`{path}` of Python is not called in a sandbox"));
+        }
         let done = Python::try_attach(|py| called(py, path, args, ty));
         match done {
             Some(Ok(value)) => Ok(value),
@@ -108,7 +150,9 @@ fn called(py: Python<'_>, path: &str, args: &[Value], ty: Option<ScalarType>) ->
     let declared = ty.map_or(Declared::Open, Declared::Scalar);
     let literal = crate::convert::is_literal(&result);
     let declared = if literal { declared } else { Declared::Open };
-    taking.one(path, &declared, &result)?;
+    taking
+        .one(&format!("{path}(…)"), &declared, &result)
+        .map_err(|error| fail::while_running(py, error))?;
     match taking.values.pop().unwrap_or_default() {
         // What gave an array may use it again.
         Value::Tensor(tensor) => {

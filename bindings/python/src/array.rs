@@ -61,6 +61,17 @@ pub(crate) fn copied(tensor: &Tensor) -> PyResult<Tensor> {
     Ok(copy)
 }
 
+/// The strides in bytes of elements that lie one after the other.
+pub(crate) fn compact(size: usize, shape: &[usize]) -> Vec<isize> {
+    let mut step = size as isize;
+    let mut steps = vec![0; shape.len()];
+    for (at, extent) in shape.iter().enumerate().rev() {
+        steps[at] = step;
+        step = step.wrapping_mul(*extent as isize);
+    }
+    steps
+}
+
 /// The scalar type of a format as the buffer protocol and `struct` write it.
 pub(crate) fn of_format(format: &str, size: usize) -> Option<ScalarType> {
     let native = format.trim_start_matches(['@', '=', '<', '|']);

@@ -8,7 +8,7 @@ use crate::tensor::TensorBase;
 use ein_driver::Code;
 use ein_driver::call::{Declared, Kind, Memory, ScalarType, Tensor, Told, Value};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 /// The arguments of a call as they are taken.
 pub(crate) struct Taking<'a> {
@@ -39,6 +39,9 @@ pub(crate) fn is_literal(object: &Bound<'_, PyAny>) -> bool {
         || object.is_exact_instance_of::<PyInt>()
         || object.is_exact_instance_of::<PyBool>()
         || object.is_exact_instance_of::<PyList>()
+        // Members of enumerations and the like, but not NumPy's numbers, which have a type.
+        || (object.is_instance_of::<PyInt>() || object.is_instance_of::<PyFloat>())
+            && !matches!(Class::of(object), Ok(Class::NumpyNumber))
 }
 
 impl<'a> Taking<'a> {
@@ -93,11 +96,10 @@ impl<'a> Taking<'a> {
     }
 
     fn meet(&mut self, class: Class) {
-        if class == Class::NumpyNumber {
-            return;
-        }
         self.class = Some(match self.class {
-            None => Some(class),
+            // A number goes with arrays of every library.
+            Some(before) if class == Class::NumpyNumber => before,
+            None | Some(Some(Class::NumpyNumber)) => Some(class),
             Some(Some(before)) if before == class => Some(class),
             Some(_) => None,
         });
@@ -112,7 +114,13 @@ impl<'a> Taking<'a> {
     ) -> PyResult<Kind> {
         let py = object.py();
         if let Ok(text) = object.cast::<PyString>() {
-            self.values.push(Value::str(text.to_string()));
+            let Ok(text) = text.to_cow() else {
+                let message = format!("`{name}` is a text with half of a surrogate pair");
+                let fix =
+                    "decode it as what it is: `.encode(errors=\"surrogateescape\")` has its bytes";
+                return Err(refuse(py, Code::E0904, message, fix));
+            };
+            self.values.push(Value::str(text.into_owned()));
             return Ok(Kind::Text);
         }
         if is_literal(object) {
@@ -138,33 +146,39 @@ impl<'a> Taking<'a> {
         let class = Class::of(object)?;
         self.meet(class);
         let taken = match class {
-            Class::Xarray | Class::Torch => {
-                let (data, dims): (Bound<'_, PyAny>, Option<Vec<Option<String>>>) =
-                    fail::hook(py, "take")?.call1((class.name(), object))?.extract()?;
-                elements(&data, self.memory).map(|taken| (taken, dims))
-            }
+            Class::Xarray | Class::Torch => fail::hook(py, "take")?
+                .call1((class.name(), object))
+                .and_then(|taken| taken.extract::<(Bound<'_, PyAny>, Option<Vec<_>>)>())
+                .and_then(|(data, dims)| Ok((elements(&data, self.memory)?, dims)))
+                // What cannot be taken may be of a type that nobody has.
+                .or_else(|error| match unknown_type(object)? {
+                    Some(ty) => Ok((Found::Type(ty), None)),
+                    None => Err(error),
+                }),
             Class::Ein => {
                 let tensor = object.cast::<TensorBase>().map_err(PyErr::from)?.get();
                 let dims = tensor.dims.iter().any(Option::is_some).then(|| tensor.dims.clone());
                 Ok((Found::Tensor(tensor.tensor.as_ref().clone(), false), dims))
             }
-            Class::Tracer => Ok((Found::Type("a traced array".into()), None)),
+            Class::Tracer => {
+                let why = "is an array that JAX is tracing".to_owned();
+                let fix =
+                    "call `f.jax()`, which is a function of JAX, inside `jit`, `grad` and `vmap`";
+                Ok((Found::Refused(why, fix.to_owned()), None))
+            }
             Class::Numpy | Class::Masked | Class::NumpyNumber | Class::Jax | Class::Other => {
                 elements(object, self.memory).map(|taken| (taken, None))
             }
         };
         let (tensor, copied, dims) = match taken {
             Ok((Found::Tensor(tensor, copied), dims)) => (tensor, copied, dims),
-            Ok((Found::Type(_), _)) if class == Class::Tracer => {
-                let message = format!("`{name}` is an array that JAX is tracing");
-                let fix =
-                    "call `f.jax()`, which is a function of JAX, inside `jit`, `grad` and `vmap`";
-                return Err(refuse(py, Code::E0904, message, fix));
+            Ok((Found::Refused(why, fix), _)) => {
+                return Err(refuse(py, Code::E0904, format!("`{name}` {why}"), &fix));
             }
             Ok((Found::Type(ty), _)) => {
                 let message =
                     format!("`{name}` has elements of type {ty}, which Einlang does not have");
-                let fix = format!("convert it: `{name}.astype(np.float32)`");
+                let fix = conversion(name, ScalarType::F32, class);
                 return Err(refuse(py, Code::E0904, message, &fix));
             }
             Ok((Found::Nothing, _)) => {
@@ -172,12 +186,21 @@ impl<'a> Taking<'a> {
                     "`{name}` is a `{}`, which is neither a number nor an array",
                     type_name(object)
                 );
-                let fix = "pass a number, a list, or anything with `__dlpack__`, a buffer or `__array_interface__`";
-                return Err(refuse(py, Code::E0904, message, fix));
+                let fix = match object.hasattr("to_numpy") {
+                    Ok(true) => format!("pass `{name}.to_numpy()`"),
+                    _ => "pass a number, a list, or anything with `__dlpack__`, a buffer or `__array_interface__`".to_owned(),
+                };
+                return Err(refuse(py, Code::E0904, message, &fix));
             }
             Err(error) if error.is_instance_of::<pyo3::exceptions::PyException>(py) => {
                 let message = format!("`{name}` cannot be read as an array: {}", error.value(py));
-                return Err(refuse(py, Code::E0904, message, ""));
+                let fix = match class {
+                    Class::Torch => {
+                        "pass a dense tensor in the memory of the processor; inside `torch.func` call `f.torch()`"
+                    }
+                    _ => "",
+                };
+                return Err(refuse(py, Code::E0904, message, fix));
             }
             Err(error) => return Err(error),
         };
@@ -205,14 +228,20 @@ impl<'a> Taking<'a> {
         declared: &Declared,
         dict: &Bound<'_, PyDict>,
     ) -> PyResult<Kind> {
-        let Declared::Named(ty) = declared else {
+        let Declared::Named(ty, declared) = declared else {
             let message = format!("`{name}` is a dictionary, but its parameter is not a struct");
             return Err(refuse(dict.py(), Code::E0904, message, "pass an array or a tuple"));
         };
+        let open = Declared::Open;
         let mut fields = Vec::new();
         for (key, item) in dict.iter() {
             let key = key.str()?.to_string();
-            let kind = self.one(&format!("{name}.{key}"), &Declared::Open, &item)?;
+            if !is_name(&key) {
+                let message = format!("`{ty}` has no field {key:?}");
+                return Err(refuse(dict.py(), Code::E0511, message, "name a field of the struct"));
+            }
+            let field = declared.iter().find(|(field, _)| *field == key).map_or(&open, |it| &it.1);
+            let kind = self.one(&format!("{name}.{key}"), field, &item)?;
             fields.push((key, kind));
         }
         Ok(Kind::Record(ty.clone(), fields))
@@ -229,9 +258,9 @@ impl<'a> Taking<'a> {
         let py = object.py();
         let mut leaves = Vec::new();
         let mut shape = Vec::new();
-        if let Err(why) = nested(object, 0, &mut shape, &mut leaves)? {
+        if let Err((why, fix)) = nested(object, 0, &mut shape, &mut leaves)? {
             let message = format!("`{name}`: {why}");
-            return Err(refuse(py, Code::E0905, message, "pass lists of equal lengths"));
+            return Err(refuse(py, Code::E0905, message, fix));
         }
         let ty = match open {
             // A truth or a fraction does not become an integer because an array beside it is one.
@@ -244,8 +273,12 @@ impl<'a> Taking<'a> {
                 Some(scalar) => scalars.push(scalar),
                 None => {
                     let given = leaf.describe();
-                    let message =
-                        format!("`{name}` is declared as {ty}, which cannot hold {given}");
+                    let message = match declared.scalar() {
+                        Some(_) => {
+                            format!("`{name}` is declared as {ty}, which cannot hold {given}")
+                        }
+                        None => format!("`{name}` is of type {ty} here, which cannot hold {given}"),
+                    };
                     return Err(refuse(py, Code::E0904, message, leaf.fix(ty)));
                 }
             }
@@ -269,14 +302,20 @@ pub(crate) enum Found {
     Tensor(Tensor, bool),
     /// Elements of a type that we do not have.
     Type(String),
+    /// It is not taken: why, behind its name, and what to do.
+    Refused(String, String),
     /// It is no array.
     Nothing,
 }
 
 /// The elements of an array, by whichever protocol it has.
 pub(crate) fn elements(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Found> {
+    if object.is_instance_of::<PyType>() {
+        return Ok(Found::Nothing);
+    }
     if Class::of(object)? == Class::Masked {
-        return Ok(Found::Type("a masked array; fill it first, `x.filled(0)`".into()));
+        let why = "is a masked array, some of whose elements may not be there".to_owned();
+        return Ok(Found::Refused(why, "fill it first: `.filled(0)`".to_owned()));
     }
     let mut strange = None;
     match buffer::take(object, memory)? {
@@ -284,27 +323,18 @@ pub(crate) fn elements(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<F
         buffer::Taken::Format(format) => strange = Some(format),
         buffer::Taken::None => {}
     }
+    // NumPy arrays of types from elsewhere (bfloat16) have neither a format nor a capsule.
+    if let Some(found) = bfloat(object, memory)? {
+        return Ok(found);
+    }
     if strange.is_none() && dlpack::has(object) {
-        match dlpack::take(object, memory) {
-            Ok((tensor, copied)) => return Ok(Found::Tensor(tensor, copied)),
-            Err(error) => {
-                // NumPy arrays of types from elsewhere (bfloat16) have no capsule.
-                if let Some(found) = bfloat(object, memory)? {
-                    return Ok(found);
-                }
-                if !object.hasattr("dtype")? {
-                    return Err(error);
-                }
-                let dtype = object.getattr("dtype")?;
-                if error.is_instance_of::<pyo3::exceptions::PyBufferError>(object.py())
-                    || error.is_instance_of::<pyo3::exceptions::PyTypeError>(object.py())
-                {
-                    let is_known = dtype.str()?.to_string();
-                    return Ok(Found::Type(format!("{is_known} ({})", error.value(object.py()))));
-                }
-                return Err(error);
-            }
-        }
+        return match dlpack::take(object, memory) {
+            Ok((tensor, copied)) => Ok(Found::Tensor(tensor, copied)),
+            Err(error) => match unknown_type(object)? {
+                Some(ty) => Ok(Found::Type(ty)),
+                None => Err(error),
+            },
+        };
     }
     if object.hasattr("__array_interface__")? {
         return match interface::take(object, memory)? {
@@ -315,10 +345,23 @@ pub(crate) fn elements(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<F
     Ok(strange.map_or(Found::Nothing, Found::Type))
 }
 
-/// A NumPy array of `bfloat16`, which is a type of another package.
-fn bfloat(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Option<Found>> {
+/// The type of the elements of an array, if it has one that we do not have.
+fn unknown_type(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     let Ok(dtype) = object.getattr("dtype") else { return Ok(None) };
-    if dtype.str()?.to_cow()? != "bfloat16" || !object.hasattr("view")? {
+    let name = dtype.str()?.to_string();
+    let own = name.rsplit('.').next().unwrap_or_default();
+    let known = ScalarType::ALL.iter().any(|ty| long_name(*ty).trim_end_matches('_') == own);
+    Ok((!known).then_some(name))
+}
+
+/// A NumPy array or number of `bfloat16`, which is a type of another package.
+fn bfloat(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Option<Found>> {
+    let object = match Class::of(object)? {
+        Class::Numpy => object.clone(),
+        Class::NumpyNumber => object.call_method1("reshape", ((),))?,
+        _ => return Ok(None),
+    };
+    if object.getattr("dtype")?.str()?.to_cow()? != "bfloat16" {
         return Ok(None);
     }
     let bits = object.call_method1("view", ("uint16",))?;
@@ -358,9 +401,14 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>) -> PyResult<(Tensor, Vec<Option<
         Some(Kind::Array { rank, .. }) => vec![None; *rank],
         _ => Vec::new(),
     };
-    match taking.values.into_iter().next() {
-        Some(Value::Tensor(tensor)) => Ok((array::copied(&tensor)?, dims)),
-        Some(Value::Scalar(scalar)) => Ok((Tensor::scalar(scalar), dims)),
+    let mut values = taking.values.into_iter();
+    match (taking.kinds.first(), values.next()) {
+        (Some(Kind::Array { .. } | Kind::Scalar(_)), Some(Value::Tensor(tensor))) => {
+            Ok((array::copied(&tensor)?, dims))
+        }
+        (_, Some(Value::Scalar(scalar))) if !object.is_instance_of::<PyTuple>() => {
+            Ok((Tensor::scalar(scalar), dims))
+        }
         _ => Err(pyo3::exceptions::PyTypeError::new_err("not an array of numbers")),
     }
 }
@@ -376,9 +424,14 @@ fn agree(
     let Some(wanted) = declared.scalar().filter(|wanted| *wanted != given) else { return Ok(()) };
     let message =
         format!("`{name}` is declared with elements of type {wanted}, but the array has {given}");
+    Err(refuse(py, Code::E0904, message, &conversion(name, wanted, class)))
+}
+
+/// How to convert an array to a type.
+fn conversion(name: &str, wanted: ScalarType, class: Class) -> String {
     let long = long_name(wanted);
-    let fix = match class {
-        Class::Torch => format!("convert it: `{name}.to(torch.{long})`"),
+    match class {
+        Class::Torch => format!("convert it: `{name}.to(torch.{})`", long.trim_end_matches('_')),
         Class::Jax => format!("convert it: `{name}.astype(jnp.{long})`"),
         Class::Numpy
         | Class::Masked
@@ -389,8 +442,7 @@ fn agree(
         | Class::Other => {
             format!("convert it: `{name}.astype(np.{long})`")
         }
-    };
-    Err(refuse(py, Code::E0904, message, &fix))
+    }
 }
 
 /// What other libraries call a type.

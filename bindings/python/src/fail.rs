@@ -56,6 +56,19 @@ pub(crate) fn error(py: Python<'_>, kind: &str, all: &[Told]) -> PyErr {
     }
 }
 
+/// What is wrong with a value that came while a program ran, which is no fault of the call.
+pub(crate) fn while_running(py: Python<'_>, error: PyErr) -> PyErr {
+    let again = || -> PyResult<PyErr> {
+        let package = py.import("einlang")?;
+        if !error.matches(py, package.getattr("CompileError")?)? {
+            return Ok(error.clone_ref(py));
+        }
+        let all = error.value(py).getattr("diagnostics")?;
+        Ok(PyErr::from_value(package.getattr("RunError")?.call1((all,))?))
+    };
+    again().unwrap_or_else(|other| other)
+}
+
 /// The exception for a failure.
 pub(crate) fn raise(py: Python<'_>, failure: Failure) -> PyErr {
     match failure {

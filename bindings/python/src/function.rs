@@ -1,6 +1,6 @@
 //! A function of a program as Python calls it.
 
-use crate::around::Around;
+use crate::around::{Around, Bounds};
 use crate::class::Class;
 use crate::convert::Taking;
 use crate::fail;
@@ -29,6 +29,8 @@ pub(crate) struct Function {
     params: Vec<(String, Declared)>,
     request: Request,
     last: Mutex<Option<Arc<Compiled>>>,
+    /// What a call may take and do.
+    bounds: Bounds,
     /// Whether several outputs are a tuple although there is only one.
     several: bool,
 }
@@ -48,6 +50,7 @@ impl Function {
         before: &str,
         several: bool,
     ) -> Self {
+        let bounds = module.get().bounds;
         let module = Arc::clone(&module.get().module);
         let declared = |at: Option<(usize, usize)>| {
             let (function, param) = at?;
@@ -60,7 +63,7 @@ impl Function {
             .map(|(name, _, at)| (name, declared(at).unwrap_or_default()))
             .collect();
         let request = Request { params: names, before: before.to_owned(), body, outputs };
-        Self { module, name, params, request, last: Mutex::default(), several }
+        Self { module, name, params, request, last: Mutex::default(), bounds, several }
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -178,7 +181,7 @@ impl Function {
         let mut taking = self.taking();
         taking.all(&self.params, args)?;
         let Taking { kinds, values, class, .. } = taking;
-        let around = Around::default();
+        let around = Around::new(self.bounds, None);
         let found = {
             let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
             last.as_ref().filter(|last| last.0 == kinds).cloned()
@@ -197,13 +200,8 @@ impl Function {
             let results = compiled.1.call(&values, &around)?;
             Ok((compiled, results))
         });
-        if let Some(error) = around.raised() {
-            return Err(error);
-        }
-        let (compiled, results) = match outcome {
-            Ok(done) => done,
-            Err(failure) => return Err(self.explained(py, failure, &kinds, &values)),
-        };
+        let outcome = outcome.map_err(|failure| self.explained(py, failure, &kinds, &values));
+        let (compiled, results) = around.outcome(py, outcome)?;
         drop(values);
         self.give(py, class.flatten(), &compiled.1, results)
     }
@@ -215,7 +213,7 @@ impl Function {
         failure: Failure,
         kinds: &[Kind],
         values: &[Value],
-    ) -> PyErr {
+    ) -> Failure {
         if let Failure::Stopped(told) = &failure
             && told.iter().any(|it| matches!(it.code, "E0804" | "E0801" | "E0807"))
         {
@@ -224,10 +222,10 @@ impl Function {
             if let Ok(better) = better
                 && !better.is_empty()
             {
-                return fail::raise(py, Failure::Rejected(better));
+                return Failure::Rejected(better);
             }
         }
-        fail::raise(py, failure)
+        failure
     }
 
     fn give<'py>(

@@ -24,10 +24,15 @@ pub(crate) fn give<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let tensor = match value {
         Value::Scalar(scalar) => match class {
-            Some(Class::Numpy | Class::Masked | Class::Torch | Class::Jax | Class::Xarray) => {
-                Tensor::scalar(scalar)
-            }
-            Some(Class::NumpyNumber | Class::Tracer | Class::Ein | Class::Other) | None => {
+            Some(
+                Class::Numpy
+                | Class::NumpyNumber
+                | Class::Masked
+                | Class::Torch
+                | Class::Jax
+                | Class::Xarray,
+            ) => Tensor::scalar(scalar),
+            Some(Class::Tracer | Class::Ein | Class::Other) | None => {
                 return array::number(py, scalar);
             }
         },
@@ -79,13 +84,11 @@ pub(crate) fn give<'py>(
     };
     let tensor = Arc::new(tensor);
     match class {
-        Some(Class::Numpy | Class::Masked) => numpy::give(py, tensor),
+        Some(Class::Numpy | Class::NumpyNumber | Class::Masked) => numpy::give(py, tensor),
         Some(class @ (Class::Torch | Class::Jax | Class::Xarray)) => {
             let wrapped = wrap(py, tensor, dims.to_vec())?;
             fail::hook(py, "give")?.call1((class.name(), wrapped))
         }
-        Some(Class::NumpyNumber | Class::Tracer | Class::Ein | Class::Other) | None => {
-            wrap(py, tensor, dims.to_vec())
-        }
+        Some(Class::Tracer | Class::Ein | Class::Other) | None => wrap(py, tensor, dims.to_vec()),
     }
 }

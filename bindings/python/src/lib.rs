@@ -41,6 +41,7 @@ fn _einlang(py: Python<'_>, m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(fail::set_hooks, m)?)?;
     m.add_function(wrap_pyfunction!(command, m)?)?;
     m.add_function(wrap_pyfunction!(convert::borrowed, m)?)?;
+    m.add_function(wrap_pyfunction!(tensor::tensor_of_bytes, m)?)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     Ok(())
 }

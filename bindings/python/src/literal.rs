@@ -69,7 +69,8 @@ pub(crate) fn nested(
     depth: usize,
     shape: &mut Vec<usize>,
     leaves: &mut Vec<Leaf>,
-) -> PyResult<Result<(), String>> {
+) -> PyResult<Result<(), (String, &'static str)>> {
+    let uneven = |why: String| Ok(Err((why, "pass lists of equal lengths")));
     if let Ok(truth) = object.cast::<PyBool>() {
         leaves.push(Leaf::Truth(truth.is_true()));
     } else if object.is_instance_of::<PyInt>() {
@@ -78,14 +79,14 @@ pub(crate) fn nested(
         leaves.push(Leaf::Float(number.value()));
     } else if let Ok(list) = object.cast::<PyList>() {
         if depth >= 32 {
-            return Ok(Err("lists nested that deep are no array".into()));
+            return uneven("lists nested that deep are no array".into());
         }
         match shape.get(depth) {
-            None if !leaves.is_empty() => return Ok(Err("a list stands beside a number".into())),
+            None if !leaves.is_empty() => return uneven("a list stands beside a number".into()),
             None => shape.push(list.len()),
             Some(extent) if *extent == list.len() => {}
             Some(extent) => {
-                return Ok(Err(format!("a list of {} stands beside one of {extent}", list.len())));
+                return uneven(format!("a list of {} stands beside one of {extent}", list.len()));
             }
         }
         for item in list.iter() {
@@ -95,10 +96,11 @@ pub(crate) fn nested(
         }
         return Ok(Ok(()));
     } else {
-        return Ok(Err(format!("a `{}` stands in a list of numbers", type_name(object))));
+        let why = format!("a `{}` stands in a list of numbers", type_name(object));
+        return Ok(Err((why, "pass numbers of Python, or make an array of it: `np.array(…)`")));
     }
     if depth != shape.len() {
-        return Ok(Err("a number stands beside a list".into()));
+        return uneven("a number stands beside a list".into());
     }
     Ok(Ok(()))
 }

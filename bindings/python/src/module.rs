@@ -1,22 +1,25 @@
 //! Programs as Python has them.
 
-use crate::around::Around;
+use crate::around::{Around, Bounds};
 use crate::class::Class;
 use crate::convert::Taking;
 use crate::fail;
 use crate::give;
 use ein_driver::call::{self, Declared, Failure, Memory, Program, Signature, Value};
-use ein_driver::{Code, Engine, RunOptions};
+use ein_driver::{Access, Code, Engine, RunOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A program that was checked.
 #[pyclass(subclass, frozen, module = "einlang._einlang")]
 pub(crate) struct Module {
     pub(crate) module: Arc<call::Module>,
+    /// What a call may take and do.
+    pub(crate) bounds: Bounds,
 }
 
 /// How a program is run.
@@ -27,9 +30,23 @@ pub(crate) struct How {
     threads: Option<usize>,
     deterministic: bool,
     memory_limit: Option<u64>,
+    /// In seconds, for each call or run.
+    time_limit: Option<f64>,
+    ad_memory: Option<u64>,
+    wrapping: bool,
+    paranoid: bool,
+    sandbox: bool,
+    allow_read: Vec<PathBuf>,
+    allow_write: Vec<PathBuf>,
 }
 
 impl How {
+    /// What a call or run may take and do. A time that no clock can count is no limit.
+    fn bounds(&self) -> Bounds {
+        let time = self.time_limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        Bounds { time, sandbox: self.sandbox }
+    }
+
     fn options(&self) -> PyResult<RunOptions> {
         let engines = [Engine::Auto, Engine::Eval, Engine::Jit, Engine::Native];
         let Some(engine) = engines.into_iter().find(|it| it.as_str() == self.engine) else {
@@ -44,6 +61,15 @@ impl How {
             threads: self.threads,
             deterministic: self.deterministic,
             memory_limit: self.memory_limit,
+            time_limit: self.bounds().time,
+            ad_memory: self.ad_memory,
+            wrapping: self.wrapping,
+            paranoid: self.paranoid,
+            access: Access {
+                read: self.allow_read.clone(),
+                write: self.allow_write.clone(),
+                sandbox: self.sandbox,
+            },
             ..RunOptions::default()
         })
     }
@@ -66,7 +92,7 @@ impl Module {
         let program = program(text, name, path, &how)?;
         let module = py.detach(|| call::Module::new(program));
         let module = Arc::new(module.map_err(|failure| fail::raise(py, failure))?);
-        Ok(Self { module })
+        Ok(Self { module, bounds: how.bounds() })
     }
 
     /// The functions, each as a dictionary.
@@ -155,12 +181,9 @@ pub(crate) fn run<'py>(
         given.extend(taking.values.pop().map(|value| (key, value)));
     }
     let class: Option<Class> = taking.class.flatten();
-    let around = Around::watched(progress);
+    let around = Around::new(how.bounds(), progress);
     let outcome = py.detach(|| program.run(&given, observe.as_deref(), &around));
-    if let Some(error) = around.raised() {
-        return Err(error);
-    }
-    let outputs = outcome.map_err(|failure| fail::raise(py, failure))?;
+    let outputs = around.outcome(py, outcome)?;
     drop(given);
     let dict = PyDict::new(py);
     for output in outputs {

@@ -4,15 +4,19 @@ use crate::around::Around;
 use crate::{fail, give};
 use ein_driver::call::{Failure, Surroundings as _, Told, Value};
 use ein_driver::interactive::{self, Interactive};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 /// Entries and the values of what they bind.
 #[pyclass(subclass, frozen, module = "einlang._einlang")]
 pub(crate) struct Session {
     state: Mutex<Interactive>,
+    /// The thread that an entry runs on.
+    runs_on: Mutex<Option<ThreadId>>,
 }
 
 /// Whether a text ends inside a bracket or a comment, so that more must follow.
@@ -31,21 +35,24 @@ pub(crate) fn words(py: Python<'_>) -> Vec<String> {
 impl Session {
     #[new]
     fn new() -> Self {
-        Self { state: Mutex::new(Interactive::new()) }
+        Self { state: Mutex::new(Interactive::inside_python()), runs_on: Mutex::default() }
     }
 
     /// Runs an entry: what it gave and the text of it, its warnings; raises what stopped it.
     fn _enter<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
         let around = Around::default();
         let interrupted = Arc::new(AtomicBool::new(false));
+        self.outside()?;
         let answer = py.detach(|| {
             std::thread::scope(|scope| {
                 let flag = Arc::clone(&interrupted);
                 let around = &around;
                 let work = scope.spawn(move || {
-                    let mut print = |line: &str| around.print(line);
-                    let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                    state.enter(text, flag, &mut print)
+                    let mut state = self.state();
+                    self.run_on(Some(std::thread::current().id()));
+                    let answer = state.enter(text, flag, around);
+                    self.run_on(None);
+                    answer
                 });
                 // Signals arrive at the thread that came from Python.
                 while !work.is_finished() {
@@ -63,7 +70,7 @@ impl Session {
         let answer = match answer {
             Ok(Ok(answer)) => answer,
             Ok(Err(bug)) => return Err(fail::raise(py, Failure::Internal(bug))),
-            Err(_) => return Err(pyo3::exceptions::PyRuntimeError::new_err("a thread was lost")),
+            Err(_) => return Err(PyRuntimeError::new_err("a thread was lost")),
         };
         let told = Told::all(&answer.session, &answer.diagnostics);
         if answer.interrupted {
@@ -96,14 +103,15 @@ impl Session {
 
     /// The coordinates and extents of a binding.
     fn _layout_of(&self, py: Python<'_>, name: &str) -> PyResult<Option<String>> {
-        let found =
-            py.detach(|| self.state.lock().unwrap_or_else(PoisonError::into_inner).layout_of(name));
+        self.outside()?;
+        let found = py.detach(|| self.state().layout_of(name));
         found.map_err(|bug| fail::raise(py, Failure::Internal(bug)))
     }
 
     /// The names that entries have bound.
-    fn _bound(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| self.state.lock().unwrap_or_else(PoisonError::into_inner).bound())
+    fn _bound(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.outside()?;
+        Ok(py.detach(|| self.state().bound()))
     }
 }
 
@@ -111,13 +119,31 @@ impl Session {
 type Asked = Result<Result<String, interactive::Answer>, ein_driver::InternalError>;
 
 impl Session {
+    fn state(&self) -> MutexGuard<'_, Interactive> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run_on(&self, thread: Option<ThreadId>) {
+        *self.runs_on.lock().unwrap_or_else(PoisonError::into_inner) = thread;
+    }
+
+    /// Refuses what a function of Python that an entry calls wants of its own session: it would
+    /// wait for itself.
+    fn outside(&self) -> PyResult<()> {
+        let runs_on = *self.runs_on.lock().unwrap_or_else(PoisonError::into_inner);
+        match runs_on == Some(std::thread::current().id()) {
+            true => Err(PyRuntimeError::new_err("the session runs the entry that calls this")),
+            false => Ok(()),
+        }
+    }
+
     fn asked(
         &self,
         py: Python<'_>,
         question: impl FnOnce(&Interactive) -> Asked + Send,
     ) -> PyResult<String> {
-        let asked =
-            py.detach(|| question(&self.state.lock().unwrap_or_else(PoisonError::into_inner)));
+        self.outside()?;
+        let asked = py.detach(|| question(&self.state()));
         match asked {
             Ok(Ok(text)) => Ok(text),
             Ok(Err(answer)) => {

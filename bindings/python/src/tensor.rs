@@ -4,12 +4,12 @@
 //! CPython since 3.10 understands, although the stable interface names them only since 3.11.
 
 use crate::array::{buffer, dlpack};
-use ein_driver::call::{ScalarType, Tensor};
-use pyo3::exceptions::PyTypeError;
+use ein_driver::call::{Memory, ScalarType, Tensor};
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ impl TensorBase {
         let dims = dims.unwrap_or(own);
         if dims.len() != tensor.rank() {
             let text = format!("{} names for {} axes", dims.len(), tensor.rank());
-            return Err(pyo3::exceptions::PyValueError::new_err(text));
+            return Err(PyValueError::new_err(text));
         }
         Ok(Self { tensor: Arc::new(tensor), dims })
     }
@@ -158,6 +158,27 @@ impl TensorBase {
         }
     }
 
+    /// For `pickle` and `copy`: what makes one of the type, extents, names and bytes.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let whole = match self.tensor.is_contiguous() {
+            true => Arc::clone(&self.tensor),
+            false => {
+                let whole = Memory::unlimited().from_scalars(
+                    self.tensor.ty(),
+                    self.tensor.shape(),
+                    self.tensor.iter(),
+                );
+                Arc::new(whole.map_err(|error| PyMemoryError::new_err(error.to_string()))?)
+            }
+        };
+        let count = whole.len() * whole.ty().size_bytes();
+        // SAFETY: the elements lie one after the other.
+        let bytes = unsafe { std::slice::from_raw_parts(whole.as_ptr(), count) };
+        let parts = (self.dtype(), self.shape(py)?, self.dims(py)?, PyBytes::new(py, bytes));
+        let make = py.import("einlang._einlang")?.getattr("tensor_of_bytes")?;
+        PyTuple::new(py, [make, parts.into_pyobject(py)?.into_any()])
+    }
+
     /// The elements as nested lists.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         crate::array::lists(py, &self.tensor)
@@ -169,7 +190,7 @@ impl TensorBase {
             (1, Some(only)) => crate::array::number(py, only),
             (count, _) => {
                 let text = format!("a tensor of {count} elements is not one number");
-                Err(pyo3::exceptions::PyValueError::new_err(text))
+                Err(PyValueError::new_err(text))
             }
         }
     }
@@ -205,10 +226,13 @@ impl TensorBase {
         slf: &Bound<'py, Self>,
         stream: Option<Bound<'py, PyAny>>,
         max_version: Option<(u32, u32)>,
-        dl_device: Option<Bound<'py, PyAny>>,
+        dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _ = (stream, dl_device);
+        let _ = stream;
+        if dl_device.is_some_and(|device| device != (1, 0)) {
+            return Err(PyBufferError::new_err("the tensor is in the memory of the processor"));
+        }
         let this = slf.get();
         let tensor = match copy {
             Some(true) => Arc::new(crate::array::copied(&this.tensor)?),
@@ -220,4 +244,30 @@ impl TensorBase {
     fn __dlpack_device__(&self) -> (i32, i32) {
         (1, 0)
     }
+}
+
+/// A tensor of bytes that another one was taken apart into.
+#[pyfunction]
+pub(crate) fn tensor_of_bytes<'py>(
+    py: Python<'py>,
+    dtype: &str,
+    shape: Vec<usize>,
+    dims: Vec<Option<String>>,
+    bytes: &[u8],
+) -> PyResult<Bound<'py, PyAny>> {
+    let ty = ScalarType::ALL.iter().find(|ty| ty.to_string() == dtype);
+    let count = shape.iter().try_fold(1usize, |count, extent| count.checked_mul(*extent));
+    let size = ty.and_then(|ty| count?.checked_mul(ty.size_bytes()));
+    let (Some(ty), true) = (ty, size == Some(bytes.len()) && dims.len() == shape.len()) else {
+        return Err(PyValueError::new_err("these are not the parts of a tensor"));
+    };
+    let failed = |error: &dyn std::fmt::Display| PyMemoryError::new_err(error.to_string());
+    let mut tensor = Memory::unlimited().zeros(*ty, &shape).map_err(|error| failed(&error))?;
+    let to = tensor.as_mut_ptr().map_err(|error| failed(&error))?;
+    // SAFETY: the tensor has so many bytes.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+    if *ty == ScalarType::Bool && !crate::array::are_truths(&tensor) {
+        return Err(PyValueError::new_err("a truth value is a byte of 0 or 1"));
+    }
+    wrap(py, Arc::new(tensor), dims)
 }

@@ -13,6 +13,7 @@
 mod names;
 mod values;
 
+use crate::call::Surroundings;
 use crate::engine::Kernels;
 use crate::engine::plan::{Form, Show};
 use crate::guard::stack_bytes;
@@ -24,6 +25,7 @@ use ein_base::{Code, FileId, Idx as _, Progress, Symbol, Work};
 use ein_interp::{Host, InputError, Outcome, Value, bound_by};
 use ein_ir::tensor::{Program, Stmt, Type, VarId};
 use ein_runtime::Memory;
+use ein_scalar::ScalarType;
 use ein_syntax::ast::{Ast, StmtId, StmtKind};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -46,6 +48,8 @@ pub struct Interactive {
     /// Where values live, with the limit for all of them.
     memory: Memory,
     progress: Arc<Progress>,
+    /// Whether entries may call functions of Python.
+    python: bool,
 }
 
 /// An accepted entry.
@@ -149,18 +153,31 @@ impl Interactive {
         Self::default()
     }
 
+    /// The same where entries may call functions of Python: [`Surroundings::python`] does.
+    pub fn inside_python() -> Self {
+        Self { python: true, ..Self::default() }
+    }
+
+    fn sources(&self) -> FileSources {
+        let mut sources = FileSources::on_disk();
+        if self.python {
+            sources.inside_python();
+        }
+        sources
+    }
+
     /// Where an entry says how far it is while it runs.
     pub fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
-    /// Runs an entry behind those accepted so far, and accepts it if all went well. `print` gets
-    /// each line that it prints.
+    /// Runs an entry behind those accepted so far, and accepts it if all went well. It ends when
+    /// `interrupted` is set, not when the surroundings say so: nobody asks them.
     pub fn enter(
         &mut self,
         text: &str,
         interrupted: Arc<AtomicBool>,
-        print: &mut (dyn FnMut(&str) + Send),
+        around: &dyn Surroundings,
     ) -> Result<Answer, InternalError> {
         let parsed = Parsed::of(text)?;
         let earlier = self.bound();
@@ -168,7 +185,7 @@ impl Interactive {
         let changes = replaced || parsed.clauses.iter().any(|name| earlier.contains(name));
         let before = self.before(&parsed);
         let attempt = Attempt { before: &before, parsed: &parsed, changes, state: self };
-        let (answer, accepted) = guarded(|| attempt.run(interrupted, print)).flatten()?;
+        let (answer, accepted) = guarded(|| attempt.run(interrupted, around)).flatten()?;
         if let Some(values) = accepted.filter(|_| !parsed.kept.is_empty()) {
             self.values = values;
             self.entries.retain(|entry| !parsed.replaces(entry));
@@ -208,7 +225,7 @@ impl Interactive {
 
     fn checked(&self, entry: &str) -> Result<(Session, crate::CheckReport), InternalError> {
         let before: String = self.entries.iter().map(|entry| entry.text.as_str()).collect();
-        let mut session = Session::new(Options::default(), FileSources::on_disk());
+        let mut session = Session::new(Options::default(), self.sources());
         let input = Input::Text { name: "<repl>".into(), text: format!("{before}{entry}").into() };
         let report = session.check(&[input])?;
         Ok((session, report))
@@ -239,7 +256,7 @@ impl Interactive {
         let parsed = Parsed::of(text)?;
         let before = self.before(&parsed);
         guarded(|| {
-            let (mut answer, program) = compile(&before, &parsed.wrapped)?;
+            let (mut answer, program) = compile(&before, &parsed.wrapped, self.sources())?;
             let Some((mut program, root)) = program else {
                 answer.diagnostics.retain(Diagnostic::is_error);
                 return Ok(Err(answer));
@@ -346,8 +363,9 @@ fn clauses(ast: &Ast) -> Vec<String> {
 fn compile(
     before: &str,
     entry: &str,
+    sources: FileSources,
 ) -> Result<(Answer, Option<(Program, FileId)>), InternalError> {
-    let mut session = Session::new(Options::default(), FileSources::on_disk());
+    let mut session = Session::new(Options::default(), sources);
     let started = Instant::now();
     let text = format!("{before}{entry}").into();
     let root = session.files.add("<repl>".into(), None, text);
@@ -379,9 +397,10 @@ impl Attempt<'_> {
     fn run(
         &self,
         interrupted: Arc<AtomicBool>,
-        print: &mut (dyn FnMut(&str) + Send),
+        around: &dyn Surroundings,
     ) -> Result<(Answer, Option<Values>), InternalError> {
-        let (mut answer, program) = compile(self.before, &self.parsed.wrapped)?;
+        let sources = self.state.sources();
+        let (mut answer, program) = compile(self.before, &self.parsed.wrapped, sources)?;
         let Some((mut program, root)) = program else { return Ok((answer, None)) };
         let shown_from = self.before.len().saturating_add(self.parsed.shown_from());
         let parts = Parts::of(&mut program, root, self.before.len(), shown_from);
@@ -390,7 +409,7 @@ impl Attempt<'_> {
             program,
             known: Vec::new(),
             settings: settings(self.state.memory.clone(), interrupted),
-            host: Lines { print, silent: true, progress },
+            host: Lines { around, silent: true, progress },
         };
         let old = self.state.values.recall(&running.program, root, &parts.old);
         match old.filter(|_| !self.changes) {
@@ -468,7 +487,7 @@ impl Running<'_> {
 
 /// The world outside.
 struct Lines<'a> {
-    print: &'a mut (dyn FnMut(&str) + Send),
+    around: &'a dyn Surroundings,
     /// While what ran before runs again, its lines are not shown again.
     silent: bool,
     progress: &'a Progress,
@@ -477,7 +496,7 @@ struct Lines<'a> {
 impl Host for Lines<'_> {
     fn print(&mut self, line: &str) {
         if !self.silent {
-            (self.print)(line);
+            self.around.print(line);
         }
     }
 
@@ -490,5 +509,14 @@ impl Host for Lines<'_> {
 
     fn progress(&mut self, work: Work) {
         self.progress.report(Some(work));
+    }
+
+    fn python(
+        &mut self,
+        path: &str,
+        args: &[Value],
+        ty: Option<ScalarType>,
+    ) -> Result<Value, String> {
+        self.around.python(path, args, ty)
     }
 }

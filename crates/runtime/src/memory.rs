@@ -17,6 +17,12 @@ const ALIGNMENT: usize = 64;
 /// them: with small ones a long array spends a fifth of its time looking up where they are.
 const HUGE_PAGE: usize = 2 << 20;
 
+/// Large buffers start so far behind the start of a page. Arrays of other libraries start near the
+/// start of one, often not at a cache line. A processor takes a load for one of what it has just
+/// stored if both are at the same place in their pages; where such a load also straddles cache
+/// lines, the loop waits for every one of them.
+const BEHIND: usize = 2048;
+
 /// Counts the bytes of all buffers allocated through it, and refuses what would pass its limit.
 ///
 /// A handle: clones share the counters.
@@ -49,9 +55,9 @@ unsafe impl Send for Block {}
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if let Some(layout) = Buffer::layout(self.bytes) {
+        if let Some((layout, behind)) = Buffer::layout(self.bytes) {
             // SAFETY: allocated in `Buffer::fresh` with this layout, and not since freed.
-            unsafe { dealloc(self.start.as_ptr(), layout) };
+            unsafe { dealloc(self.start.as_ptr().sub(behind), layout) };
         }
     }
 }
@@ -315,9 +321,14 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    fn layout(bytes: usize) -> Option<Layout> {
-        let alignment = if bytes >= HUGE_PAGE { HUGE_PAGE } else { ALIGNMENT };
-        Layout::from_size_align(bytes, alignment).ok()
+    /// What is allocated for a buffer, and how far behind the start of that it begins.
+    fn layout(bytes: usize) -> Option<(Layout, usize)> {
+        let (alignment, behind) = match bytes {
+            HUGE_PAGE.. => (HUGE_PAGE, BEHIND),
+            LARGE.. => (2 * BEHIND, BEHIND),
+            _ => (ALIGNMENT, 0),
+        };
+        Some((Layout::from_size_align(bytes + behind, alignment).ok()?, behind))
     }
 
     /// `None` if the system has no more memory.
@@ -326,18 +337,20 @@ impl Buffer {
             let start = NonNull::new(std::ptr::without_provenance_mut(ALIGNMENT))?;
             return Some(Buffer { start, bytes, memory, owner: None });
         }
-        let layout = Buffer::layout(bytes)?;
-        if bytes < HUGE_PAGE {
+        let (layout, behind) = Buffer::layout(bytes)?;
+        let start = if bytes < HUGE_PAGE {
             // SAFETY: the size is not zero.
-            let start = NonNull::new(heap::may_fail(|| unsafe { alloc_zeroed(layout) }))?;
-            return Some(Buffer { start, bytes, memory, owner: None });
-        }
-        // SAFETY: the size is not zero.
-        let start = NonNull::new(heap::may_fail(|| unsafe { alloc(layout) }))?;
-        want_huge_pages(start, bytes);
-        // SAFETY: so many bytes have been allocated.
-        unsafe { start.write_bytes(0, bytes) };
-        Some(Buffer { start, bytes, memory, owner: None })
+            NonNull::new(heap::may_fail(|| unsafe { alloc_zeroed(layout) }))?
+        } else {
+            // SAFETY: the size is not zero.
+            let start = NonNull::new(heap::may_fail(|| unsafe { alloc(layout) }))?;
+            want_huge_pages(start, layout.size());
+            // SAFETY: so many bytes have been allocated.
+            unsafe { start.write_bytes(0, layout.size()) };
+            start
+        };
+        // SAFETY: the layout has so many bytes before those of the buffer.
+        Some(Buffer { start: unsafe { start.add(behind) }, bytes, memory, owner: None })
     }
 
     /// Bytes that belong to somebody else, counted against no limit and never written to.
@@ -402,6 +415,19 @@ mod tests {
         assert_eq!((memory.used(), memory.peak()), (0, 800));
         memory.reset_peak();
         assert_eq!(memory.peak(), 0);
+    }
+
+    #[test]
+    fn large_buffers_start_in_the_middle_of_a_page() {
+        let memory = Memory::unlimited();
+        for bytes in [LARGE - 1, LARGE, HUGE_PAGE - 1, HUGE_PAGE, 3 * HUGE_PAGE + 5] {
+            let mut buffer = memory.allocate(ScalarType::U8, &[bytes]).unwrap();
+            let start = buffer.start() as usize;
+            assert_eq!(start % ALIGNMENT, 0);
+            assert!(bytes < LARGE || start % 4096 == BEHIND, "{bytes} bytes at {start:#x}");
+            assert!(buffer.bytes_mut().iter().all(|byte| *byte == 0));
+            buffer.bytes_mut().fill(1);
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 import os
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence, TypedDict
+
+from typing_extensions import Unpack
 
 __version__: str
 
@@ -86,22 +88,29 @@ class Session:
     def plan(self, text: str) -> str: ...
     def is_complete(self, text: str) -> bool: ...
 
+class Options(TypedDict, total=False):
+    engine: str
+    threads: int | None
+    deterministic: bool
+    memory_limit: int | None
+    time_limit: float | None
+    ad_memory: int | None
+    wrapping: bool
+    paranoid: bool
+    sandbox: bool
+    allow_read: Sequence[str | os.PathLike[str]]
+    allow_write: Sequence[str | os.PathLike[str]]
+
 def compile(
     source: str,
     *,
     path: str | os.PathLike[str] | None = ...,
-    engine: str = ...,
-    threads: int | None = ...,
-    deterministic: bool = ...,
-    memory_limit: int | None = ...,
+    **options: Unpack[Options],
 ) -> Module: ...
 def load(
     path: str | os.PathLike[str],
     *,
-    engine: str = ...,
-    threads: int | None = ...,
-    deterministic: bool = ...,
-    memory_limit: int | None = ...,
+    **options: Unpack[Options],
 ) -> Module: ...
 def run(
     source_or_path: str | os.PathLike[str],
@@ -109,10 +118,7 @@ def run(
     observe: Sequence[str] | None = ...,
     *,
     progress: Callable[[int, str, float | None], None] | None = ...,
-    engine: str = ...,
-    threads: int | None = ...,
-    deterministic: bool = ...,
-    memory_limit: int | None = ...,
+    **options: Unpack[Options],
 ) -> dict[str, Any]: ...
 def check(source_or_path: str | os.PathLike[str]) -> list[Diagnostic]: ...
 def ein(definition: str, /, **arrays: Any) -> Any: ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ._einlang import Tensor
 
 
@@ -13,7 +15,7 @@ def take(library: str, array):
         array = array.detach()
         if array.is_conj() or array.is_neg():
             array = array.resolve_conj().resolve_neg()
-        return array, None
+        return _torch().to_dlpack(array), None
     return array, None
 
 
@@ -22,18 +24,9 @@ def give(library: str, tensor: Tensor):
     if library == "numpy":
         return to_numpy(tensor)
     if library == "torch":
-        import torch
-
-        return torch.from_dlpack(tensor)
+        return _torch().from_dlpack(tensor.__dlpack__())
     if library == "jax":
-        import jax.dlpack
-
-        if not tensor.size:
-            # An empty array has no memory that could be shared.
-            import jax.numpy
-
-            return jax.numpy.zeros(tensor.shape, NAMES[tensor.dtype])
-        return jax.dlpack.from_dlpack(tensor)
+        return _jax()(tensor)
     if library == "xarray":
         import xarray
 
@@ -41,6 +34,63 @@ def give(library: str, tensor: Tensor):
         return xarray.DataArray(to_numpy(tensor), dims=names)
     return tensor
 
+
+@functools.cache
+def _torch():
+    """Capsules from and to PyTorch, without the checks that its arrays make on the way."""
+    import torch.utils.dlpack
+
+    return torch.utils.dlpack
+
+
+@functools.cache
+def _jax():
+    """What makes an array of JAX of a tensor.
+
+    `jax.dlpack.from_dlpack` asks for devices, streams and types each time, which takes ten times as
+    long as a small kernel. What it calls in the end is not public, so it is tried once, on one
+    element, and left alone where it does not do what it did.
+    """
+    import jax
+    import jax.dlpack
+    import jax.numpy
+
+    def slow(tensor):
+        if not tensor.size:
+            # An empty array has no memory that could be shared.
+            return jax.numpy.zeros(tensor.shape, NAMES[tensor.dtype])
+        return jax.dlpack.from_dlpack(tensor)
+
+    try:
+        from jaxlib._jax import dlpack_managed_tensor_to_buffer as made
+
+        device = jax.local_devices(backend="cpu")[0]
+        one = Tensor([1.5], dims=[None])
+        kinds = (device, None, None), (device, None, None, 1)
+        rest = next(rest for rest in kinds if _takes(made, one, rest))
+    except Exception:
+        return slow
+
+    def quick(tensor):
+        dtype = tensor.dtype
+        if not tensor.size or dtype in WIDE and not jax.config.jax_enable_x64:
+            return slow(tensor)
+        return made(tensor.__dlpack__(), *rest)
+
+    same = quick(Tensor([1.5], dims=[None]))
+    return quick if isinstance(same, jax.Array) and same.tolist() == [1.5] else slow
+
+
+def _takes(made, tensor, rest):
+    try:
+        made(tensor.__dlpack__(), *rest)
+    except TypeError:
+        return False
+    return True
+
+
+#: What JAX makes narrower unless it is told not to.
+WIDE = ("f64", "i64", "u64")
 
 NAMES = {
     "bool": "bool",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from . import _einlang, _errors
 from ._module import Function, _plain
@@ -246,6 +246,8 @@ def _wanted(function, wrt) -> tuple[str, ...]:
     if isinstance(wrt, (str, int)):
         wrt = (wrt,)
     found = []
+    if not isinstance(wrt, Iterable):
+        wrt = (wrt,)
     for one in wrt:
         if isinstance(one, int):
             if not -len(names) <= one < len(names):

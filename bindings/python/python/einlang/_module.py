@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import os
 import re
 import textwrap
@@ -39,15 +40,49 @@ _einlang.set_hooks(
 )
 
 
-def _how(engine="auto", threads=None, deterministic=False, memory_limit=None):
-    if threads is not None and threads < 1:
+def _options(
+    engine="auto",
+    threads=None,
+    deterministic=False,
+    memory_limit=None,
+    *,
+    time_limit=None,
+    ad_memory=None,
+    wrapping=False,
+    paranoid=False,
+    sandbox=False,
+    allow_read=(),
+    allow_write=(),
+):
+    """How a program is run: what the options of the command `einlang run` say."""
+    if not isinstance(engine, str):
+        raise TypeError(f"engine is a text, not {type(engine).__name__}")
+    if threads is not None and operator.index(threads) < 1:
         raise ValueError("threads must be at least 1")
+    for name, value in (("memory_limit", memory_limit), ("ad_memory", ad_memory)):
+        if value is not None and not 0 <= operator.index(value) < 1 << 64:
+            raise ValueError(f"{name} is a number of bytes")
+    if time_limit is not None and not 0 <= time_limit:
+        raise ValueError("time_limit is a number of seconds")
+    if sandbox and (allow_read or allow_write):
+        raise ValueError("in a sandbox no files can be read or written: leave out allow_…")
     return {
         "engine": engine,
         "threads": threads,
         "deterministic": bool(deterministic),
         "memory_limit": memory_limit,
+        "time_limit": None if time_limit is None else float(time_limit),
+        "ad_memory": ad_memory,
+        "wrapping": bool(wrapping),
+        "paranoid": bool(paranoid),
+        "sandbox": bool(sandbox),
+        "allow_read": _folders(allow_read),
+        "allow_write": _folders(allow_write),
     }
+
+
+def _folders(paths):
+    return [os.fspath(path) for path in ([paths] if isinstance(paths, str) else paths)]
 
 
 class Function(_einlang.Function):
@@ -249,21 +284,36 @@ def compile(
     threads: int | None = None,
     deterministic: bool = False,
     memory_limit: int | None = None,
+    **more: Any,
 ) -> Module:
     """Checks a program; its functions are attributes of what comes back.
 
     `path` says where the text lies, for messages and for the modules beside it. `engine` is one of
-    auto, eval, jit and native; `memory_limit` is in bytes.
+    auto, eval, jit and native; `memory_limit` is in bytes. There is more, as the command has it:
+    `time_limit` in seconds for each call, `ad_memory` in bytes, `wrapping`, `paranoid`, `sandbox`,
+    and lists of folders `allow_read` and `allow_write`.
     """
-    how = _how(engine, threads, deterministic, memory_limit)
+    how = _options(engine, threads, deterministic, memory_limit, **more)
     path = None if path is None else os.fspath(path)
-    return Module(textwrap.dedent(source), path or "<einlang>", path, how)
+    return Module(_text(source), path or "<einlang>", path, how)
+
+
+def _text(source):
+    """The text of a program, without the indentation that all of it has."""
+    if not isinstance(source, str):
+        raise TypeError(f"the source of a program is a text, not {type(source).__name__}")
+    try:
+        source.encode()
+    except UnicodeEncodeError as error:
+        message = f"the source of the program is not Unicode: {error.reason}"
+        raise _errors.CompileError([_plain("E0210", message, ["decode it as UTF-8"])]) from None
+    return textwrap.dedent(source)
 
 
 def load(path: str | os.PathLike, **options: Any) -> Module:
     """The program in a file, with its modules; options as of `compile`."""
     path = os.fspath(path)
-    return Module(_read(path), path, path, _how(**options))
+    return Module(_read(path), path, path, _options(**options))
 
 
 def _read(path):
@@ -283,10 +333,10 @@ def _program(source_or_path):
     if isinstance(source_or_path, os.PathLike):
         path = os.fspath(source_or_path)
         return _read(path), path, path
-    text = source_or_path
+    text = _text(source_or_path)
     if "\n" not in text and re.fullmatch(r".*\.(ein|rem|svx)", text):
         return _read(text), text, text
-    return textwrap.dedent(text), "<einlang>", None
+    return text, "<einlang>", None
 
 
 def run(
@@ -302,7 +352,7 @@ def run(
     What it prints goes to `sys.stdout`. `progress(number, name, fraction)` hears how far it is.
     """
     text, name, path = _program(source_or_path)
-    how = _how(**options)
+    how = _options(**options)
     observe = None if observe is None else list(observe)
     return _einlang.run(text, name, path, how, dict(inputs or {}), observe, progress)
 
@@ -323,7 +373,7 @@ def _empty() -> Module:
     global _EMPTY
     with _LOCK:
         if _EMPTY is None:
-            _EMPTY = Module("", "<einlang>", None, _how())
+            _EMPTY = Module("", "<einlang>", None, _options())
     return _EMPTY
 
 
@@ -344,15 +394,47 @@ def ein(definition: str, /, **arrays: Any) -> Any:
     return function(*arrays.values())
 
 
+#: Texts, comments, brackets and what ends a statement.
+_MARKS = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|[(\[{]|[)\]}]|;')
+
+
+def _statements(text):
+    """The statements of a text, without comments."""
+    found, start, depth, parts = [], 0, 0, []
+    for mark in _MARKS.finditer(text):
+        token = mark[0]
+        if token.startswith("//"):
+            parts.append(text[start : mark.start()])
+            start = mark.end()
+        elif token == ";" and depth <= 0:
+            found.append("".join([*parts, text[start : mark.start()]]).strip())
+            start, parts = mark.end(), []
+        elif token in "([{":
+            depth += 1
+        elif token in ")]}":
+            depth -= 1
+    found.append("".join([*parts, text[start:]]).strip())
+    return [statement for statement in found if statement]
+
+
 def _define(definition, names):
-    parts = [part.strip() for part in definition.strip().rstrip(";").split(";")]
+    for name in names:
+        if not name.isidentifier():
+            message = f"{name!r} cannot be a name of an argument"
+            raise _errors.ArgumentError([_plain("E0509", message, ["use letters and digits"])])
+    parts = _statements(_text(definition)) or [""]
     match = re.match(r"(?:let\s+)?([^\W\d]\w*)", parts[-1])
     if not match or not re.match(r"\s*(\[|=|:)", parts[-1][match.end() :]):
         message = f"`{definition.strip()}` is no definition"
         hint = 'write what is defined: `ein("c[i] = a[i] + b[i]", a=…, b=…)`'
         raise _errors.CompileError([_plain("E0101", message, [hint])])
     body = "".join(
-        f"{'' if part.startswith(('let ', 'use ', 'fn ')) else 'let '}{part};\n" for part in parts
+        f"{'' if re.match(_BEGINS, part) else 'let '}{part}"
+        f"{'' if part.endswith('}') and part.startswith('fn ') else ';'}\n"
+        for part in parts
     )
     params = [(name, name, None) for name in names]
     return _einlang.Function(_empty(), match[1], params, body, [match[1]])
+
+
+_BEGINS = r"(let|use|fn)\b"

@@ -96,14 +96,20 @@ pub(crate) fn take(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Taken
     };
     let Some(ty) = super::of_format(&format, size) else { return Ok(Taken::Format(format)) };
     let rank = view.ndim as usize;
-    // SAFETY: with these flags both are there for all axes.
-    let (shape, steps) = match rank {
-        0 => (Vec::new(), Vec::new()),
-        _ => unsafe {
-            let shape = std::slice::from_raw_parts(view.shape, rank);
-            let steps = std::slice::from_raw_parts(view.strides, rank);
-            (shape.iter().map(|it| *it as usize).collect::<Vec<_>>(), steps.to_vec())
-        },
+    let shape: Vec<usize> = match view.shape.is_null() {
+        true if rank == 0 => Vec::new(),
+        true => vec![view.len as usize / size],
+        // SAFETY: there is one for each axis.
+        false => unsafe { std::slice::from_raw_parts(view.shape, rank) }
+            .iter()
+            .map(|it| *it as usize)
+            .collect(),
+    };
+    let steps = match view.strides.is_null() {
+        // Arrays of `ctypes` give none although they are asked for.
+        true => super::compact(size, &shape),
+        // SAFETY: there is one for each axis.
+        false => unsafe { std::slice::from_raw_parts(view.strides, rank) }.to_vec(),
     };
     let first = view.buf.cast::<u8>().cast_const();
     tensor(ty, shape, &steps, first, memory, Box::new(open))

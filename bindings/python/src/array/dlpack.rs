@@ -5,7 +5,7 @@ use ein_driver::call::{Memory, ScalarType, Tensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyCapsule, PyDict};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
 
@@ -119,6 +119,9 @@ fn data_type(ty: ScalarType) -> DataType {
 /// A tensor over the elements of an object with `__dlpack__`, and whether they were copied.
 pub(crate) fn take(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<(Tensor, bool)> {
     let py = object.py();
+    if object.is_instance_of::<PyCapsule>() {
+        return opened(object, memory);
+    }
     let method = object.getattr("__dlpack__")?;
     let versioned = PyDict::new(py);
     versioned.set_item("max_version", (1, 0))?;
@@ -128,6 +131,10 @@ pub(crate) fn take(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<(Tens
         Err(error) if error.is_instance_of::<PyTypeError>(py) => method.call0()?,
         Err(error) => return Err(error),
     };
+    opened(&capsule, memory)
+}
+
+fn opened(capsule: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<(Tensor, bool)> {
     let raw = capsule.as_ptr();
     // SAFETY: what a capsule of such a name holds is settled by DLPack; renaming it makes it ours.
     unsafe {
@@ -179,15 +186,7 @@ unsafe fn over(plain: &Plain, memory: &Memory, owner: Given) -> PyResult<(Tensor
                 .iter()
                 .map(|step| *step as isize * size)
                 .collect(),
-            true => {
-                let mut step = size;
-                let mut steps = vec![0; rank];
-                for (at, extent) in shape.iter().enumerate().rev() {
-                    steps[at] = step;
-                    step = step.wrapping_mul(*extent as isize);
-                }
-                steps
-            }
+            true => super::compact(size as usize, &shape),
         };
         (shape, steps)
     };
@@ -274,8 +273,7 @@ pub(crate) fn give(
     }
 }
 
-/// Whether an object gives DLPack capsules.
+/// Whether an object is a DLPack capsule or gives them.
 pub(crate) fn has(object: &Bound<'_, PyAny>) -> bool {
-    let _: Option<Bound<'_, PyTuple>> = None;
-    object.get_type().hasattr("__dlpack__").unwrap_or(false)
+    object.is_instance_of::<PyCapsule>() || object.get_type().hasattr("__dlpack__").unwrap_or(false)
 }

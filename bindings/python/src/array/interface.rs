@@ -37,15 +37,7 @@ pub(crate) fn take(
         Some(strides) if !strides.is_none() => Some(strides.extract()?),
         _ => None,
     };
-    let steps = strides.unwrap_or_else(|| {
-        let mut step = size as isize;
-        let mut steps = vec![0; shape.len()];
-        for (at, extent) in shape.iter().enumerate().rev() {
-            steps[at] = step;
-            step = step.wrapping_mul(*extent as isize);
-        }
-        steps
-    });
+    let steps = strides.unwrap_or_else(|| super::compact(size, &shape));
     if steps.len() != shape.len() {
         return Err(PyBufferError::new_err("`__array_interface__` has a stride too many or few"));
     }

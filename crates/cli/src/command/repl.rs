@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::progress::Watch;
 use crate::{interrupt, output};
 use ein_driver::InternalError;
+use ein_driver::call::Surroundings;
 use ein_driver::interactive::{Answer, Interactive, is_unfinished};
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::Path;
@@ -54,6 +55,19 @@ struct Repl {
     state: Interactive,
     /// The lines of an entry that is not finished.
     pending: String,
+}
+
+/// Where lines of a program go.
+struct Terminal;
+
+impl Surroundings for Terminal {
+    fn print(&self, line: &str) {
+        output::out(&format!("{line}\n"));
+    }
+
+    fn interrupted(&self) -> bool {
+        false
+    }
 }
 
 impl Repl {
@@ -128,11 +142,8 @@ impl Repl {
 
     fn enter(&mut self, text: &str, timed: bool) {
         let flag = interrupt::begin();
-        let mut print = |line: &str| {
-            output::out(&format!("{line}\n"));
-        };
         let watch = Watch::begin(self.state.progress());
-        let answer = self.state.enter(text, flag, &mut print);
+        let answer = self.state.enter(text, flag, &Terminal);
         drop(watch);
         interrupt::end();
         let Some(answer) = good(answer) else { return };

@@ -55,9 +55,13 @@ pub enum Declared {
     Array(Option<ScalarType>, Option<String>, usize, bool),
     /// A tuple.
     Tuple(Vec<Declared>),
-    /// A struct or another type with a name.
-    Named(String),
+    /// A struct or another type with a name, and what is declared of its fields as far as they are
+    /// known.
+    Named(String, Vec<(String, Declared)>),
 }
+
+/// Structs within structs are looked at so deep: they may contain lists of themselves.
+const DEEPEST: usize = 8;
 
 impl Declared {
     /// The type of its numbers, if that is fixed.
@@ -69,7 +73,7 @@ impl Declared {
             | Declared::Text
             | Declared::Array(None, ..)
             | Declared::Tuple(_)
-            | Declared::Named(_) => None,
+            | Declared::Named(..) => None,
         }
     }
 
@@ -89,7 +93,7 @@ pub(super) fn of(ast: &Ast, text: &str, line_of: &dyn Fn(usize) -> usize) -> Vec
         let stmt = &ast.stmt[*stmt];
         let StmtKind::Fn(function) = &stmt.kind else { continue };
         let doc: Vec<&str> = stmt.docs.iter().map(|doc| doc.text.as_str()).collect();
-        let reader = Reader { ast, text, function: Some(function) };
+        let reader = Reader { ast, text, function: Some(function), depth: 0 };
         found.push(Signature {
             name: function.name.to_string(),
             doc: doc.join("\n"),
@@ -113,13 +117,15 @@ pub(super) fn binding(ast: &Ast, text: &str, name: &str) -> Option<Declared> {
         _ => None,
     };
     let ty = ast.stmts.iter().find_map(|stmt| declared(&ast.stmt[*stmt].kind))?;
-    Some(Reader { ast, text, function: None }.declared(ty))
+    Some(Reader { ast, text, function: None, depth: 0 }.declared(ty))
 }
 
 struct Reader<'a> {
     ast: &'a Ast,
     text: &'a str,
     function: Option<&'a Function>,
+    /// How many structs this is inside of.
+    depth: usize,
 }
 
 impl Reader<'_> {
@@ -183,8 +189,26 @@ impl Reader<'_> {
         let mut generics = self.function.iter().flat_map(|it| &it.generics);
         match generics.any(|name| name.to_string() == text) {
             true => Declared::Generic(text),
-            false => Declared::Named(text),
+            false => self.fields(text),
         }
+    }
+
+    /// A struct of the text, with its fields.
+    fn fields(&self, name: String) -> Declared {
+        let of_name = |stmt: &StmtKind| match stmt {
+            StmtKind::Struct(it) if it.alias.is_none() && it.name.to_string() == name => {
+                Some(it.fields.iter().map(|field| (field.name.to_string(), field.ty)).collect())
+            }
+            _ => None,
+        };
+        let found: Option<Vec<(String, TypeId)>> =
+            self.ast.stmts.iter().find_map(|stmt| of_name(&self.ast.stmt[*stmt].kind));
+        if self.depth == DEEPEST {
+            return Declared::Named(name, Vec::new());
+        }
+        let inner = Reader { depth: self.depth + 1, ..*self };
+        let fields = found.into_iter().flatten();
+        Declared::Named(name, fields.map(|(field, ty)| (field, inner.declared(ty))).collect())
     }
 
     fn layout(&self, ty: TypeId) -> Option<Vec<String>> {
