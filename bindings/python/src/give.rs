@@ -1,6 +1,6 @@
 //! Results as values of Python, in the caller's kind of array.
 
-use crate::array::{self, numpy};
+use crate::array::{self, dlpack, numpy};
 use crate::class::Class;
 use crate::convert::refuse;
 use crate::fail;
@@ -8,6 +8,7 @@ use crate::tensor::wrap;
 use ein_driver::Code;
 use ein_driver::call::{Tensor, Value};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::sync::Arc;
 
@@ -85,10 +86,27 @@ pub(crate) fn give<'py>(
     let tensor = Arc::new(tensor);
     match class {
         Some(Class::Numpy | Class::NumpyNumber | Class::Masked) => numpy::give(py, tensor),
+        Some(Class::Jax) if let Some(given) = jax(py, &tensor)? => Ok(given),
         Some(class @ (Class::Torch | Class::Jax | Class::Xarray)) => {
             let wrapped = wrap(py, tensor, dims.to_vec())?;
             fail::hook(py, "give")?.call1((class.name(), wrapped))
         }
         Some(Class::Tracer | Class::Ein | Class::Other) | None => wrap(py, tensor, dims.to_vec()),
     }
+}
+
+/// A tensor as an array of JAX by the shortest way, if that leads there: not for arrays without
+/// memory, and not for types that JAX may want narrower.
+fn jax<'py>(py: Python<'py>, tensor: &Arc<Tensor>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    static QUICK: PyOnceLock<Option<(Py<PyAny>, Py<PyAny>)>> = PyOnceLock::new();
+    let narrow = tensor.ty().size_bytes() < 8;
+    let find = || fail::hook(py, "jax")?.call0()?.extract();
+    let Some((make, device)) = QUICK.get_or_try_init(py, find)?.as_ref().filter(|_| narrow) else {
+        return Ok(None);
+    };
+    if tensor.is_empty() {
+        return Ok(None);
+    }
+    let capsule = dlpack::give(py, Arc::clone(tensor), false)?;
+    make.bind(py).call1((capsule, device, py.None(), py.None())).map(Some)
 }

@@ -3,7 +3,7 @@
 use crate::Unsupported;
 use crate::function::{Binding, Function};
 use crate::memory::memory;
-use crate::module::{Body, body_signature};
+use crate::module::{Body, body_signature, reference};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use cranelift_module::{Linkage, Module};
@@ -156,7 +156,7 @@ impl<'k> Function<'_, '_, 'k> {
         for (n, value) in values.into_iter().enumerate() {
             self.ops.b.ins().store(memory(), value, captured, 8 * n as i32);
         }
-        let callee = self.unit.module.declare_func_in_func(id, self.ops.b.func);
+        let callee = reference(&mut self.unit.module, id, self.ops.b.func);
         let body = self.ops.b.ins().func_addr(types::I64, callee);
         let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
         let grain = self.ops.b.ins().iconst(types::I64, grain);

@@ -6,7 +6,7 @@ use crate::locals::{self, LoopId};
 use crate::ops::Ops;
 use crate::{Unsupported, Vectors, scan, wide};
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::{AbiParam, Signature, types};
+use cranelift_codegen::ir::{self, AbiParam, FuncRef, Signature, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
@@ -56,6 +56,15 @@ fn signature(host: &Host, params: usize) -> Signature {
     signature.params.extend(std::iter::repeat_n(AbiParam::new(types::I64), params));
     signature.returns.push(AbiParam::new(types::I32));
     signature
+}
+
+/// A function of a module as another one of it names it: by its whole address. Memory for code comes
+/// in pieces, and where a process has much mapped already they may lie further apart than relative
+/// addresses reach.
+pub(crate) fn reference(module: &mut JITModule, id: FuncId, within: &mut ir::Function) -> FuncRef {
+    let reference = module.declare_func_in_func(id, within);
+    within.dfg.ext_funcs[reference].colocated = false;
+    reference
 }
 
 /// The code of a kernel and the address of its entry.
@@ -112,4 +121,21 @@ fn define(unit: &mut Unit<'_>) -> Result<FuncId, Unsupported> {
     }
     unit.module.finalize_definitions().map_err(fail)?;
     Ok(entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_named_by_whole_addresses() {
+        let host = Host::get().expect("this machine has an engine");
+        let builder = JITBuilder::with_isa(host.isa.clone(), default_libcall_names());
+        let mut module = JITModule::new(builder);
+        let signature = body_signature(host);
+        let id = module.declare_function("body", Linkage::Local, &signature).expect("a new name");
+        let mut within = ir::Function::new();
+        let body = reference(&mut module, id, &mut within);
+        assert!(!within.dfg.ext_funcs[body].colocated);
+    }
 }

@@ -16,7 +16,7 @@ mod ops;
 use crate::Unsupported;
 use crate::function::Function;
 use crate::memory::memory;
-use crate::module::body_signature;
+use crate::module::{body_signature, reference};
 use crate::ops::{Ops, Val, is_wide, machine_four};
 use crate::vector::{identity, plan::Plan};
 use code::{Accumulator, Code, Shape, Slot};
@@ -103,7 +103,7 @@ impl<'k> Function<'_, '_, 'k> {
         let module = &mut self.unit.module;
         let id = module.declare_function(&name, Linkage::Local, &signature).map_err(fail)?;
         module.define_function_bytes(id, 64, &code.bytes, &[]).map_err(fail)?;
-        let callee = module.declare_func_in_func(id, self.ops.b.func);
+        let callee = reference(module, id, self.ops.b.func);
         let block = self.room(8 * code.slots.len() as u64)?;
         let mut tiles = Vec::new();
         for (n, slot) in code.slots.iter().enumerate() {

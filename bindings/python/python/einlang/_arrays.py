@@ -26,7 +26,14 @@ def give(library: str, tensor: Tensor):
     if library == "torch":
         return _torch().from_dlpack(tensor.__dlpack__())
     if library == "jax":
-        return _jax()(tensor)
+        import jax.dlpack
+
+        if not tensor.size:
+            # An empty array has no memory that could be shared.
+            import jax.numpy
+
+            return jax.numpy.zeros(tensor.shape, NAMES[tensor.dtype])
+        return jax.dlpack.from_dlpack(tensor)
     if library == "xarray":
         import xarray
 
@@ -43,54 +50,24 @@ def _torch():
     return torch.utils.dlpack
 
 
-@functools.cache
-def _jax():
-    """What makes an array of JAX of a tensor.
+def jax_maker():
+    """The function of JAX that makes an array of a capsule for a device, and the device; or None.
 
     `jax.dlpack.from_dlpack` asks for devices, streams and types each time, which takes ten times as
     long as a small kernel. What it calls in the end is not public, so it is tried once, on one
     element, and left alone where it does not do what it did.
     """
     import jax
-    import jax.dlpack
-    import jax.numpy
-
-    def slow(tensor):
-        if not tensor.size:
-            # An empty array has no memory that could be shared.
-            return jax.numpy.zeros(tensor.shape, NAMES[tensor.dtype])
-        return jax.dlpack.from_dlpack(tensor)
 
     try:
-        from jaxlib._jax import dlpack_managed_tensor_to_buffer as made
+        from jaxlib._jax import dlpack_managed_tensor_to_buffer as make
 
         device = jax.local_devices(backend="cpu")[0]
-        one = Tensor([1.5], dims=[None])
-        kinds = (device, None, None), (device, None, None, 1)
-        rest = next(rest for rest in kinds if _takes(made, one, rest))
+        made = make(Tensor([1], dims=[None]).__dlpack__(), device, None, None)
     except Exception:
-        return slow
+        return None
+    return (make, device) if isinstance(made, jax.Array) and made.tolist() == [1] else None
 
-    def quick(tensor):
-        dtype = tensor.dtype
-        if not tensor.size or dtype in WIDE and not jax.config.jax_enable_x64:
-            return slow(tensor)
-        return made(tensor.__dlpack__(), *rest)
-
-    same = quick(Tensor([1.5], dims=[None]))
-    return quick if isinstance(same, jax.Array) and same.tolist() == [1.5] else slow
-
-
-def _takes(made, tensor, rest):
-    try:
-        made(tensor.__dlpack__(), *rest)
-    except TypeError:
-        return False
-    return True
-
-
-#: What JAX makes narrower unless it is told not to.
-WIDE = ("f64", "i64", "u64")
 
 NAMES = {
     "bool": "bool",

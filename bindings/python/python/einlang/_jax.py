@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from . import _errors
-from ._grad import Request
-from ._module import Function, _plain
+from ._module import Function
+from ._wrapped import Wrapped, is_lifted
 
 
 def wrap(function: Function):
@@ -16,12 +16,11 @@ def wrap(function: Function):
 
     def parts(request, *args):
         """The arrays of a call with arrays of NumPy."""
-        flat, packs[request] = request.parts(request.made(*args))
-        flat = tuple(np.asarray(part) for part in flat)
-        if any(part.dtype.kind in "OUS" for part in flat):
-            message = f"`{function.__name__}` gives something that is no array"
-            raise _errors.CompileError([_plain("E0703", message, ["call it without `jax()`"])])
-        return flat
+        flat = wrapped.apart(request, request.made(*args), is_array)
+        return tuple(np.asarray(part) for part in flat)
+
+    def is_array(part):
+        return np.asarray(part).dtype.kind not in "OUS"
 
     def shapes(request, args):
         """The shapes of what a call gives: found by calling it once, on numbers that fit."""
@@ -49,7 +48,6 @@ def wrap(function: Function):
         return jax.pure_callback(host, known[key], *args, vmap_method="expand_dims")
 
     known: dict = {}
-    packs: dict = {}
     made: dict = {}
 
     def smooth(request):
@@ -122,18 +120,10 @@ def wrap(function: Function):
         except _errors.EinlangError:
             return False
         size = next(arg.shape[0] for arg, is_batched in zip(args, batched) if is_batched)
-        return len(cells) == len(whole) and all(
-            big.shape == (size, *small.shape) for small, big in zip(cells, whole)
-        )
+        return is_lifted(size, cells, whole)
 
-    def call(*args, **kwargs):
-        bound, args = function._bind(args, kwargs)
-        request = Request.of(bound)
-        flat = smooth(request)(*(jnp.asarray(arg) for arg in args))
-        return packs[request](flat)
+    def arrays(request, args):
+        return smooth(request)(*(jnp.asarray(arg) for arg in args))
 
-    call.__name__ = function.__name__
-    call.__doc__ = function.__doc__
-    call.__signature__ = function.__signature__
-    call.__wrapped__ = function
-    return call
+    wrapped = Wrapped(function, "jax", arrays)
+    return wrapped

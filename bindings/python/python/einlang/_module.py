@@ -36,7 +36,13 @@ def _record(name, fields):
 
 
 _einlang.set_hooks(
-    {"fail": _errors.fail, "take": _arrays.take, "give": _arrays.give, "record": _record}
+    {
+        "fail": _errors.fail,
+        "take": _arrays.take,
+        "give": _arrays.give,
+        "jax": _arrays.jax_maker,
+        "record": _record,
+    }
 )
 
 

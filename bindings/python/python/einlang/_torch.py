@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from . import _errors
-from ._grad import Request
-from ._module import Function, _plain
+from ._module import Function
+from ._wrapped import Wrapped, is_lifted
 
 
 def wrap(function: Function):
@@ -18,22 +18,17 @@ def wrap(function: Function):
 
         @staticmethod
         def forward(request, *args):
-            parts, pack = request.parts(request.made(*args))
-            if not all(isinstance(part, torch.Tensor) for part in parts):
-                message = f"`{function.__name__}` gives something that is no array"
-                raise _errors.CompileError([_plain("E0703", message, ["call it without `torch()`"])])
-            packs[request] = pack
-            return tuple(parts)
+            return tuple(wrapped.apart(request, request.made(*args), torch.is_tensor))
 
         @staticmethod
         def setup_context(ctx, inputs, output):
             request, *args = inputs
             ctx.request = request
-            ctx.is_tensor = [isinstance(arg, torch.Tensor) for arg in args]
-            tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+            ctx.is_tensor = [torch.is_tensor(arg) for arg in args]
+            tensors = [arg for arg in args if torch.is_tensor(arg)]
             ctx.save_for_backward(*tensors)
             ctx.save_for_forward(*tensors)
-            ctx.others = [None if isinstance(arg, torch.Tensor) else arg for arg in args]
+            ctx.others = [None if torch.is_tensor(arg) else arg for arg in args]
             ctx.smooth = [part.is_floating_point() for part in output]
             ctx.mark_non_differentiable(*(part for part in output if not part.is_floating_point()))
 
@@ -44,7 +39,7 @@ def wrap(function: Function):
             wanted = tuple(
                 name
                 for name, arg, needs in zip(names, args, ctx.needs_input_grad[1:])
-                if needs and isinstance(arg, torch.Tensor) and arg.is_floating_point()
+                if needs and torch.is_tensor(arg) and arg.is_floating_point()
             )
             found = {}
             if wanted and any(ctx.smooth):
@@ -85,7 +80,6 @@ def wrap(function: Function):
                 result = tuple(torch.stack(parts) for parts in zip(*rows))
             return result, tuple(0 for _ in result)
 
-    packs: dict = {}
     lifts: dict = {}
 
     def cell(args, batched, at):
@@ -93,8 +87,7 @@ def wrap(function: Function):
         return [arg[at] if is_batched else arg for arg, is_batched in zip(args, batched)]
 
     def can_lift(request, batched, args, size):
-        """Whether the lifted call has the frame in front of every result: what is summed over the
-        batch, as a derivative by a parameter of all calls, has not."""
+        """Whether the lifted call gives what all calls give."""
         shapes = tuple(getattr(arg, "shape", None) for arg in args)
         key = (request, tuple(batched), shapes)
         if key not in lifts:
@@ -104,9 +97,7 @@ def wrap(function: Function):
             except _errors.EinlangError:
                 lifts[key] = False
             else:
-                lifts[key] = not size or all(
-                    whole.shape == (size, *part.shape) for part, whole in zip(one, all_of_them)
-                )
+                lifts[key] = not size or is_lifted(size, one, all_of_them)
         return lifts[key]
 
     def given(ctx):
@@ -117,16 +108,8 @@ def wrap(function: Function):
             for is_tensor, other in zip(ctx.is_tensor, ctx.others)
         ]
 
-    def call(*args, **kwargs):
-        bound, args = function._bind(args, kwargs)
-        if not any(isinstance(arg, torch.Tensor) for arg in args):
-            return bound(*args)
-        request = Request.of(bound)
-        parts = Node.apply(request, *args)
-        return packs[request](parts)
+    def arrays(request, args):
+        return Node.apply(request, *args) if any(map(torch.is_tensor, args)) else None
 
-    call.__name__ = function.__name__
-    call.__doc__ = function.__doc__
-    call.__signature__ = function.__signature__
-    call.__wrapped__ = function
-    return call
+    wrapped = Wrapped(function, "torch", arrays)
+    return wrapped

@@ -1,0 +1,60 @@
+"""What functions of a program for other libraries have in common."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from . import _errors
+from ._grad import Request
+from ._module import Function, _plain
+
+
+class Wrapped:
+    """A function of a program as a function of another library, with derivatives.
+
+    `library` is the method of `Function` that makes it. `arrays` takes a request and arguments to
+    the arrays of the result; None if no argument is of that library, so that this is a usual call.
+    """
+
+    def __init__(self, function: Function, library: str, arrays: Callable):
+        self._library = library
+        self._arrays = arrays
+        self._packs: dict[Request, Callable] = {}
+        self.__name__ = self.__qualname__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__module__ = "einlang"
+        self.__signature__ = function.__signature__
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        bound, args = self.__wrapped__._bind(args, kwargs)
+        request = Request.of(bound)
+        flat = self._arrays(request, args)
+        return bound(*args) if flat is None else self._packs[request](flat)
+
+    def __repr__(self):
+        return f"<{self.__wrapped__!r} for {self._library}>"
+
+    def __reduce__(self):
+        return _wrapped, (self.__wrapped__, self._library)
+
+    def apart(self, request: Request, result, is_array: Callable) -> list:
+        """The arrays of what a request gave; how they were packed is kept."""
+        flat, self._packs[request] = request.parts(result)
+        if not all(is_array(part) for part in flat):
+            message = f"`{self.__name__}` gives something that is no array"
+            hint = f"call it without `{self._library}()`"
+            raise _errors.CompileError([_plain("E0703", message, [hint])])
+        return flat
+
+
+def _wrapped(function, library):
+    return getattr(function, library)()
+
+
+def is_lifted(size: int, cells, whole) -> bool:
+    """Whether a lifted call has the frame in front of every result: what is summed over the batch,
+    as a derivative by a parameter of all calls, has not."""
+    return len(cells) == len(whole) and all(
+        big.shape == (size, *small.shape) for small, big in zip(cells, whole)
+    )
