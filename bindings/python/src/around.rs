@@ -9,7 +9,8 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 /// What a run may take and do.
@@ -33,13 +34,23 @@ pub(crate) struct Around {
     /// Whether it had not.
     late: AtomicBool,
     sandbox: bool,
+    /// The thread on which a function of Python is being called.
+    calls_on: CallsOn,
 }
+
+/// A thread on which an entry calls a function of Python.
+pub(crate) type CallsOn = Arc<Mutex<Option<ThreadId>>>;
 
 impl Around {
     /// With bounds, and somebody to tell how far it is.
     pub(crate) fn new(bounds: Bounds, progress: Option<Py<PyAny>>) -> Around {
         let deadline = bounds.time.and_then(|limit| Instant::now().checked_add(limit));
         Around { progress, deadline, sandbox: bounds.sandbox, ..Around::default() }
+    }
+
+    /// For entries of a session, which wants to know where they call Python.
+    pub(crate) fn of_session(calls_on: CallsOn) -> Around {
+        Around { calls_on, ..Around::default() }
     }
 
     /// What came of the run, or the exception that says why nothing did.
@@ -109,7 +120,10 @@ impl Surroundings for Around {
         if self.sandbox {
             return Err(format!("`{path}` of Python is not called in a sandbox"));
         }
+        let mark = |thread| *self.calls_on.lock().unwrap_or_else(PoisonError::into_inner) = thread;
+        mark(Some(std::thread::current().id()));
         let done = Python::try_attach(|py| called(py, path, args, ty));
+        mark(None);
         match done {
             Some(Ok(value)) => Ok(value),
             Some(Err(error)) => {

@@ -1,6 +1,6 @@
 //! A program that is written entry by entry, as notebooks and the REPL do.
 
-use crate::around::Around;
+use crate::around::{Around, CallsOn};
 use crate::{fail, give};
 use ein_driver::call::{Failure, Surroundings as _, Told, Value};
 use ein_driver::interactive::{self, Interactive};
@@ -9,14 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::ThreadId;
 
 /// Entries and the values of what they bind.
 #[pyclass(subclass, frozen, module = "einlang._einlang")]
 pub(crate) struct Session {
     state: Mutex<Interactive>,
-    /// The thread that an entry runs on.
-    runs_on: Mutex<Option<ThreadId>>,
+    calls_on: CallsOn,
 }
 
 /// Whether a text ends inside a bracket or a comment, so that more must follow.
@@ -35,25 +33,19 @@ pub(crate) fn words(py: Python<'_>) -> Vec<String> {
 impl Session {
     #[new]
     fn new() -> Self {
-        Self { state: Mutex::new(Interactive::inside_python()), runs_on: Mutex::default() }
+        Self { state: Mutex::new(Interactive::inside_python()), calls_on: CallsOn::default() }
     }
 
     /// Runs an entry: what it gave and the text of it, its warnings; raises what stopped it.
     fn _enter<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
-        let around = Around::default();
+        let around = Around::of_session(Arc::clone(&self.calls_on));
         let interrupted = Arc::new(AtomicBool::new(false));
         self.outside()?;
         let answer = py.detach(|| {
             std::thread::scope(|scope| {
                 let flag = Arc::clone(&interrupted);
                 let around = &around;
-                let work = scope.spawn(move || {
-                    let mut state = self.state();
-                    self.run_on(Some(std::thread::current().id()));
-                    let answer = state.enter(text, flag, around);
-                    self.run_on(None);
-                    answer
-                });
+                let work = scope.spawn(move || self.state().enter(text, flag, around));
                 // Signals arrive at the thread that came from Python.
                 while !work.is_finished() {
                     std::thread::sleep(std::time::Duration::from_millis(2));
@@ -123,15 +115,11 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run_on(&self, thread: Option<ThreadId>) {
-        *self.runs_on.lock().unwrap_or_else(PoisonError::into_inner) = thread;
-    }
-
     /// Refuses what a function of Python that an entry calls wants of its own session: it would
     /// wait for itself.
     fn outside(&self) -> PyResult<()> {
-        let runs_on = *self.runs_on.lock().unwrap_or_else(PoisonError::into_inner);
-        match runs_on == Some(std::thread::current().id()) {
+        let calls_on = *self.calls_on.lock().unwrap_or_else(PoisonError::into_inner);
+        match calls_on == Some(std::thread::current().id()) {
             true => Err(PyRuntimeError::new_err("the session runs the entry that calls this")),
             false => Ok(()),
         }

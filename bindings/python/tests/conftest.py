@@ -2,6 +2,7 @@
 
 import importlib.util
 
+import library
 import pytest
 
 import einlang as ein
@@ -95,6 +96,16 @@ fn spin(count: i64) -> i64 {
 @pytest.fixture(scope="session")
 def m():
     return ein.compile(PROGRAM)
+
+
+@pytest.fixture(scope="session")
+def lib():
+    return ein.compile(library.PROGRAM)
+
+
+@pytest.fixture(scope="session")
+def standard():
+    return ein.compile(library.STANDARD)
 
 
 def pytest_report_header(config):

@@ -110,6 +110,7 @@ def test_bfloat16(m):
     x = np.array([1, 2.5], ml_dtypes.bfloat16)
     y = m.twice(x)
     assert np.asarray(y, dtype=np.float32).tolist() == [2, 5]
+    assert m.twice(x[1]).astype(np.float32) == 5
 
 
 @pytest.mark.parametrize(
@@ -138,6 +139,56 @@ def test_what_is_no_array_is_refused(m, bad):
     with pytest.raises(ein.EinlangError) as caught:
         m.twice(bad)
     assert caught.value.code.startswith("E") and "`x`" in str(caught.value)
+
+
+def test_arrays_of_ctypes(m):
+    """Their buffers have no strides."""
+    import ctypes
+
+    assert m.twice((ctypes.c_float * 3)(1, 2, 3)).tolist() == [2, 4, 6]
+    assert m.turned(((ctypes.c_int * 2) * 3)((1, 2), (3, 4), (5, 6))).tolist() == [[1, 3, 5], [2, 4, 6]]
+    assert m.same((ctypes.c_double * 0)()).shape == (0,)
+    assert m.same(ctypes.c_float(3)) == 3.0
+
+
+def test_numbers(m):
+    import enum
+
+    class Level(enum.IntEnum):
+        HIGH = 3
+
+    assert m.square(Level.HIGH) == 9
+    y = m.twice(np.float32(3))
+    assert type(y) is np.float32 and y == 6
+    assert type(m.dense(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32), np.float32(3))) is np.ndarray
+    with pytest.raises(ein.CompileError, match="surrogate"):
+        m.hello("\ud800")
+    with pytest.raises(ein.CompileError, match="`x` is of type i32 here"):
+        m.square(1 << 200)
+
+
+def test_tensors(m):
+    import copy
+    import pickle
+
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for array, dims in ((x, ("a", None)), (x[:0], ("a", "b")), (x > 2, (None, "b"))):
+        t = ein.Tensor(array, dims=dims)
+        for again in (pickle.loads(pickle.dumps(t)), copy.deepcopy(t)):
+            assert (again.dims, again.dtype, again.shape) == (dims, t.dtype, t.shape)
+            np.testing.assert_array_equal(again.numpy(), array)
+    with pytest.raises(TypeError):
+        ein.Tensor((1, 2))
+    with pytest.raises(BufferError):
+        ein.Tensor(x).__dlpack__(dl_device=(2, 0))
+    with pytest.raises(ValueError):
+        ein._einlang.tensor_of_bytes("f32", [2], [None], b"123")
+
+
+def test_large_results_lie_apart_from_arrays_of_numpy(m):
+    """Both at the start of a page, loads of one wait for stores to the other."""
+    x = np.zeros((1024, 1024), np.float32)
+    assert m.twice(x).ctypes.data % 4096 == 2048
 
 
 def test_lifetimes(m):

@@ -247,3 +247,58 @@ def test_the_readme_runs():
     readme = pathlib.Path(__file__).parents[1] / "README.md"
     for block in re.findall(r"```python\n(.*?)```", readme.read_text(), re.S):
         exec(compile(block, str(readme), "exec"), {})
+
+
+def test_fields_of_structs(m):
+    w, b, x = np.ones((2, 3)), np.zeros(3), np.ones(2)
+    assert m.affine({"b": b, "w": w}, x).tolist() == [2, 2, 2]
+    with pytest.raises(ein.CompileError, match=r"`p\.w` is declared with elements of type f64"):
+        m.affine({"w": w.astype(np.float32), "b": b}, x)
+    for key in ("b b", "x: 1 }; //", "let"):
+        with pytest.raises(ein.CompileError) as caught:
+            m.affine({"w": w, "b": b, key: 1.0}, x)
+        assert caught.value.code == "E0511"
+
+
+def test_texts_of_definitions():
+    assert ein.ein('y = "a;b"') == "a;b"
+    assert ein.ein("y[i] = a[i] * 2.0 // twice; or so", a=[1.0]).tolist() == [2.0]
+    text = "fn f(x) { let y = x; y * 2.0 }; t[i] = f(a[i]); s = sum[i](t[i])"
+    assert ein.ein(text, a=[1.0, 2.0]) == 6.0
+    with pytest.raises(ein.ArgumentError, match="cannot be a name"):
+        ein.ein("y = 1.0", **{"a b": 1.0})
+    with pytest.raises(TypeError, match="not bytes"):
+        ein.compile(b"let x = 1;")
+    with pytest.raises(ein.CompileError):
+        ein.compile("let x = '\ud800';")
+
+
+def test_options_are_those_of_the_command():
+    text = "fn f(x: [i8; i]) -> [i8; i] { let y[i] = x[i] + x[i]; y }"
+    x = np.array([1, 100], np.int8)
+    assert ein.compile(text, wrapping=True).f(x).tolist() == [2, -56]
+    assert ein.compile(text, paranoid=True, engine="jit", threads=2).f(x[:1]).tolist() == [2]
+    options = {"ad_memory": 1 << 20, "allow_read": ".", "allow_write": ["."], "deterministic": True}
+    assert ein.compile(text, **options).f(x[:1]).tolist() == [2]
+    for wrong in (
+        {"threads": 0}, {"memory_limit": -1}, {"time_limit": float("nan")}, {"engine": "gpu"},
+        {"sandbox": True, "allow_read": ["."]},
+    ):  # fmt: skip
+        with pytest.raises(ValueError):
+            ein.compile(text, **wrong)
+    for wrong in ({"speed": 3}, {"threads": 1.5}, {"engine": None}):
+        with pytest.raises(TypeError):
+            ein.compile(text, **wrong)
+
+
+@pytest.mark.parametrize("engine", ["auto", "eval"])
+def test_time_limit(engine):
+    text = "sum[i in 0..100000, j in 0..1000000000]((i * 7 + j) % 11)"
+    m = ein.compile(f"fn f(x: i32) -> i32 {{ {text} + x }}\nfn g(x: i32) -> i32 {{ x }}", engine=engine, time_limit=0.5)
+    with pytest.raises(ein.RunError) as caught:
+        m.f(1)
+    assert caught.value.code == "E0812"
+    assert m.g(1) == 1
+    with pytest.raises(ein.RunError) as caught:
+        ein.run(f"let y = {text};", engine=engine, time_limit=0.5)
+    assert caught.value.code == "E0812"

@@ -109,3 +109,33 @@ def test_only_inside_python():
         text=True,
     )
     assert done.returncode == 1 and "E0213" in done.stderr
+
+
+def test_results_that_are_no_values():
+    module = sys.modules["ein_helpers"]
+    module.nothing = lambda x: None
+    m = ein.compile("fn f(x: f64) -> f64 { let y: f64 = python::ein_helpers::nothing(x); y }")
+    with pytest.raises(ein.RunError, match="`ein_helpers.nothing") as caught:
+        m.f(1.0)
+    assert caught.value.code == "E0904"
+
+
+def test_a_sandbox_has_no_python():
+    m = ein.compile("fn f(x: f64) -> f64 { let y: f64 = python::math::sqrt(x); y }", sandbox=True)
+    with pytest.raises(ein.RunError, match="sandbox"):
+        m.f(4.0)
+
+
+def test_sessions_call_python():
+    session = ein.Session()
+    session.execute("let y: f64 = python::math::sqrt(16.0);")
+    assert session.execute("y + 1.0") == 5.0
+    module = sys.modules["ein_helpers"]
+
+    def again(x):
+        session.execute("y")
+
+    module.again_in_session = again
+    with pytest.raises(RuntimeError, match="runs the entry"):
+        session.execute("let z: f64 = python::ein_helpers::again_in_session(1.0);")
+    assert session.execute("y") == 4.0

@@ -1,7 +1,8 @@
 """Functions for PyTorch: autograd, modules, `torch.func`."""
 
-import sys
+import pickle
 
+import library
 import numpy as np
 import pytest
 
@@ -9,18 +10,29 @@ import einlang as ein
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-sys.path.insert(0, __file__.rsplit("/", 1)[0])
-import library  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def lib():
-    return ein.compile(library.PROGRAM)
+def test_wrapped_functions_can_be_pickled(m):
+    again = pickle.loads(pickle.dumps(m.square.torch()))
+    x = torch.tensor(3.0, requires_grad=True)
+    again(x).backward()
+    assert x.grad == 6.0 and again.__name__ == "square"
 
 
-@pytest.fixture(scope="module")
-def standard():
-    return ein.compile(library.STANDARD)
+def test_what_cannot_be_read_is_refused(m):
+    x = torch.ones(3)
+    strange = [
+        (x.to_sparse(), "cannot be read"),
+        (torch.ones(2, device="meta"), "cannot be read"),
+        (x.to(torch.float8_e5m2), r"x\.to\(torch\.float32\)"),
+        (x.to(torch.complex64), r"x\.to\(torch\.float32\)"),
+    ]
+    for bad, text in strange:
+        with pytest.raises(ein.CompileError, match=text):
+            m.twice(bad)
+    with pytest.raises(ein.CompileError, match=r"f\.torch\(\)"):
+        torch.vmap(lambda a: m.twice(a))(torch.ones(2, 3))
+    assert m.twice(torch.ones(2, dtype=torch.complex64).conj().imag).tolist() == [0, 0]
 
 
 def test_tensors_come_back_in_kind(m):
