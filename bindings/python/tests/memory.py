@@ -19,7 +19,9 @@ TESTS = Path(__file__).parent / "test_fuzz.py"
 
 
 def main(how):
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path), PYTHONDONTWRITEBYTECODE="1")
+    # Packages of this Python, but the standard library of the other one.
+    packages = [path for path in sys.path if "site-packages" in path or (Path(path) / "einlang").is_dir()]
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(packages), PYTHONDONTWRITEBYTECODE="1")
     pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(TESTS)]
     if how == "debug":
         version = f"python3.{sys.version_info.minor}-dbg"
