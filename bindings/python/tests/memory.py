@@ -31,6 +31,7 @@ def main(how):
         valgrind = shutil.which("valgrind") or sys.exit("there is no valgrind")
         environment.update(PYTHONMALLOC="malloc", CC="false", OPENBLAS_NUM_THREADS="1")
         watch = [valgrind, "--error-exitcode=9", "--undef-value-errors=no", "--num-callers=30"]
+        watch.append(f"--suppressions={TESTS.with_name('valgrind.supp')}")
         python = os.path.realpath(sys.executable)
         return subprocess.run([*watch, python, *pytest], env=environment).returncode
     sys.exit(__doc__)
