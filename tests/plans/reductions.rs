@@ -283,3 +283,42 @@ fn few_terms_from_anywhere_are_added_one_by_one() {
     );
     assert!(!plan.contains("vector(add"), "{plan}");
 }
+
+/// The lines of the innermost loops of a plan.
+fn innermost(plan: &str) -> Vec<&str> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let deepest = plan.lines().map(depth).max().unwrap_or(0);
+    plan.lines().filter(|line| depth(line) == deepest).collect()
+}
+
+#[test]
+fn what_outer_loops_would_repeat_is_stored_in_a_row() {
+    let declared = "let A: [f64; 300, 200] = input(); let m: [f64; 300] = input();
+        let r: [f64; 200] = input(); let p: [f64; 200] = input();";
+    let update = plan(&format!("{declared} let B[i, j] = A[i, j] - m[i] * (r[j] / p[j]);"), &["B"]);
+    assert_eq!(lines(&update, "scratch row_").len(), 1, "{update}");
+    assert!(!innermost(&update).iter().any(|line| line.contains(" div ")), "{update}");
+    // The weights of a sum across rows.
+    let sums =
+        plan(&format!("{declared} let s[j] = sum[i](A[i, j] * (m[i] / (1.0 + m[i])));"), &["s"]);
+    assert!(!innermost(&sums).iter().any(|line| line.contains(" div ")), "{sums}");
+    // What is cheap, and what every cell has for itself, is not.
+    for cells in ["A[i, j] - m[i] * (r[j] * 2.0)", "A[i, j] / (m[i] + r[j])"] {
+        let cells = plan(&format!("{declared} let B[i, j] = {cells};"), &["B"]);
+        assert!(!cells.contains("row_"), "{cells}");
+    }
+}
+
+#[test]
+fn divisions_by_constants_are_multiplications_in_vectors() {
+    for ty in ["f32", "f64"] {
+        let x = format!("let x: [{ty}; 5000] = input();");
+        for cells in ["x[i] / 3.0", "1.0 + x[i] / 0.7", "x[i] / -8.0"] {
+            let cells = plan(&format!("{x} let y[i] = {cells};"), &["y"]);
+            assert!(!cells.contains(" div "), "{cells}");
+        }
+        // Not by numbers the reciprocals of which are none of ordinary size, nor by variables.
+        let divided = plan(&format!("{x} let y[i] = x[i] / 0.0;"), &["y"]);
+        assert!(divided.contains(" div "), "{divided}");
+    }
+}

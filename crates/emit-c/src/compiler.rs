@@ -15,7 +15,8 @@ use crate::{children, emit, with_prelude};
 /// What holds for every build. Vectors need no errno and no floating-point traps; not-a-numbers,
 /// infinities and the signs of zeros stay as they are, and only marked reductions are reordered. What
 /// belongs into vectors is in marked loops; scalars that are gathered into short ones beside these
-/// wait for each other.
+/// wait for each other. Rows of accumulators stay in registers, if steps of the loops around them are
+/// not taken together.
 const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O3",
@@ -25,6 +26,7 @@ const FLAGS: &[&str] = &[
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fno-tree-slp-vectorize",
+    "-fno-predictive-commoning",
     "-w",
 ];
 
@@ -113,7 +115,7 @@ impl Compiler {
         let cache = Cache::open().map_err(|error| Unavailable {
             message: format!("no folder for built code: {error}"),
         })?;
-        let flags = flags();
+        let flags = flags(&version);
         let machine = machine();
         let identity = [program, version.as_str(), &flags.join(" "), &machine].join("\n");
         Ok(Compiler { program: (*program).to_string(), flags, identity, cache })
@@ -262,9 +264,14 @@ fn version(program: &str) -> Option<String> {
     (output.status.success() && !line.is_empty()).then_some(line)
 }
 
-/// The flags for this machine.
-fn flags() -> Vec<&'static str> {
+/// The flags for this machine, of a compiler that calls itself so.
+fn flags(version: &str) -> Vec<&'static str> {
     let mut flags = FLAGS.to_vec();
+    if cfg!(target_arch = "x86_64") && !version.contains("clang") {
+        // A position between two limits stays in an integer register: the way through a vector
+        // register and back takes longer than the element that it is the position of.
+        flags.push("-mno-stv");
+    }
     if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
         flags.push("-march=native");
     } else {

@@ -280,8 +280,43 @@ impl Function<'_> {
     pub fn vector(&mut self, inner: &For, plan: &[vector::Reduction], head: &str) {
         if near::applies(self.kernel, inner) {
             self.near(inner, plan, head);
-        } else {
+        } else if !self.by_lanes(inner, plan) {
             self.lanes(inner, plan, head, false);
+        }
+    }
+
+    /// The body of a loop in vectors; what is taken into an accumulator is said by its number.
+    pub fn lane(
+        &mut self,
+        inner: &For,
+        plan: &[vector::Reduction],
+        near: bool,
+        update: &dyn Fn(usize, &str) -> String,
+    ) {
+        for stmt in &inner.body {
+            let reduced = match stmt {
+                Stmt::Let(reg, _) if plan.iter().any(|it| it.result == *reg) => continue,
+                Stmt::Set(reg, _) => plan.iter().position(|it| it.var == *reg),
+                _ => None,
+            };
+            match reduced {
+                Some(i) => {
+                    let line = match plan[i].update {
+                        vector::Update::Value(x) | vector::Update::Outside(x, ..) => {
+                            update(i, &self.arg(x).text)
+                        }
+                        vector::Update::Product(a, b) => {
+                            let product = format!("{} * {}", self.operand(a), self.operand(b));
+                            update(i, &product)
+                        }
+                    };
+                    self.line(&line);
+                }
+                None => match near::call(self.kernel, stmt).filter(|_| near) {
+                    Some((reg, op, x)) => self.near_call(reg, op, x),
+                    None => self.stmt(stmt),
+                },
+            }
         }
     }
 
@@ -303,31 +338,7 @@ impl Function<'_> {
         self.line(&format!("#pragma omp simd{clauses}"));
         self.line(head);
         self.depth += 1;
-        for stmt in &inner.body {
-            let update = match stmt {
-                Stmt::Let(reg, _) if plan.iter().any(|it| it.result == *reg) => continue,
-                Stmt::Set(reg, _) => plan.iter().position(|it| it.var == *reg),
-                _ => None,
-            };
-            match update {
-                Some(i) => {
-                    let line = match plan[i].update {
-                        vector::Update::Value(x) | vector::Update::Outside(x, ..) => {
-                            accumulators[i].update(&self.arg(x).text)
-                        }
-                        vector::Update::Product(a, b) => {
-                            let product = format!("{} * {}", self.operand(a), self.operand(b));
-                            accumulators[i].update(&product)
-                        }
-                    };
-                    self.line(&line);
-                }
-                None => match near::call(self.kernel, stmt).filter(|_| near) {
-                    Some((reg, op, x)) => self.near_call(reg, op, x),
-                    None => self.stmt(stmt),
-                },
-            }
-        }
+        self.lane(inner, plan, near, &|i, value| accumulators[i].update(value));
         self.depth -= 1;
         self.line("}");
         for line in accumulators.iter().filter_map(|it| it.after()) {
@@ -469,7 +480,12 @@ impl Function<'_> {
             Op::Binary(op, a, b) => op::binary(*op, &self.arg(*a), &self.arg(*b)),
             Op::MulAdd(a, b, c) => {
                 let (a, b, c) = (self.operand(*a), self.operand(*b), self.operand(*c));
-                op::rounded(ty, format!("{a} * {b} + {c}"))
+                match ty {
+                    // In one rounding if there is one that takes no longer, and of this product.
+                    ScalarType::F32 => format!("ein_fma_f32({a}, {b}, {c})"),
+                    ScalarType::F64 => format!("ein_fma_f64({a}, {b}, {c})"),
+                    _ => op::rounded(ty, format!("{a} * {b} + {c}")),
+                }
             }
             Op::NearRsqrt(a) => format!("ein_near_rsqrt_f32({})", self.operand(*a)),
             Op::Overflows(op, a, b) => op::overflows(*op, &self.arg(*a), &self.arg(*b)),

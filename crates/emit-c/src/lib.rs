@@ -16,6 +16,7 @@ mod children;
 mod compiler;
 mod emit;
 mod fetch;
+mod lanes;
 mod near;
 mod op;
 mod prelude;

@@ -84,6 +84,17 @@ pub(crate) struct Accumulator {
     form: Form,
 }
 
+/// What the accumulators of lanes are in C.
+pub(crate) struct Lanes {
+    pub ty: &'static str,
+    /// What changes nothing.
+    pub first: &'static str,
+    /// The function that combines them.
+    pub total: &'static str,
+    /// Whether they have eight bytes.
+    pub wide: bool,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// As it is.
@@ -174,9 +185,41 @@ impl Accumulator {
         }
     }
 
+    /// The accumulators of the lanes, if these are numbers of four or eight bytes that are combined in
+    /// any order.
+    pub fn lanes(&self) -> Option<Lanes> {
+        let (ty, first, total) = match (self.form, self.ty, self.op) {
+            (Form::Plain, ScalarType::F32, BinaryOp::Add) => ("float", "0", "ein_total_f32"),
+            (Form::Plain, ScalarType::F64, BinaryOp::Add) => ("double", "0", "ein_total_f64"),
+            (Form::Key, ScalarType::F32, BinaryOp::Min) => ("uint32_t", "-1", "ein_least_u32"),
+            (Form::Key, ScalarType::F64, BinaryOp::Min) => ("uint64_t", "-1", "ein_least_u64"),
+            (Form::Key, ScalarType::F32, BinaryOp::Max) => ("uint32_t", "0", "ein_greatest_u32"),
+            (Form::Key, ScalarType::F64, BinaryOp::Max) => ("uint64_t", "0", "ein_greatest_u64"),
+            _ => return None,
+        };
+        Some(Lanes { ty, first, total, wide: self.ty == ScalarType::F64 })
+    }
+
+    /// Takes what the lanes have gathered in.
+    pub fn gather(&self, gathered: &str) -> String {
+        let name = self.name();
+        match (self.form, self.op) {
+            (Form::Key, BinaryOp::Min) => {
+                format!("{name} = {gathered} < {name} ? {gathered} : {name};")
+            }
+            (Form::Key, _) => format!("{name} = {gathered} > {name} ? {gathered} : {name};"),
+            _ => format!("{name} = {name} + {gathered};"),
+        }
+    }
+
     /// Takes a value in.
     pub fn update(&self, value: &str) -> String {
-        let (ty, name) = (self.ty, self.name());
+        self.update_of(&self.name(), value)
+    }
+
+    /// Takes a value into an accumulator of this name.
+    pub fn update_of(&self, name: &str, value: &str) -> String {
+        let ty = self.ty;
         let boolean = ty.is_bool();
         let value = match self.form {
             Form::Plain => value.to_string(),

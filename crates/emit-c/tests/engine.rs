@@ -8,6 +8,8 @@ mod casts;
 mod fetches;
 #[path = "engine/kernels.rs"]
 mod kernels;
+#[path = "engine/lanes.rs"]
+mod lanes;
 #[path = "engine/near.rs"]
 mod near;
 #[path = "engine/ops.rs"]

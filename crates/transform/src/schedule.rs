@@ -28,6 +28,7 @@ pub(crate) mod address;
 mod before;
 pub(crate) mod bins;
 mod choice;
+mod columns;
 mod contract;
 mod cross;
 pub(crate) mod delay;

@@ -257,3 +257,78 @@ EIN_INLINE double ein_floordiv_f64(double a, double b) {
     const double near = (a - rest) / b - down;
     return b == 0 || near == 0 ? __builtin_floor(a / b) : __builtin_rint(near);
 }
+
+//: ein_lane_i32
+static const int32_t ein_lane_i32[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+//: ein_lane_i64
+static const int64_t ein_lane_i64[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+//: ein_total_f32
+/* The sum of the lanes, by halves. */
+EIN_INLINE float ein_total_f32(const float *lanes) {
+    float half[8], rest[4];
+#pragma omp simd
+    for (int i = 0; i < 8; i++) half[i] = lanes[i] + lanes[i + 8];
+#pragma omp simd
+    for (int i = 0; i < 4; i++) rest[i] = half[i] + half[i + 4];
+    const float a = rest[0] + rest[2], b = rest[1] + rest[3];
+    return a + b;
+}
+
+//: ein_total_f64
+/* The sum of the lanes, by halves. */
+EIN_INLINE double ein_total_f64(const double *lanes) {
+    double half[4], rest[2];
+#pragma omp simd
+    for (int i = 0; i < 4; i++) half[i] = lanes[i] + lanes[i + 4];
+#pragma omp simd
+    for (int i = 0; i < 2; i++) rest[i] = half[i] + half[i + 2];
+    return rest[0] + rest[1];
+}
+
+//: ein_least_u32
+/* The least of the lanes. */
+EIN_INLINE uint32_t ein_least_u32(const uint32_t *lanes) {
+    uint32_t half[8], rest[4];
+#pragma omp simd
+    for (int i = 0; i < 8; i++) half[i] = lanes[i] < lanes[i + 8] ? lanes[i] : lanes[i + 8];
+#pragma omp simd
+    for (int i = 0; i < 4; i++) rest[i] = half[i] < half[i + 4] ? half[i] : half[i + 4];
+    const uint32_t a = rest[0] < rest[2] ? rest[0] : rest[2], b = rest[1] < rest[3] ? rest[1] : rest[3];
+    return a < b ? a : b;
+}
+
+//: ein_greatest_u32
+/* The greatest of the lanes. */
+EIN_INLINE uint32_t ein_greatest_u32(const uint32_t *lanes) {
+    uint32_t half[8], rest[4];
+#pragma omp simd
+    for (int i = 0; i < 8; i++) half[i] = lanes[i] > lanes[i + 8] ? lanes[i] : lanes[i + 8];
+#pragma omp simd
+    for (int i = 0; i < 4; i++) rest[i] = half[i] > half[i + 4] ? half[i] : half[i + 4];
+    const uint32_t a = rest[0] > rest[2] ? rest[0] : rest[2], b = rest[1] > rest[3] ? rest[1] : rest[3];
+    return a > b ? a : b;
+}
+
+//: ein_least_u64
+/* The least of the lanes. */
+EIN_INLINE uint64_t ein_least_u64(const uint64_t *lanes) {
+    uint64_t half[4], rest[2];
+#pragma omp simd
+    for (int i = 0; i < 4; i++) half[i] = lanes[i] < lanes[i + 4] ? lanes[i] : lanes[i + 4];
+#pragma omp simd
+    for (int i = 0; i < 2; i++) rest[i] = half[i] < half[i + 2] ? half[i] : half[i + 2];
+    return rest[0] < rest[1] ? rest[0] : rest[1];
+}
+
+//: ein_greatest_u64
+/* The greatest of the lanes. */
+EIN_INLINE uint64_t ein_greatest_u64(const uint64_t *lanes) {
+    uint64_t half[4], rest[2];
+#pragma omp simd
+    for (int i = 0; i < 4; i++) half[i] = lanes[i] > lanes[i + 4] ? lanes[i] : lanes[i + 4];
+#pragma omp simd
+    for (int i = 0; i < 2; i++) rest[i] = half[i] > half[i + 2] ? half[i] : half[i + 2];
+    return rest[0] > rest[1] ? rest[0] : rest[1];
+}

@@ -229,20 +229,14 @@ impl Emit {
         }
     }
 
-    /// Closes the innermost loop, the iterations of which are independent: it runs in vectors if
-    /// nothing but values is computed in it.
+    /// Closes the innermost loop, which was opened to run in vectors: it does if nothing but values is
+    /// computed in it.
     pub(crate) fn close_vector(&mut self) {
-        let exact = self.points.exact;
-        if let Some(scope) = self.scopes.last_mut()
-            && let Some(head) = &mut scope.head
-        {
-            let value =
-                |stmt: &Stmt| matches!(stmt, Stmt::Let(..) | Stmt::Store(..) | Stmt::Trap(_));
-            if !exact && scope.stmts.iter().all(value) {
-                head.kind = ForKind::Vector { reductions: Vec::new() };
-            }
+        let value = |stmt: &Stmt| matches!(stmt, Stmt::Let(..) | Stmt::Store(..) | Stmt::Trap(_));
+        match self.scopes.last().is_some_and(|scope| scope.stmts.iter().all(value)) {
+            true => self.close(),
+            false => self.close_in_turns(),
         }
-        self.close();
     }
 
     /// Starts a block of its own.
@@ -368,6 +362,18 @@ impl Emit {
             Kind::Binary(BinaryOp::Div, a, b) if self.reciprocals.contains_key(&b) => {
                 self.divided(a, b, ty)
             }
+            Kind::Binary(BinaryOp::Div, a, b) if let Some(parts) = self.inverse_of(b) => {
+                let ((x, level), divisor) = (self.valued(a), self.value(b));
+                let op = match parts {
+                    (r, None) => Op::Binary(BinaryOp::Mul, x, r),
+                    (r, Some(more)) if self.is_vector(level) => {
+                        let more = self.let_at(level, ty, Op::Binary(BinaryOp::Mul, x, more));
+                        Op::MulAdd(x, r, more)
+                    }
+                    _ => Op::Binary(BinaryOp::Div, x, divisor),
+                };
+                (self.let_at(level, ty, op), level)
+            }
             Kind::Binary(BinaryOp::Div, a, b) if self.inverses.contains_key(&b) => {
                 let (a, inverse) = (self.value(a), self.inverses[&b]);
                 let here = self.here();
@@ -410,6 +416,33 @@ impl Emit {
         let is_number = Op::Binary(BinaryOp::Eq, better, better);
         let is_number = self.let_at(level, ScalarType::Bool, is_number);
         (self.let_at(level, ty, Op::Select(is_number, better, q)), level)
+    }
+
+    /// The reciprocal of a constant of ordinary size, and what it lacks, if it is not exact: the sum
+    /// of a product with each is the quotient, also of infinities, because both have one sign.
+    fn inverse_of(&self, divisor: Node) -> Option<(Operand, Option<Operand>)> {
+        let Kind::Const(value) = self.points.nodes[divisor].kind else { return None };
+        let ordinary = |value: f64| (1e-30..1e30).contains(&value.abs());
+        let (first, more) = match value {
+            Scalar::F32(value) if ordinary(value.into()) => {
+                let inverse = 1.0 / f64::from(value);
+                let near = inverse as f32;
+                let less = f64::from(near).abs() <= inverse.abs();
+                let first = if less { near } else { f32::from_bits(near.to_bits() - 1) };
+                let more = (inverse - f64::from(first)) as f32;
+                (Scalar::F32(first), (more != 0.0).then_some(Scalar::F32(more)))
+            }
+            Scalar::F64(value) if ordinary(value) => {
+                let lacks = |near: f64| (-value).mul_add(near, 1.0) / value;
+                let near = 1.0 / value;
+                let less = lacks(near) * near >= 0.0;
+                let first = if less { near } else { f64::from_bits(near.to_bits() - 1) };
+                let more = lacks(first);
+                (Scalar::F64(first), (more != 0.0).then_some(Scalar::F64(more)))
+            }
+            _ => return None,
+        };
+        Some((Operand::Const(first), more.map(Operand::Const)))
     }
 
     fn load(&mut self, arr: Arr, at: &[Node], ty: ScalarType) -> (Operand, usize) {

@@ -347,12 +347,14 @@ impl Emit {
         let mut all = loops.clone();
         all.push(inner);
         let kind = self.outer_kind(&all, cells);
+        let mut cells = cells.to_vec();
         for (at, (ix, lo, hi)) in loops.iter().enumerate() {
+            cells = self.with_columns(&loops[at..], inner, cells);
             let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
             let kind = if at == 0 { kind.clone() } else { ForKind::Serial };
             self.open(*ix, lo, hi, kind);
         }
-        self.vector(arr, inner, cells);
+        self.vector(arr, inner, &cells);
         loops.iter().for_each(|_| self.close());
     }
 

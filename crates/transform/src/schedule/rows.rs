@@ -39,6 +39,9 @@ struct Row {
     acc: Arr,
     /// Its reduction.
     node: Node,
+    /// Its terms, and where they count.
+    body: Node,
+    guard: Option<Node>,
     op: BinaryOp,
     /// Where the extremes are, if that is what is asked for.
     places: Option<Arr>,
@@ -133,7 +136,7 @@ impl Emit {
     }
 
     /// Makes a row one that all threads see.
-    fn share_row(&mut self, row: Arr) {
+    pub(crate) fn share_row(&mut self, row: Arr) {
         if let Some(Place::Buffer(buf, _)) = self.places.get(&row) {
             self.kernel.bufs[*buf].kind = BufferKind::Scratch;
             self.uses[ein_base::Idx::index(*buf)] = Use::Scratch;
@@ -290,10 +293,11 @@ impl Emit {
         if self.is_address(&reduction) {
             let acc = self.row(self.points.nodes[reduction.body].ty, size, held);
             let places = Some(self.row(ScalarType::I32, size, held));
-            return Row { acc, node, op, places };
+            return Row { acc, node, body: reduction.body, guard: None, op, places };
         }
         let ty = self.row_type(&reduction, self.points.nodes[node].ty);
-        Row { acc: self.row(ty, size, held), node, op, places: None }
+        let acc = self.row(ty, size, held);
+        Row { acc, node, body: reduction.body, guard: reduction.guard, op, places: None }
     }
 
     /// Whether one of some reductions asks for the address of an extreme.
@@ -318,11 +322,7 @@ impl Emit {
     /// Takes terms into a row of extremes with their addresses: the first of equal ones stays, and
     /// the first that is no number.
     fn compare_row(&mut self, row: &Row, place: Node, (ix, terms): (Ix, &[Node])) {
-        let (Some(places), Kind::Reduce(reduction)) =
-            (row.places, self.points.nodes[row.node].kind.clone())
-        else {
-            return;
-        };
+        let Some(places) = row.places else { return };
         let (bool, ty) = (ScalarType::Bool, self.points.arrs[row.acc].ty);
         let (addr, _) = self.address(row.acc, &[place]);
         let mut best = self.let_here(ty, Op::Load(addr));
@@ -331,7 +331,7 @@ impl Emit {
         // What is not less or equal is greater, or no number.
         let worse = if row.op == BinaryOp::Max { BinaryOp::Le } else { BinaryOp::Ge };
         for term in terms {
-            let body = Subst::one(ix, *term).apply(&mut self.points, reduction.body);
+            let body = Subst::one(ix, *term).apply(&mut self.points, row.body);
             let (value, here) = (self.value(body), self.value(*term));
             let worse = self.let_here(bool, Op::Binary(worse, value, best));
             let mut better = self.let_here(bool, Op::Unary(UnaryOp::Not, worse));
@@ -355,6 +355,14 @@ impl Emit {
             self.open(*ix, lo, hi, ForKind::Serial);
         }
         let extent = self.constant_extent(*lo, *hi).unwrap_or(0);
+        let bodies: Vec<Node> = accs.iter().map(|row| row.body).collect();
+        let instead = self.columns(&bodies, (*ix, *lo, *hi), &[rest.0]);
+        let mut subst = Subst::nodes(instead);
+        let accs: Vec<Row> = accs
+            .iter()
+            .map(|row| Row { body: subst.apply(&mut self.points, row.body), ..*row })
+            .collect();
+        let accs = accs.as_slice();
         // A chain of comparisons would be made one of jumps.
         let compared = accs.iter().any(|row| row.places.is_some());
         let several = if compared { 0 } else { extent / TERMS };
@@ -421,13 +429,7 @@ impl Emit {
     /// Whether the reductions of these rows read more at every step of a recurrence than the nearest
     /// cache holds, and the same at each.
     fn reads_much_again(&self, accs: &[Row], step: Ix) -> bool {
-        let bodies: Vec<Node> = accs
-            .iter()
-            .filter_map(|row| match &self.points.nodes[row.node].kind {
-                Kind::Reduce(reduction) => Some(reduction.body),
-                _ => None,
-            })
-            .collect();
+        let bodies: Vec<Node> = accs.iter().map(|row| row.body).collect();
         let loads = self.points.loads(&bodies);
         let again =
             loads.iter().filter(|(_, at)| !at.iter().any(|i| self.points.depends(*i, step)));
@@ -444,15 +446,14 @@ impl Emit {
         if row.places.is_some() {
             return self.compare_row(row, place, (ix, terms));
         }
-        let Row { acc, node, op, .. } = *row;
-        let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else { return };
+        let Row { acc, body, guard, op, .. } = *row;
         let ty = self.points.arrs[acc].ty;
         let (addr, _) = self.address(acc, &[place]);
         let mut sum = self.let_here(ty, Op::Load(addr));
         for term in terms {
             let mut subst = Subst::one(ix, *term);
-            let body = subst.apply(&mut self.points, reduction.body);
-            let guard = reduction.guard.map(|guard| subst.apply(&mut self.points, guard));
+            let body = subst.apply(&mut self.points, body);
+            let guard = guard.map(|guard| subst.apply(&mut self.points, guard));
             sum = self.add_term(sum, body, guard, op, ty);
         }
         self.store(acc, &[place], sum);

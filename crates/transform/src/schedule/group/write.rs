@@ -150,7 +150,7 @@ impl Emit {
             (lo, hi) = (inner.1, inner.2);
         }
         let (lo, hi) = (self.bound_value(lo), self.bound_value(hi));
-        self.open(ix, lo, hi, ForKind::Serial)
+        self.open(ix, lo, hi, ForKind::Vector { reductions: Vec::new() })
     }
 
     /// Notes the buffers of which a group outside all loops has filled each cell once.
