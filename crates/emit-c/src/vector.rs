@@ -200,9 +200,9 @@ impl Accumulator {
         Some(Lanes { ty, first, total, wide: self.ty == ScalarType::F64 })
     }
 
-    /// Takes what the lanes have gathered in.
-    pub fn gather(&self, gathered: &str) -> String {
-        let name = self.name();
+    /// Takes what lanes have gathered into an accumulator of this name, or of its own.
+    pub fn gather(&self, into: Option<&str>, gathered: &str) -> String {
+        let name = into.map_or_else(|| self.name(), str::to_owned);
         match (self.form, self.op) {
             (Form::Key, BinaryOp::Min) => {
                 format!("{name} = {gathered} < {name} ? {gathered} : {name};")
