@@ -16,6 +16,9 @@ use crate::vector::{Accumulator, Lanes, Reduction};
 /// At most so many variables, in a body of so many statements, have two vectors of lanes.
 const TWICE: (usize, usize) = (4, 24);
 
+/// Loops of so many turns of such bodies are written out.
+const UNROLLED: std::ops::RangeInclusive<i64> = 2..=8;
+
 impl Function<'_> {
     /// Writes a loop that only reduces in this way. `false` if it is no such loop.
     pub fn by_lanes(&mut self, inner: &For, plan: &[Reduction]) -> bool {
@@ -72,6 +75,10 @@ impl Function<'_> {
         for count in if size > count { vec![size, count] } else { vec![count] } {
             if left.is_none_or(|left| left >= count as i64) {
                 let last = count - 1;
+                let turns = left.map(|left| left / count as i64);
+                if let Some(turns) = turns.filter(|turns| few && UNROLLED.contains(turns)) {
+                    self.line(&format!("#pragma GCC unroll {turns}"));
+                }
                 self.line(&format!("for (; {var}_from < {hi} - {last}; {var}_from += {count}) {{"));
                 vector(self, &each(count), "}");
                 self.line("}");
