@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ein_scalar::ScalarType;
+use rustc_hash::FxHashMap;
 
 use crate::heap;
 
@@ -38,9 +39,41 @@ struct Counters {
     limit: Option<u64>,
     /// What the process had in use before; see [`heap`].
     before: u64,
-    /// Large buffers that nobody uses, kept because the next run wants the same: fresh pages cost
-    /// more than the numbers in them.
-    idle: Mutex<Vec<Block>>,
+    idle: Mutex<Idle>,
+}
+
+/// Buffers that nobody uses, kept because the next step or run wants the same: fresh pages cost more
+/// than the numbers in them.
+#[derive(Debug, Default)]
+struct Idle {
+    /// By their size.
+    blocks: FxHashMap<usize, Vec<Block>>,
+    /// How many bytes there are in all of them.
+    bytes: usize,
+}
+
+impl Idle {
+    fn take(&mut self, bytes: usize) -> Option<Block> {
+        let block = self.blocks.get_mut(&bytes)?.pop()?;
+        self.bytes -= bytes;
+        Some(block)
+    }
+
+    fn keep(&mut self, block: Block) {
+        self.bytes += block.bytes;
+        self.blocks.entry(block.bytes).or_default().push(block);
+    }
+
+    /// Gives back to the system until there are at most so many bytes.
+    fn shrink(&mut self, most: usize) {
+        while self.bytes > most
+            && let Some(size) = self.blocks.keys().next().copied()
+        {
+            if self.take(size).is_none() {
+                self.blocks.remove(&size);
+            }
+        }
+    }
 }
 
 /// Bytes that belong to nobody.
@@ -62,14 +95,17 @@ impl Drop for Block {
     }
 }
 
-/// Buffers from this size on are kept when they are given back.
+/// Buffers below this size have some bytes to spare, so that those of about one size are exchangeable.
 const LARGE: usize = 1 << 18;
+
+/// At most so many buffers of one such size are kept.
+const MOST_OF_A_SIZE: usize = 1 << 10;
 
 /// What the engines need themselves, and what is in small pieces, does not count up to this.
 const MACHINERY: u64 = 32 << 20;
 
 /// At most so many bytes are kept.
-const MOST_IDLE: usize = 1 << 29;
+const MOST_IDLE: usize = 1 << 30;
 
 /// An allocation was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -171,12 +207,24 @@ impl Memory {
     /// was made, if that is counted ([`heap`]), less [`MACHINERY`].
     pub fn check_bytes(&self, bytes: u128) -> Result<(), MemoryError> {
         let Some(limit) = self.limit() else { return Ok(()) };
-        let heap = heap::in_use().saturating_sub(self.counters.before).saturating_sub(MACHINERY);
-        let used = heap.max(self.used());
-        if u128::from(used) + bytes > u128::from(limit) {
-            return Err(MemoryError { wanted: bytes, limit: Some(limit), used });
+        let fits = |used: u64| u128::from(used) + bytes <= u128::from(limit);
+        let in_use = || {
+            let heap = heap::in_use().saturating_sub(self.counters.before);
+            heap.saturating_sub(MACHINERY).max(self.used())
+        };
+        if fits(in_use()) {
+            return Ok(());
         }
-        Ok(())
+        // What is kept for later is not in the way of what is wanted now.
+        if let Ok(mut idle) = self.counters.idle.lock() {
+            idle.shrink(0);
+        }
+        let used = in_use();
+        if fits(used) {
+            Ok(())
+        } else {
+            Err(MemoryError { wanted: bytes, limit: Some(limit), used })
+        }
     }
 
     fn refuse(&self, wanted: u128) -> MemoryError {
@@ -217,34 +265,31 @@ impl Memory {
         })
     }
 
-    /// An idle block of exactly this size. If there is none all idle ones are given back, so that
-    /// they never add to what is in use.
+    /// An idle block for a buffer of this size. If there is none, others are given back as far as they
+    /// would be too many with the new one, or beyond the limit.
     fn take_idle(&self, bytes: usize) -> Option<Block> {
-        if bytes < LARGE {
+        let room = room_of(bytes);
+        if room == 0 {
             return None;
         }
         let mut idle = self.counters.idle.lock().ok()?;
-        let at = idle.iter().position(|block| block.bytes == bytes);
-        match at {
-            Some(at) => Some(idle.swap_remove(at)),
-            None => {
-                let kept: usize = idle.iter().map(|block| block.bytes).sum();
-                if kept + bytes > MOST_IDLE {
-                    idle.clear();
-                }
-                None
-            }
+        let found = idle.take(room);
+        if found.is_none() {
+            let limit = self.limit().unwrap_or(u64::MAX).saturating_sub(self.used());
+            idle.shrink(MOST_IDLE.saturating_sub(room).min(limit.try_into().unwrap_or(usize::MAX)));
         }
+        found
     }
 
-    /// Keeps a block, unless there are enough.
+    /// Keeps a block; others go if there are too many.
     fn keep_idle(&self, block: Block) {
-        if block.bytes >= LARGE
+        if block.bytes <= MOST_IDLE
             && let Ok(mut idle) = self.counters.idle.lock()
         {
-            let kept: usize = idle.iter().map(|block| block.bytes).sum();
-            if kept + block.bytes <= MOST_IDLE {
-                idle.push(block);
+            let known = idle.blocks.get(&block.bytes).map_or(0, Vec::len);
+            if block.bytes >= LARGE || known < MOST_OF_A_SIZE {
+                idle.shrink(MOST_IDLE - block.bytes);
+                idle.keep(block);
             }
         }
     }
@@ -275,6 +320,14 @@ fn bytes_of(ty: ScalarType, shape: &[usize]) -> Option<usize> {
     let bytes = shape.iter().try_fold(ty.size_bytes(), |size, extent| size.checked_mul(*extent))?;
     // Room for rounding up to the alignment.
     (bytes <= isize::MAX as usize - HUGE_PAGE).then_some(bytes)
+}
+
+/// What a buffer of so many bytes takes.
+fn room_of(bytes: usize) -> usize {
+    match bytes {
+        1..LARGE => bytes.next_multiple_of(ALIGNMENT.max(1 << (bytes.ilog2().max(2) - 2))),
+        _ => bytes,
+    }
 }
 
 /// The size of an array that is too large for the address space.
@@ -337,7 +390,7 @@ impl Buffer {
             let start = NonNull::new(std::ptr::without_provenance_mut(ALIGNMENT))?;
             return Some(Buffer { start, bytes, memory, owner: None });
         }
-        let (layout, behind) = Buffer::layout(bytes)?;
+        let (layout, behind) = Buffer::layout(room_of(bytes))?;
         let start = if bytes < HUGE_PAGE {
             // SAFETY: the size is not zero.
             NonNull::new(heap::may_fail(|| unsafe { alloc_zeroed(layout) }))?
@@ -394,7 +447,7 @@ impl Drop for Buffer {
         if self.bytes == 0 {
             return;
         }
-        self.memory.keep_idle(Block { start: self.start, bytes: self.bytes });
+        self.memory.keep_idle(Block { start: self.start, bytes: room_of(self.bytes) });
         self.memory.release(self.bytes as u64);
     }
 }
@@ -415,6 +468,32 @@ mod tests {
         assert_eq!((memory.used(), memory.peak()), (0, 800));
         memory.reset_peak();
         assert_eq!(memory.peak(), 0);
+    }
+
+    #[test]
+    fn buffers_of_about_one_size_are_used_again() {
+        let memory = Memory::unlimited();
+        let start = memory.allocate(ScalarType::U8, &[3000]).unwrap().start();
+        let mut again = memory.allocate_with(ScalarType::U8, &[3072], false).unwrap();
+        again.bytes_mut().fill(7);
+        assert_eq!((again.start(), memory.used()), (start, 3072));
+        drop(again);
+        let mut zeros = memory.allocate(ScalarType::U8, &[2999]).unwrap();
+        assert_eq!(zeros.start(), start);
+        assert!(zeros.bytes_mut().iter().all(|byte| *byte == 0));
+        assert_ne!(memory.allocate(ScalarType::U8, &[3000]).unwrap().start(), start);
+    }
+
+    #[test]
+    fn what_is_idle_stays_below_the_limit() {
+        let memory = Memory::new(Some(10_000));
+        let sizes = [4096, 2048, 1024];
+        let all: Vec<_> = sizes.map(|size| memory.allocate(ScalarType::U8, &[size])).into();
+        drop(all);
+        let idle = || memory.counters.idle.lock().unwrap().bytes;
+        assert_eq!(idle(), 7168);
+        let _large = memory.allocate(ScalarType::U8, &[9000]).unwrap();
+        assert!(idle() <= 1000);
     }
 
     #[test]
