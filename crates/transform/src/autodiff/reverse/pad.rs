@@ -17,6 +17,7 @@
 
 mod phases;
 
+use super::read::component;
 use super::solve::Place;
 use super::{Reverse, Step, element};
 use crate::autodiff::rename::Renaming;
@@ -29,12 +30,19 @@ use ein_scalar::BinaryOp;
 /// A padded array has at most so many times the elements of what it is made from.
 const MOST: i64 = 8;
 
-/// An index with constant bounds.
-#[derive(Clone, Copy, Debug)]
+/// An index with constant bounds, or one from zero to a size that the run knows.
+#[derive(Clone, Debug)]
 struct Range {
     var: VarId,
     lo: i64,
-    hi: i64,
+    hi: size::Expr,
+}
+
+impl Range {
+    /// The values of the index.
+    fn known(&self) -> Option<(i64, i64)> {
+        self.hi.as_constant().map(|hi| (self.lo, hi))
+    }
 }
 
 /// A read of an array at affine positions.
@@ -128,14 +136,19 @@ impl Reverse<'_, '_> {
 
     fn range(&mut self, binder: &Binder) -> Option<Range> {
         let lo = self.pass.size_of(&binder.lo)?.as_constant()?;
-        let hi = self.pass.size_of(&binder.hi)?.as_constant()?;
-        (lo < hi).then_some(Range { var: binder.var, lo, hi })
+        let hi = self.pass.size_of(&binder.hi)?;
+        let usable = match hi.as_constant() {
+            Some(hi) => lo < hi,
+            None => lo == 0,
+        };
+        usable.then_some(Range { var: binder.var, lo, hi })
     }
 
     /// A read whose positions are affine in the indices.
     fn read(&mut self, e: &Expr, ranges: &[Range]) -> Option<Read> {
         let ExprKind::Index { base, indices } = &*e.kind else { return None };
-        if !matches!(&*base.kind, ExprKind::Var(_)) || base.ty.rank() != indices.len() {
+        let stored = matches!(&*base.kind, ExprKind::Var(_)) || component(base).is_some();
+        if !stored || base.ty.rank() != indices.len() {
             return None;
         }
         let mut at = Vec::new();
@@ -149,11 +162,23 @@ impl Reverse<'_, '_> {
     fn read_over(&mut self, base: Expr, at: Vec<size::Expr>, ranges: &[Range]) -> Option<Read> {
         let mut beyond = Vec::new();
         for (place, axis) in at.iter().zip(base.ty.axes()) {
+            if self.is_all_of(place, &axis.size, ranges) {
+                beyond.push((0, 0));
+                continue;
+            }
             let (least, most) = self.reach(place, ranges)?;
             let extent = axis.size.as_constant()?;
             beyond.push(((-least).max(0), (most - extent + 1).max(0)));
         }
         Some(Read { base, at, beyond })
+    }
+
+    /// Whether a position is an index that runs over the whole of an axis.
+    fn is_all_of(&mut self, place: &size::Expr, extent: &size::Expr, ranges: &[Range]) -> bool {
+        ranges.iter().any(|range| {
+            let whole = range.lo == 0 && range.hi.sub(extent).as_constant() == Some(0);
+            whole && *place == size::Expr::atom(self.pass.atom_of(range.var))
+        })
     }
 
     /// The least and the greatest value of an affine position.
@@ -163,7 +188,11 @@ impl Reverse<'_, '_> {
         for range in ranges {
             let atom = self.pass.atom_of(range.var);
             let (coefficient, without) = rest.affine_in(atom)?;
-            let ends = [coefficient.checked_mul(range.lo)?, coefficient.checked_mul(range.hi - 1)?];
+            if coefficient == 0 {
+                continue;
+            }
+            let (lo, hi) = range.known()?;
+            let ends = [coefficient.checked_mul(lo)?, coefficient.checked_mul(hi - 1)?];
             least = least.checked_add(ends[0].min(ends[1]))?;
             most = most.checked_add(ends[0].max(ends[1]))?;
             rest = without;
@@ -177,11 +206,11 @@ impl Reverse<'_, '_> {
         let elem = read.base.ty.elem().clone();
         let (mut slots, mut axes, mut at) = (Vec::new(), Vec::new(), Vec::new());
         for (axis, (below, above)) in read.base.ty.axes().iter().zip(&read.beyond) {
-            let extent = axis.size.as_constant()?;
             let var = self.pass.local("$i", Type::I32, span);
-            let (lo, hi) = (Expr::int(*below, span), Expr::int(extent + below, span));
+            let end = axis.size.offset(*below);
+            let (lo, hi) = (Expr::int(*below, span), self.pass.size_expr(&end, span));
             slots.push(ClauseSlot::Loop(Binder { var, lo, hi }));
-            axes.push(Axis::anonymous(size::Expr::constant(extent + below + above)));
+            axes.push(Axis::anonymous(end.offset(*above)));
             let here = self.pass.var(var, span);
             at.push(match below {
                 0 => here,
@@ -235,7 +264,7 @@ impl Reverse<'_, '_> {
         let value = self.pass.times(reads.next()?, reads.next()?);
         let mut names = Renaming::default();
         let mut fresh = |range: &Range| {
-            let (lo, hi) = (Expr::int(range.lo, span), Expr::int(range.hi, span));
+            let (lo, hi) = (Expr::int(range.lo, span), self.pass.size_expr(&range.hi, span));
             let mut binder = Binder { var: range.var, lo, hi };
             self.pass.freshen_binder(&mut binder, &mut names);
             binder
@@ -246,7 +275,7 @@ impl Reverse<'_, '_> {
         let sum =
             Reduce { op: ReduceOp::Sum, binders, items: Vec::new(), value, requires: Vec::new() };
         let value = Expr::new(ExprKind::Reduce(sum), elem.clone(), span);
-        let axes = full.places.iter().map(|place| size::Expr::constant(place.hi));
+        let axes = full.places.iter().map(|place| place.hi.clone());
         let ty = Type::array(elem, axes.map(Axis::anonymous).collect());
         let slots = slots.into_iter().map(ClauseSlot::Loop).collect();
         Some((finite, self.defined("$full", slots, ty, value, span)))
@@ -271,10 +300,10 @@ impl Reverse<'_, '_> {
 }
 
 impl Full {
-    /// How many products are summed.
+    /// How many products are summed, for each value of indices whose end only the run knows.
     fn points(&self) -> f64 {
-        let ranges = self.places.iter().chain(&self.loops);
-        ranges.map(|range| (range.hi - range.lo) as f64).product()
+        let ranges = self.places.iter().chain(&self.loops).filter_map(Range::known);
+        ranges.map(|(lo, hi)| (hi - lo) as f64).product()
     }
 }
 
@@ -287,6 +316,9 @@ impl Read {
     fn stays_small(&self) -> bool {
         let extents = self.base.ty.axes().iter().map(|axis| axis.size.as_constant());
         let sizes = extents.zip(&self.beyond).try_fold((1, 1), |(own, all), (extent, beyond)| {
+            if *beyond == (0, 0) {
+                return Some((own, all));
+            }
             let extent = extent?;
             let total = i64::checked_add(extent, beyond.0)?.checked_add(beyond.1)?;
             Some((i64::checked_mul(own, extent)?, i64::checked_mul(all, total)?))

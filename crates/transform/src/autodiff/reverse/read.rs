@@ -386,7 +386,7 @@ impl Reverse<'_, '_> {
 }
 
 /// A component of a variable.
-fn component(e: &Expr) -> Option<(ein_ir::tensor::VarId, Vec<usize>)> {
+pub(super) fn component(e: &Expr) -> Option<(ein_ir::tensor::VarId, Vec<usize>)> {
     match &*e.kind {
         ExprKind::TupleGet(base, at) | ExprKind::FieldGet(base, at) => {
             if let ExprKind::Var(var) = &*base.kind {

@@ -4,8 +4,12 @@
 use super::{Done, Reverse, Seed, Step, unsupported};
 use crate::autodiff::rename::Renaming;
 use ein_ir::size::{self, Facts, prove_le};
-use ein_ir::tensor::{Expr, ExprKind, Item, Reduce, ReduceOp, Type};
+use ein_ir::tensor::{Binder, Expr, ExprKind, Item, Reduce, ReduceOp, Type};
 use ein_scalar::{BinaryOp, Scalar};
+
+/// Extrema over several indices with at most so many points know the number of their first one. The
+/// quotients of that number cost more than the extremum of the rows of a larger one.
+const LARGEST_WINDOW: i64 = 64;
 
 impl Reverse<'_, '_> {
     pub(super) fn pull_reduce(&mut self, reduce: &Reduce, e: &Expr, seed: Expr) -> Done {
@@ -36,13 +40,11 @@ impl Reverse<'_, '_> {
             }
             ReduceOp::Max | ReduceOp::Min if reduce.binders.len() == 1 => {
                 let place = self.first_place(reduce, span);
-                let mut names = Renaming::default();
-                let mut copy = reduce.clone();
-                self.pass.freshen_reduce(&mut copy, &mut names);
-                let here = self.pass.var(copy.binders[0].var, span);
-                let test = ExprKind::Binary(BinaryOp::Eq, here, place);
-                copy.items.insert(0, Item::Guard(Expr::new(test, Type::BOOL, span)));
-                self.push_reduce(&copy, seed, |_, seed| seed)
+                self.push_first(reduce, seed, place, &[])
+            }
+            ReduceOp::Max | ReduceOp::Min if let Some((flat, extents)) = self.window(reduce) => {
+                let place = self.first_place(&flat, span);
+                self.push_first(reduce, seed, place, &extents)
             }
             ReduceOp::Max | ReduceOp::Min => {
                 // The extremum of the extrema finds the same first element.
@@ -72,6 +74,69 @@ impl Reverse<'_, '_> {
             | ReduceOp::Argmin
             | ReduceOp::Count => Ok(()),
         }
+    }
+
+    /// Into the point of an extremum that is at the place: the value of the one index, or the number
+    /// of the point in a window of these extents.
+    fn push_first(&mut self, reduce: &Reduce, seed: Expr, place: Expr, extents: &[i64]) -> Done {
+        let span = place.span;
+        let mut names = Renaming::default();
+        let mut copy = reduce.clone();
+        self.pass.freshen_reduce(&mut copy, &mut names);
+        let mut here: Option<Expr> = None;
+        for (number, binder) in copy.binders.iter().enumerate() {
+            let mut at = self.pass.var(binder.var, span);
+            if let Some(extent) = extents.get(number) {
+                if self.pass.size_of(&binder.lo).and_then(|lo| lo.as_constant()) != Some(0) {
+                    at = self.pass.arith(BinaryOp::Sub, at, binder.lo.clone());
+                }
+                if let Some(before) = here {
+                    let rows = self.pass.arith(BinaryOp::Mul, before, Expr::int(*extent, span));
+                    at = self.pass.arith(BinaryOp::Add, rows, at);
+                }
+            }
+            here = Some(at);
+        }
+        if let Some(here) = here {
+            let test = ExprKind::Binary(BinaryOp::Eq, here, place);
+            copy.items.insert(0, Item::Guard(Expr::new(test, Type::BOOL, span)));
+        }
+        self.push_reduce(&copy, seed, |_, seed| seed)
+    }
+
+    /// A small window over several indices as one over the numbers of its points, and its extents.
+    fn window(&mut self, reduce: &Reduce) -> Option<(Reduce, Vec<i64>)> {
+        let span = reduce.value.span;
+        let mut extents = Vec::new();
+        for binder in &reduce.binders {
+            let lo = self.pass.size_of(&binder.lo)?;
+            extents.push(self.pass.size_of(&binder.hi)?.sub(&lo).as_constant()?);
+        }
+        let points =
+            extents.iter().try_fold(1_i64, |points, extent| points.checked_mul(*extent))?;
+        if !(1..=LARGEST_WINDOW).contains(&points) {
+            return None;
+        }
+        let mut flat = Reduce { requires: Vec::new(), ..reduce.clone() };
+        self.pass.freshen_reduce(&mut flat, &mut Renaming::default());
+        let var = self.pass.local("$w", Type::I32, span);
+        let number = Binder { var, lo: Expr::int(0, span), hi: Expr::int(points, span) };
+        let mut items = Vec::new();
+        let mut below = points;
+        for (binder, extent) in flat.binders.iter().zip(&extents) {
+            let mut at = self.pass.var(var, span);
+            if below < points {
+                at = self.pass.arith(BinaryOp::Rem, at, Expr::int(below, span));
+            }
+            below /= extent;
+            if below > 1 {
+                at = self.pass.arith(BinaryOp::Div, at, Expr::int(below, span));
+            }
+            let at = self.pass.arith(BinaryOp::Add, at, binder.lo.clone());
+            items.push(Item::Let(binder.var, at));
+        }
+        items.append(&mut flat.items);
+        Some((Reduce { binders: vec![number], items, ..flat }, extents))
     }
 
     fn pull_sum(&mut self, reduce: &Reduce, seed: Expr) -> Done {

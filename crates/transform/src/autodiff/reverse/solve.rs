@@ -206,6 +206,11 @@ impl Reverse<'_, '_> {
         {
             return Some(padded);
         }
+        self.without_single_steps(
+            (&mut left, &mut value),
+            (&mut guards, &mut system.tests),
+            &outer,
+        );
         let mut left = self.with_guards(left, guards);
         // A position that is data is looked at where there is a point that reads it.
         let mut used = FxHashSet::default();
@@ -217,6 +222,63 @@ impl Reverse<'_, '_> {
         let at = last.map_or(0, |last| last + 1);
         left.splice(at..at, system.tests.into_iter().map(Step::Guard));
         Some(self.sum_over(left, value, &outer))
+    }
+
+    /// Bounds of loops that others imply go, and so do loops with one step: a window that has no part
+    /// in common with the next one holds a cell once.
+    fn without_single_steps(
+        &mut self,
+        (steps, value): (&mut Vec<Step>, &mut Expr),
+        (guards, tests): (&mut [Expr], &mut [Expr]),
+        facts: &Facts,
+    ) {
+        let mut at = 0;
+        while let Some(step) = steps.get_mut(at) {
+            at += 1;
+            let Step::Loop(binder) = step else { continue };
+            self.simplest_bound(&mut binder.lo, facts);
+            self.simplest_bound(&mut binder.hi, facts);
+            let domain = self.pass.size_of(&binder.lo).zip(self.pass.size_of(&binder.hi));
+            let Some((lo, hi)) = domain else { continue };
+            let next = lo.offset(1);
+            if !prove_le(facts, &next, &hi).is_proved() || !prove_le(facts, &hi, &next).is_proved()
+            {
+                continue;
+            }
+            let mut only = FxHashMap::default();
+            only.insert(binder.var, lo);
+            at -= 1;
+            steps.remove(at);
+            for step in steps.iter_mut() {
+                match step {
+                    Step::Loop(binder) => {
+                        self.pass.replace_indices(&mut binder.lo, &only);
+                        self.pass.replace_indices(&mut binder.hi, &only);
+                    }
+                    Step::Let(_, e) | Step::Guard(e) => self.pass.replace_indices(e, &only),
+                }
+            }
+            for e in guards.iter_mut().chain(tests.iter_mut()) {
+                self.pass.replace_indices(e, &only);
+            }
+            self.pass.replace_indices(value, &only);
+        }
+    }
+
+    /// One side of a `max` or `min` that is known to be the other one's bound.
+    fn simplest_bound(&mut self, bound: &mut Expr, facts: &Facts) {
+        while let ExprKind::Binary(op @ (BinaryOp::Max | BinaryOp::Min), a, b) = &*bound.kind {
+            let Some((x, y)) = self.pass.size_of(a).zip(self.pass.size_of(b)) else { return };
+            let (least, most) = if *op == BinaryOp::Max { (&x, &y) } else { (&y, &x) };
+            let kept = if prove_le(facts, least, most).is_proved() {
+                b.clone()
+            } else if prove_le(facts, most, least).is_proved() {
+                a.clone()
+            } else {
+                return;
+            };
+            *bound = kept;
+        }
     }
 
     fn atoms(&mut self, system: &System) -> Vec<Atom> {

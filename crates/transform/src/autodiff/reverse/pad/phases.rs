@@ -45,13 +45,14 @@ impl Reverse<'_, '_> {
             let mut fresh = |hi: i64| {
                 let var = self.pass.local("$r", Type::I32, span);
                 let atom = size::Expr::atom(self.pass.atom_of(var));
-                (Range { var, lo: 0, hi }, atom)
+                (Range { var, lo: 0, hi: size::Expr::constant(hi) }, atom)
             };
             // All steps `t` with `0 <= r + stride * t + offset < extent` for some remainder.
             let first = -(offset + stride - 1).div_euclid(*stride);
             let last = (extent - 1 - offset).div_euclid(*stride);
             let (remainder, r) = fresh(*stride);
-            let (quotient, q) = fresh((full.places[*place].hi + stride - 1) / stride);
+            let (_, end) = full.places[*place].known()?;
+            let (quotient, q) = fresh((end + stride - 1) / stride);
             let (steps, t) = fresh(last - first + 1);
             let t = t.offset(first);
             replaced.insert(full.places[*place].var, q.mul(&size::Expr::constant(*stride)).add(&r));
@@ -116,7 +117,7 @@ impl Reverse<'_, '_> {
         mentioned == 1
             && read.at.iter().zip(read.base.ty.axes()).any(|(at, axis)| {
                 let exact = at.sub(&size::Expr::atom(atom)).as_constant() == Some(0);
-                exact && range.lo == 0 && axis.size.as_constant() == Some(range.hi)
+                exact && range.lo == 0 && axis.size.sub(&range.hi).as_constant() == Some(0)
             })
     }
 }
