@@ -29,7 +29,7 @@ use ein_scalar::Scalar;
 use ein_transform::flatten::{self, Given, World};
 use ein_transform::points::{Arithmetic, Input};
 use ein_transform::schedule::{self, Lowered, Use};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -70,8 +70,11 @@ pub(crate) struct Kernels<P> {
     compiled: FxHashMap<usize, Vec<Compiled>>,
     /// Code that cannot be lowered, by address.
     declined: FxHashMap<usize, usize>,
-    /// Statements up to here (by address) have failed as a kernel and are being evaluated.
-    evaluating_until: usize,
+    /// Statements (by address) after the first one of a kernel that has failed: they are evaluated
+    /// with it.
+    evaluating_with: Vec<Range<usize>>,
+    /// Statements (by address) with which no kernel can begin.
+    plain: FxHashSet<usize>,
     /// The definition, by address, that has failed as a kernel and is being evaluated.
     failed: Option<usize>,
     /// How long compiling took.
@@ -208,7 +211,8 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             compiler: None,
             compiled: FxHashMap::default(),
             declined: FxHashMap::default(),
-            evaluating_until: 0,
+            evaluating_with: Vec::new(),
+            plain: FxHashSet::default(),
             failed: None,
             compile_time: Duration::ZERO,
             evaluated: Vec::new(),
@@ -223,7 +227,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
 
     /// Starts anew after a run, with everything compiled kept.
     pub(crate) fn rewind(&mut self) {
-        self.evaluating_until = 0;
+        self.evaluating_with.clear();
     }
 
     /// The kernel for code at this address with the values that are there now.
@@ -425,22 +429,28 @@ impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
     fn statements(
         &mut self,
         stmts: &[Stmt],
+        value: Option<&Expr>,
         env: &mut dyn Environment,
     ) -> Result<usize, Box<Diagnostic>> {
-        let key = stmts.as_ptr() as usize;
-        if key < self.evaluating_until {
+        // Not the address of an expression, which may be the first thing in a statement.
+        let key = stmts.as_ptr() as usize | 1;
+        let evaluating = |range: &Range<usize>| range.contains(&key);
+        if self.plain.contains(&key) || self.evaluating_with.iter().any(evaluating) {
             return Ok(0);
         }
-        // Passes look at all of a region, and some at all pairs of what is in it.
-        let count = region::eligible(&self.program, stmts).min(LARGEST_REGION);
-        if count == 0 {
-            return Ok(0);
-        }
-        let span = stmts[0].span;
+        let Some(span) = stmts.first().map(|stmt| stmt.span) else { return Ok(0) };
         let at = match self.find(key, env) {
             Some(at) => Some(at),
             None if self.is_declined(key, span) => None,
-            None => self.lower_statements(key, &stmts[..count], env)?,
+            None => {
+                // Passes look at all of a region, and some at all pairs of what is in it.
+                let count = region::eligible(&self.program, stmts).min(LARGEST_REGION);
+                if count == 0 {
+                    self.plain.insert(key);
+                    return Ok(0);
+                }
+                self.lower_statements(key, stmts, (count, value), env)?
+            }
         };
         let Some(at) = at else { return Ok(0) };
         self.wanted_again((key, at), span, env)?;
@@ -454,7 +464,11 @@ impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
             }
             self.note(span, TRAPPED.to_owned());
         }
-        self.evaluating_until = (&raw const stmts[count - 1]) as usize + 1;
+        let range = stmts[..count].as_ptr_range();
+        let with = key + 1..range.end as usize;
+        if !self.evaluating_with.contains(&with) {
+            self.evaluating_with.push(with);
+        }
         Ok(0)
     }
 
@@ -499,12 +513,15 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         &mut self,
         key: usize,
         stmts: &[Stmt],
+        (mut count, value): (usize, Option<&Expr>),
         env: &dyn Environment,
     ) -> Result<Option<usize>, Box<Diagnostic>> {
         let started = Instant::now();
-        let mut count = stmts.len();
         let result = loop {
-            let wanted = region::needed_after(&self.program, &stmts[..count]);
+            let wanted = match value {
+                None => region::needed_after(&self.program, &stmts[..count]),
+                Some(value) => region::needed_in_block(&self.program, &stmts[count..], value),
+            };
             let known = Known { env, program: &self.program };
             let run = &stmts[..count];
             let wants = |var| wanted.contains(&var);

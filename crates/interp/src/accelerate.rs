@@ -20,10 +20,12 @@ use crate::value::Value;
 /// Something that computes parts of a program faster.
 pub trait Accelerator {
     /// Runs as many of these statements as it can, from the first one on, and binds what they
-    /// bind; how many that were. Of those it gives up on nothing may be bound.
+    /// bind and what is read later; how many that were. Of those it gives up on nothing may be bound.
+    /// They end the top level, or a block with this value.
     fn statements(
         &mut self,
         stmts: &[Stmt],
+        value: Option<&Expr>,
         env: &mut dyn Environment,
     ) -> Result<usize, Box<Diagnostic>>;
 
@@ -103,12 +105,35 @@ impl Environment for Machine<'_> {
 }
 
 impl<'p> Machine<'p> {
-    /// Statements that the accelerator has run.
-    pub(crate) fn accelerate_statements(&mut self, stmts: &'p [Stmt]) -> Result<usize, Stop> {
+    /// Statements that the accelerator has run, of the top level or of a block with this value.
+    pub(crate) fn accelerate_statements(
+        &mut self,
+        stmts: &'p [Stmt],
+        value: Option<&'p Expr>,
+    ) -> Result<usize, Stop> {
         let Some(accelerator) = self.accelerator.take() else { return Ok(0) };
-        let done = accelerator.statements(stmts, self);
+        let done = accelerator.statements(stmts, value, self);
         self.accelerator = Some(accelerator);
         done.map_err(|failure| self.given_up(failure))
+    }
+
+    /// Runs the statements of a block with this value: what the accelerator takes of them at once, unless
+    /// a loop of the evaluator is under way.
+    pub(crate) fn block(&mut self, stmts: &'p [Stmt], value: &'p Expr) -> Result<(), Stop> {
+        let mut rest = stmts;
+        while let Some((stmt, after)) = rest.split_first() {
+            let mut done = 0;
+            if self.accelerator.is_some() && !self.in_a_loop() {
+                done = self.accelerate_statements(rest, Some(value))?.min(rest.len());
+            }
+            if done == 0 {
+                self.stmt(stmt)?;
+                rest = after;
+            } else {
+                rest = &rest[done..];
+            }
+        }
+        Ok(())
     }
 
     /// The value of an expression if the accelerator has it. Inside a loop of the evaluator it is

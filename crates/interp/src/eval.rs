@@ -148,9 +148,7 @@ impl<'p> Machine<'p> {
                 }
             }
             ExprKind::Block { stmts, value } => {
-                for stmt in stmts {
-                    self.stmt(stmt)?;
-                }
+                self.block(stmts, value)?;
                 self.eval(value)
             }
             ExprKind::Match { value, arms } => {

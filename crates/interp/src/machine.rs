@@ -126,7 +126,7 @@ impl<'p> Machine<'p> {
         let mut rest = program.top.as_slice();
         while let Some((stmt, after)) = rest.split_first() {
             self.poll()?;
-            let done = self.accelerate_statements(rest)?.min(rest.len());
+            let done = self.accelerate_statements(rest, None)?.min(rest.len());
             if done > 0 {
                 rest[..done].iter().for_each(|stmt| self.note_bound(stmt));
                 rest = &rest[done..];

@@ -26,9 +26,7 @@ impl<'p> Machine<'p> {
             if let ExprKind::If { cond, then, otherwise } = &*e.kind {
                 e = if self.truth(cond)? { then } else { otherwise };
             } else if let ExprKind::Block { stmts, value } = &*e.kind {
-                for stmt in stmts {
-                    self.stmt(stmt)?;
-                }
+                self.block(stmts, value)?;
                 e = value;
             } else if let ExprKind::Match { value, arms } = &*e.kind {
                 e = self.chosen_arm(value, arms, e.span)?;

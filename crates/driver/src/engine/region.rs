@@ -93,12 +93,24 @@ pub(super) fn needed_after(program: &Program, run: &[Stmt]) -> FxHashSet<VarId> 
         let global = |var: &VarId| matches!(program.vars[*var].place, Place::Global(_));
         needed.extend(used.into_iter().filter(global));
     }
-    // A size may stand for the value or an extent of a variable.
-    needed.extend(program.atoms.iter().filter_map(|atom| match atom.def {
+    needed.extend(behind_sizes(program));
+    needed
+}
+
+/// The variables that matter in the rest of a block and in its value.
+pub(super) fn needed_in_block(program: &Program, rest: &[Stmt], value: &Expr) -> FxHashSet<VarId> {
+    let mut needed: FxHashSet<VarId> = behind_sizes(program).collect();
+    rest.iter().for_each(|stmt| stmt_vars(stmt, &mut needed));
+    expr_vars(value, &mut needed);
+    needed
+}
+
+/// A size may stand for the value or an extent of a variable.
+fn behind_sizes(program: &Program) -> impl Iterator<Item = VarId> {
+    program.atoms.iter().filter_map(|atom| match atom.def {
         AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => Some(var),
         AtomDef::Unknown => None,
-    }));
-    needed
+    })
 }
 
 fn stmt_vars(stmt: &Stmt, found: &mut FxHashSet<VarId>) {
