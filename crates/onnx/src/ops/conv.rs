@@ -223,15 +223,21 @@ pub fn convolve(
     let one = within.is(1);
     let per = outer.over(&Dim::from(groups));
     let k = if one { "0" } else { "k" };
-    let channel = if groups == 1 {
-        k.to_owned()
+    // A group is an axis of its own: its convolution is a product like any other.
+    let grouped = groups > 1 && !per.is(1) && !one;
+    let (channel, own) = if groups == 1 {
+        (k.to_owned(), "channel".to_owned())
+    } else if grouped {
+        let own = format!("group * {} + channel", per.factor_text());
+        (format!("group * {} + k", within.factor_text()), own)
     } else {
         let group = if per.is(1) {
             "channel".to_owned()
         } else {
             format!("channel / {}", per.factor_text())
         };
-        if one { group } else { format!("{group} * {} + k", within.factor_text()) }
+        let channel = if one { group } else { format!("{group} * {} + k", within.factor_text()) };
+        (channel, "channel".to_owned())
     };
     let mut over = Vec::new();
     if !one {
@@ -239,7 +245,7 @@ pub fn convolve(
     }
     // Ranges that a read of the kernel says need not be written.
     over.extend(steps.iter().zip(&way.kernel).filter(|(_, k)| **k > 1).map(|(s, _)| s.clone()));
-    let at_w: Vec<String> = ["channel".to_owned(), k.to_owned()]
+    let at_w: Vec<String> = [own.clone(), k.to_owned()]
         .into_iter()
         .chain(
             steps.iter().zip(&way.kernel).map(|(s, k)| if *k > 1 { s.clone() } else { "0".into() }),
@@ -257,13 +263,19 @@ pub fn convolve(
         format!("sum[{}]({product}{guard})", over.join(", "))
     };
     let body = match bias {
-        Some(bias) => format!("{sum} + {}", cx.read(bias, &["channel".to_owned()])),
+        Some(bias) => format!("{sum} + {}", cx.read(bias, &[own])),
         None => sum,
     };
-    let axes: Vec<String> =
-        ["batch".to_owned(), "channel".to_owned()].into_iter().chain(outs).collect();
+    let names = if grouped { &["batch", "group", "channel"][..] } else { &["batch", "channel"] };
+    let axes: Vec<String> = names.iter().map(|name| (*name).to_owned()).chain(outs).collect();
     let shape: Vec<Dim> = [x.shape[0].clone(), outer].into_iter().chain(way.out.clone()).collect();
-    Ok(cx.define(out, elem, shape, &axes, &[true, true], &body))
+    if !grouped {
+        return Ok(cx.define(out, elem, shape, &axes, &[true, true], &body));
+    }
+    let mut parted = shape.clone();
+    parted.splice(1..2, [Dim::from(groups), per]);
+    let parts = cx.temp("groups", elem, parted, &axes, &[true], &body);
+    Ok(super::shape::reshape_to(cx, out, &parts, shape))
 }
 
 /// An array with the zeros that a window reaches around it, and the window, which then stays inside.

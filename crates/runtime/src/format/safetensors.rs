@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
 use ein_scalar::ScalarType;
 use serde_json::{Map, Value, json};
@@ -30,7 +31,7 @@ struct Entry {
 /// Reads one array.
 pub(super) fn read(path: &Path, name: Option<&str>, memory: &Memory) -> Result<Tensor, Fault> {
     let (mut file, length) = open(path)?;
-    let header = header(&mut file, length)?;
+    let header = header(path, &mut file, length)?;
     let (entries, data) = &*header;
     let (_, entry) = choose(entries, name)?;
     let stored = Stored::of(&entry.dtype).ok_or_else(|| {
@@ -53,36 +54,54 @@ pub(super) fn read(path: &Path, name: Option<&str>, memory: &Memory) -> Result<T
 /// The names of the arrays.
 pub(super) fn names(path: &Path) -> Result<Vec<String>, Fault> {
     let (mut file, length) = open(path)?;
-    let header = header(&mut file, length)?;
+    let header = header(path, &mut file, length)?;
     Ok(header.0.iter().map(|(name, _)| name.clone()).collect())
 }
 
-/// The text of a header, the length of its file, and what it says.
-type Known = (Vec<u8>, u64, Arc<Header>);
+/// What a file is known by: its path, its length, when it was changed, and its number on the disk.
+type Identity = (PathBuf, u64, SystemTime, u64);
 
 /// The header that was read last: a model takes its weights one by one out of one file.
-static LAST: Mutex<Option<Known>> = Mutex::new(None);
+static LAST: Mutex<Option<(Identity, Arc<Header>)>> = Mutex::new(None);
 
 /// Longer headers are not kept.
 const LONGEST_KEPT: usize = 1 << 20;
 
-/// The header of a file. The same text says the same again.
-fn header(file: &mut File, length: u64) -> Result<Arc<Header>, Fault> {
-    let text = text(file, length)?;
+/// A file that was changed so lately may be changed again without a trace in its times.
+const SETTLED: Duration = Duration::from_millis(50);
+
+/// The header of a file. The same file says the same again.
+fn header(path: &Path, file: &mut File, length: u64) -> Result<Arc<Header>, Fault> {
+    let identity = identity(path, file, length);
     if let Ok(last) = LAST.lock()
-        && let Some((known, long, header)) = &*last
-        && *long == length
-        && *known == text
+        && let Some((known, header)) = &*last
+        && Some(known) == identity.as_ref()
     {
         return Ok(Arc::clone(header));
     }
+    let text = text(file, length)?;
     let header = Arc::new(parsed(&text, length)?);
     if text.len() <= LONGEST_KEPT
+        && let Some(identity) = identity
         && let Ok(mut last) = LAST.lock()
     {
-        *last = Some((text, length, Arc::clone(&header)));
+        *last = Some((identity, Arc::clone(&header)));
     }
     Ok(header)
+}
+
+/// What a file is known by; nothing if that could be another one's.
+fn identity(path: &Path, file: &File, length: u64) -> Option<Identity> {
+    let about = file.metadata().ok()?;
+    let changed = about.modified().ok()?;
+    if !changed.elapsed().is_ok_and(|since| since > SETTLED) {
+        return None;
+    }
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&about);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((path.to_owned(), length, changed, number))
 }
 
 /// The arrays by name, and where their elements start.

@@ -48,9 +48,11 @@ impl Emit {
 
     /// The same, with both sides of every choice.
     pub(crate) fn nest_of_all(&mut self, arr: Arr, mut loops: Vec<Loop>, mut cells: Vec<Cell>) {
+        self.without_single_turns(&mut loops, &mut cells);
         while let Some((ix, lo, hi)) = loops.last().copied()
             && let Some(extent) = self.constant_extent(lo, hi)
-            && (extent == 1 || (extent <= FEW && self.worth_writing_out(arr, &loops, &cells)))
+            && extent <= FEW
+            && self.worth_writing_out(arr, &loops, &cells)
             && cells.len() as i64 * extent <= 16
             && (extent == 1 || self.may_be_copied(&cells, extent))
         {
@@ -95,6 +97,21 @@ impl Emit {
             self.with_rows(arr, loops, &cells, &inner);
         } else {
             self.jammed(arr, loops, &cells);
+        }
+    }
+
+    /// An index with one value is no loop, and not the one that threads share: a batch of one image has
+    /// many rows.
+    fn without_single_turns(&mut self, loops: &mut Vec<Loop>, cells: &mut Vec<Cell>) {
+        let single = |emit: &Emit, (_, lo, hi): &Loop| emit.constant_extent(*lo, *hi) == Some(1);
+        while let Some(at) = loops.iter().position(|it| single(self, it)) {
+            let (ix, only, _) = loops.remove(at);
+            *cells = self.replaced(ix, only, cells);
+            let mut subst = Subst::one(ix, only);
+            for (_, lo, hi) in loops.iter_mut() {
+                *lo = subst.apply(&mut self.points, *lo);
+                *hi = subst.apply(&mut self.points, *hi);
+            }
         }
     }
 

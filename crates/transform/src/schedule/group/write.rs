@@ -39,7 +39,10 @@ impl Emit {
         let work: f64 = defs.iter().map(|def| def_cost(&self.points, def)).sum();
         let int = |value: i64| Operand::Const(Scalar::I64(value));
         let last = group.extents.len() - 1;
-        let first = group.extents[0] as f64 / if last == 0 { group.tile as f64 } else { 1.0 };
+        // Threads share the first loop with more than one turn.
+        let across = group.extents.iter().position(|extent| *extent > 1).unwrap_or(0);
+        let tile = if last == across { group.tile as f64 } else { 1.0 };
+        let first = group.extents[across] as f64 / tile;
         let (flat, around) = (group.is_flat(&self.points), self.here());
         let mut bounds = None;
         let outside: Vec<bool> =
@@ -50,7 +53,7 @@ impl Emit {
             }
         }
         for (at, extent) in group.extents.iter().enumerate() {
-            let kind = if at == 0 && !self.in_parallel && work > PARALLEL_WORK {
+            let kind = if at == across && !self.in_parallel && work > PARALLEL_WORK {
                 let each = (work / first.max(1.0)).max(1.0);
                 ForKind::Parallel { grain: ((PARALLEL_WORK / 2.0 / each).ceil() as i64).max(1) }
             } else {
