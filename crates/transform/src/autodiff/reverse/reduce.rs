@@ -87,7 +87,7 @@ impl Reverse<'_, '_> {
         for (number, binder) in copy.binders.iter().enumerate() {
             let mut at = self.pass.var(binder.var, span);
             if let Some(extent) = extents.get(number) {
-                if self.pass.size_of(&binder.lo).and_then(|lo| lo.as_constant()) != Some(0) {
+                if !self.is_zero(&binder.lo) {
                     at = self.pass.arith(BinaryOp::Sub, at, binder.lo.clone());
                 }
                 if let Some(before) = here {
@@ -102,6 +102,10 @@ impl Reverse<'_, '_> {
             copy.items.insert(0, Item::Guard(Expr::new(test, Type::BOOL, span)));
         }
         self.push_reduce(&copy, seed, |_, seed| seed)
+    }
+
+    fn is_zero(&mut self, e: &Expr) -> bool {
+        self.pass.size_of(e).and_then(|size| size.as_constant()) == Some(0)
     }
 
     /// A small window over several indices as one over the numbers of its points, and its extents.
@@ -132,7 +136,9 @@ impl Reverse<'_, '_> {
             if below > 1 {
                 at = self.pass.arith(BinaryOp::Div, at, Expr::int(below, span));
             }
-            let at = self.pass.arith(BinaryOp::Add, at, binder.lo.clone());
+            if !self.is_zero(&binder.lo) {
+                at = self.pass.arith(BinaryOp::Add, at, binder.lo.clone());
+            }
             items.push(Item::Let(binder.var, at));
         }
         items.append(&mut flat.items);
