@@ -38,6 +38,40 @@ const PROGRAMS: &[(&str, &[&str])] = &[
          let r[i in 0..120] = sum[j in 3..i + 5](v[j]);",
         &["a", "b", "c", "d", "e", "f", "g", "h", "l", "m", "n", "o", "p", "q", "r"],
     ),
+    // What is said more than once: by definitions, by reductions, by a function that is called in every
+    // step; copies, turned operands, bounds, lists.
+    (
+        "let top[i in 0..260] = max[j in 0..130](x[i, j]);
+         let e[i in 0..260, j in 0..130] = exp(x[i, j] - max[k in 0..130](x[i, k]));
+         let f[i in 0..260, j in 0..130] = exp(x[i, j] - top[i]);
+         let p[i in 0..260, j in 0..130] = e[i, j] / sum[k in 0..130](f[i, k]);
+         let at[i in 1..260] = argmax[j in 0..130](x[i, j]);
+         fn step(s: [f32; 130], c: [f32; 130]) -> [f32; 130] {
+             let z[i in 0..130] = tanh(sum[j](y[i, j] * s[j]) * 0.1 + c[i]);
+             z
+         }
+         let h[0] = v;
+         let h[t in 1..9] = step(h[t - 1], x[t]);
+         let last = sum[i in 0..130](h[8, i] ** 2);
+         let back = @last / @v;
+         let turned[j in 0..130, i in 0..260] = x[i, j];
+         let product[i in 0..260, j in 0..260] = sum[k in 0..130](y[i, k] * turned[k, j]);
+         let copy[i in 0..260, j in 0..260] = product[i, j];
+         let ones[i in 0..130, j in 0..130] = 1.0f32;
+         let rows[i in 0..260, j in 0..130] = sum[k in 0..130](x[i, k] * ones[k, j]);
+         let total = sum[i in 0..260](sum[j in 0..130](x[i, j] * y[i, j]));
+         let clipped[i in 0..260, j in 0..130] =
+             if x[i, j] > 0.5 { 0.5 } else if x[i, j] < -0.5 { -0.5 } else { x[i, j] };
+         let folded = sum[i in 0..260, j in 0..130](clipped[i, j] ** 2 + max(min(x[i, j], 0.7), -0.7));
+         let slope = @folded / @x;
+         let scaled[i in 0..260, j in 0..130] = sum[k in 0..130](y[i, k] * x[i, j]);
+         let listed = [value * 2.0 + 1.0 | value in v];
+         let norms = [sum[j](row[j] ** 2) | row in x];",
+        &[
+            "p", "at", "last", "back", "copy", "rows", "total", "clipped", "slope", "scaled", "listed",
+            "norms",
+        ],
+    ),
     // Domains of steps that depend on each other, and choices between reductions.
     (
         "use std::math::sqrt;

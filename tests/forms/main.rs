@@ -139,6 +139,9 @@ fn programs_that_mean_the_same_cost_the_same() {
                 forms.iter().map(|form| (form.name.clone(), plan(form))).collect();
             let (ratio, said) = spread(&plans);
             let text = if ratio.is_finite() { format!("{ratio:.2}") } else { "evaluated".into() };
+            if ratio > APART {
+                println!("{name}: {text}\n{said}");
+            }
             match gaps.remove(&name) {
                 None if ratio > APART => {
                     writeln!(wrong, "{name}: {text}\n{said}").expect("a string takes text");

@@ -195,6 +195,7 @@ impl Session {
             diagnostics.extend(guarded(survey).unwrap_or_default());
         } else {
             verified(&checked.program, tensor::verify::verify)?;
+            ein_transform::lists::define(&mut checked.program);
             ein_transform::guards::complete(&mut checked.program);
             ein_transform::unzip::run(&mut checked.program);
             let outcome = ein_transform::autodiff::run(&mut checked.program);

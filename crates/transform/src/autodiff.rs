@@ -192,6 +192,11 @@ impl Pass<'_> {
         self.program.top = top;
     }
 
+    /// The program.
+    pub(crate) fn program(&self) -> &Program {
+        self.program
+    }
+
     /// An index variable of the frame.
     pub(crate) fn index_variable(&mut self, span: Span) -> VarId {
         self.local("_", Type::I32, span)

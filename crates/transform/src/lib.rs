@@ -16,6 +16,7 @@ pub mod counts;
 mod fields;
 pub mod flatten;
 pub mod guards;
+pub mod lists;
 pub mod pipeline;
 pub mod points;
 mod records;

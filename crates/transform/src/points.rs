@@ -32,6 +32,7 @@ pub mod parse;
 mod place;
 pub mod print;
 mod reduction;
+mod select;
 mod subst;
 pub mod verify;
 

@@ -6,6 +6,7 @@
 //! * [`address`](mod@address): addresses of extremes, in vectors.
 //! * [`halves`](mod@halves): sums of long integers as sums of their halves.
 //! * [`factor`](mod@factor): sums of products of several factors become sums of products of two.
+//! * [`same`](mod@same): what several definitions compute is computed once.
 //! * [`settle`](mod@settle): intervals of recurrences on integers, by induction.
 //! * [`scan`](mod@scan): running reductions take one pass.
 //! * [`terms`](mod@terms): sums of several products as several sums, means as sums and counts.
@@ -46,6 +47,7 @@ mod recur;
 mod reduce;
 mod reuse;
 mod rows;
+pub(crate) mod same;
 mod sample;
 pub(crate) mod scan;
 pub(crate) mod settle;
@@ -60,7 +62,7 @@ mod windows;
 use crate::flatten::{Flattened, Made, Output};
 use crate::pipeline::{self, Passes};
 use crate::points::print::print;
-use crate::points::{Arr, Body, Clause, Def, Input, Kind, Node, Points, Source};
+use crate::points::{Arr, Body, Clause, Def, Input, Kind, Node, Points, Slot, Source};
 use ein_base::Symbol;
 use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
 use ein_ir::tensor::VarId;
@@ -314,8 +316,9 @@ impl Emit {
                 let shape = self.points.arrs[def.arr].shape.clone();
                 let single = contract::only_clause(&self.points, &def.body, &shape).is_some();
                 if !single && shape.iter().all(|extent| *extent > 0) {
-                    let region: Vec<(i64, i64)> = shape.iter().map(|n| (0, *n)).collect();
-                    self.zeros(def.arr, &region);
+                    for region in self.left_out(clauses, &shape) {
+                        self.zeros(def.arr, &region);
+                    }
                 }
                 for clause in clauses {
                     if let Some(found) = contract::of_clause(&self.points, clause) {
@@ -329,6 +332,28 @@ impl Emit {
                 }
             }
         }
+    }
+
+    /// The cells of an array that clauses may not fill: before and behind those of the only clause along
+    /// the first axis, or all of them.
+    fn left_out(&self, clauses: &[Clause], shape: &[i64]) -> Vec<Vec<(i64, i64)>> {
+        let whole: Vec<(i64, i64)> = shape.iter().map(|extent| (0, *extent)).collect();
+        let ends = |slot: &Slot| self.points.as_int(slot.lo).zip(self.points.as_int(slot.hi));
+        let [clause] = clauses else { return vec![whole] };
+        let Some((first, rest)) = clause.slots.split_first() else { return vec![whole] };
+        let Some((lo, hi)) = ends(first) else { return vec![whole] };
+        let full = rest.iter().zip(&whole[1..]).all(|(slot, all)| ends(slot) == Some(*all));
+        if !full
+            || lo >= hi
+            || clause.slots.iter().any(|slot| self.points.ixs[slot.ix].bounds.is_some())
+        {
+            return vec![whole];
+        }
+        [(0, lo), (hi, shape[0])]
+            .into_iter()
+            .filter(|(from, to)| from < to)
+            .map(|rows| [rows].into_iter().chain(whole[1..].iter().copied()).collect())
+            .collect()
     }
 
     /// The cell of a clause, with its guard as a choice.

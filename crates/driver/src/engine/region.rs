@@ -1,6 +1,7 @@
 //! Which statements may run as one kernel, and what is read after them.
 
-use ein_ir::tensor::walk::each_child;
+use ein_ir::size;
+use ein_ir::tensor::walk::{each_child, each_in_stmt, each_size};
 use ein_ir::tensor::{
     AtomDef, Expr, ExprKind, FuncId, HostOp, Place, Program, Stmt, StmtKind, VarId,
 };
@@ -81,10 +82,24 @@ fn is_plain_expr(program: &Program, e: &Expr, seen: &mut FxHashSet<FuncId>) -> b
 /// The variables of statements of the top level that matter after them.
 pub(super) fn needed_after(program: &Program, run: &[Stmt]) -> FxHashSet<VarId> {
     let mut needed: FxHashSet<VarId> = program.outputs.iter().copied().collect();
+    let mut sizes: FxHashSet<VarId> = FxHashSet::default();
+    // A size may stand for the value or an extent of a variable.
+    let mut of_size = |size: &size::Expr| {
+        sizes.extend(size.atoms().into_iter().filter_map(|atom| match program.atoms[atom].def {
+            AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => Some(var),
+            AtomDef::Unknown => None,
+        }));
+    };
     let inside = run.as_ptr_range();
     for stmt in &program.top {
-        if !inside.contains(&(&raw const *stmt)) {
-            stmt_vars(stmt, &mut needed);
+        if inside.contains(&(&raw const *stmt)) {
+            continue;
+        }
+        stmt_vars(stmt, &mut needed);
+        each_in_stmt(stmt, &mut |e| each_size(e, &mut of_size));
+        if let StmtKind::Require(require) = &stmt.kind {
+            of_size(&require.left);
+            of_size(&require.right);
         }
     }
     for func in program.funcs.iter() {
@@ -92,8 +107,9 @@ pub(super) fn needed_after(program: &Program, run: &[Stmt]) -> FxHashSet<VarId> 
         expr_vars(&func.body, &mut used);
         let global = |var: &VarId| matches!(program.vars[*var].place, Place::Global(_));
         needed.extend(used.into_iter().filter(global));
+        each_size(&func.body, &mut of_size);
     }
-    needed.extend(behind_sizes(program));
+    needed.extend(sizes);
     needed
 }
 

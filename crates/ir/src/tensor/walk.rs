@@ -3,8 +3,10 @@
 //! and leave the rest to these.
 
 use super::{
-    Binder, Clause, ClauseSlot, CompClause, Derivative, Expr, ExprKind, Item, Stmt, StmtKind,
+    Binder, Clause, ClauseSlot, CompClause, Derivative, Expr, ExprKind, Item, Require, Stmt,
+    StmtKind, Type,
 };
+use crate::size;
 
 /// Calls `f` on every direct child of an expression.
 pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
@@ -99,6 +101,82 @@ pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         ExprKind::CallValue { callee, args } => {
             f(callee);
             args.iter().for_each(f);
+        }
+    }
+}
+
+/// Calls `f` on every size in an expression, in its type and in what is inside of it.
+pub fn each_size<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a size::Expr)) {
+    let compared = |requires: &'a [Require], f: &mut dyn FnMut(&'a size::Expr)| {
+        requires.iter().flat_map(|it| [&it.left, &it.right]).for_each(f);
+    };
+    match &*e.kind {
+        ExprKind::Size(size) => f(size),
+        ExprKind::Call { sizes, .. } => sizes.iter().for_each(&mut *f),
+        ExprKind::Assert { extents, .. } => extents.iter().flatten().for_each(&mut *f),
+        ExprKind::Tensor(tensor) => {
+            tensor.shape.iter().flatten().for_each(&mut *f);
+            compared(&tensor.requires, f);
+        }
+        ExprKind::Reduce(reduce) => compared(&reduce.requires, f),
+        ExprKind::Scatter(scatter) => scatter.shape.iter().for_each(&mut *f),
+        ExprKind::Block { stmts, .. } => {
+            for stmt in stmts {
+                if let StmtKind::Require(require) = &stmt.kind {
+                    [&require.left, &require.right].into_iter().for_each(&mut *f);
+                }
+            }
+        }
+        ExprKind::Const(_)
+        | ExprKind::Str(_)
+        | ExprKind::Unit
+        | ExprKind::Var(_)
+        | ExprKind::Error
+        | ExprKind::Unary(..)
+        | ExprKind::Cast(_)
+        | ExprKind::TupleGet(..)
+        | ExprKind::FieldGet(..)
+        | ExprKind::Try(_)
+        | ExprKind::Permute { .. }
+        | ExprKind::Specialise { .. }
+        | ExprKind::Derivative(_)
+        | ExprKind::Binary(..)
+        | ExprKind::And(..)
+        | ExprKind::Or(..)
+        | ExprKind::Range(..)
+        | ExprKind::Join { .. }
+        | ExprKind::Gather { .. }
+        | ExprKind::If { .. }
+        | ExprKind::Match { .. }
+        | ExprKind::Index { .. }
+        | ExprKind::Slice { .. }
+        | ExprKind::Array(_)
+        | ExprKind::Tuple(_)
+        | ExprKind::Make { .. }
+        | ExprKind::Closure { .. }
+        | ExprKind::Host(..)
+        | ExprKind::Comprehension { .. }
+        | ExprKind::CallValue { .. } => {}
+    }
+    each_size_of_type(&e.ty, f);
+    each_child(e, &mut |child| each_size(child, f));
+}
+
+/// Calls `f` on every size in a type.
+fn each_size_of_type<'a>(ty: &'a Type, f: &mut dyn FnMut(&'a size::Expr)) {
+    match ty {
+        Type::Unit | Type::Scalar(_) | Type::Str | Type::Range | Type::Error => {}
+        Type::Array(array) => {
+            array.axes.iter().for_each(|axis| f(&axis.size));
+            each_size_of_type(&array.elem, f);
+        }
+        Type::AnyRank(elem) | Type::Jagged(elem, _) => each_size_of_type(elem, f),
+        Type::Tuple(parts) | Type::Data(_, parts) | Type::Template(_, parts) => {
+            parts.iter().for_each(|part| each_size_of_type(part, f));
+        }
+        Type::Signature(signature) => {
+            let parts = signature.params.iter().chain([&signature.ret]);
+            parts.for_each(|part| each_size_of_type(part, f));
         }
     }
 }

@@ -14,11 +14,15 @@ use super::{Flat, Flatten, Val, declined, element_type, steps};
 use crate::points::{Body, Clause, Ix, Kind, Node, Slot};
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Binder, Clause as IrClause, ClauseSlot, Expr, Item, Tensor};
-use ein_scalar::{BinaryOp, ScalarType};
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use std::rc::Rc;
 
 /// The most reductions that a step of a recurrence may be made of; the schedule stores so many.
 pub(crate) const MAX_PARTS: usize = 96;
+
+/// Cells of so many operations are stored, if they are many: what reads them decides whether they are
+/// computed there ([`crate::schedule`]), wherever in the program they were defined.
+const DEAR: f64 = 16.0;
 
 /// A stated extent, and how far the clauses reach.
 type Stated = (Option<Extent>, i64);
@@ -81,6 +85,7 @@ impl<'p> Flatten<'p> {
         let mut nodes =
             clauses.iter().flat_map(|c| [Some(c.value), c.guard, c.otherwise]).flatten();
         let reduces = nodes.clone().any(|node| self.points.nodes[node].reduces);
+        let dear = nodes.clone().any(|node| self.points.nodes[node].cost >= DEAR);
         let traps = nodes.any(|node| self.points.nodes[node].traps);
         let all = |extents: &mut dyn Iterator<Item = i64>| extents.fold(1, i64::saturating_mul);
         let whole = all(&mut around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64));
@@ -88,7 +93,7 @@ impl<'p> Flatten<'p> {
         // Positions are those of the loops, so none of them may be before the first cell.
         let starts = around.iter().all(|ix| self.points.ixs[*ix].range.0 >= 0);
         let fits = starts && whole.saturating_mul(cells) <= 1 << 24;
-        if (reduces || traps) && rank > 0 && fits && !self.reads_pending(&clauses) {
+        if (reduces || traps || dear) && rank > 0 && fits && !self.reads_pending(&clauses) {
             return Ok(self.lift(name, ty, shape, clauses, &around, span));
         }
         if traps {
@@ -435,14 +440,30 @@ impl<'p> Flatten<'p> {
 
     /// A clause whose cells are zero where a condition fails.
     fn only_within(&mut self, clause: Clause, within: Node) -> Clause {
-        let value = match (clause.guard, clause.otherwise) {
+        let mut value = match (clause.guard, clause.otherwise) {
             (Some(guard), Some(otherwise)) => self.points.select(guard, clause.value, otherwise),
             _ => clause.value,
         };
-        let guard = match clause.otherwise {
+        let mut guard = match clause.otherwise {
             Some(_) => Some(within),
             None => self.points.both(Some(within), clause.guard),
         };
+        // Where the value is zero as well the condition may fail.
+        while let Kind::Select(cond, a, b) = self.points.nodes[value].kind
+            && !self.points.nodes[cond].traps
+        {
+            let zero = |node: Node| match self.points.nodes[node].kind {
+                Kind::Const(value) => value == Scalar::zero(value.ty()),
+                _ => false,
+            };
+            let (left, kept) = match (zero(a), zero(b)) {
+                (true, _) => (self.points.unary(UnaryOp::Not, cond, None), b),
+                (false, true) => (cond, a),
+                (false, false) => break,
+            };
+            guard = self.points.both(guard, Some(left));
+            value = kept;
+        }
         Clause { slots: clause.slots, guard, value, otherwise: None }
     }
 

@@ -8,7 +8,7 @@ use ein_scalar::{
 
 impl Points {
     /// Shares a node.
-    fn intern(&mut self, kind: Kind, ty: ScalarType) -> Node {
+    pub(super) fn intern(&mut self, kind: Kind, ty: ScalarType) -> Node {
         let key = (kind, ty);
         if let Some(node) = self.shared.get(&key) {
             return *node;
@@ -183,6 +183,11 @@ impl Points {
         {
             return self.constant(value);
         }
+        if op == UnaryOp::Not
+            && let Some(opposite) = self.opposite(a)
+        {
+            return opposite;
+        }
         if op == UnaryOp::Erf
             && let Some(of) = self.negated(a)
         {
@@ -229,6 +234,9 @@ impl Points {
         if let Some(exponent) = self.float_exponent(op, ta, b) {
             return self.binary(op, a, exponent, None);
         }
+        if let Some(unbounded) = self.unbounded(op, a, b) {
+            return unbounded;
+        }
         if !ta.is_int() || !tb.is_int() {
             return self.intern(Kind::Binary(op, a, b), ty);
         }
@@ -247,13 +255,17 @@ impl Points {
                 _ => self.intern(Kind::Binary(op, a, b), ty),
             };
         }
+        if let Some((op, b)) = self.without_sign(op, b) {
+            return self.binary(op, a, b, when);
+        }
         if let Some(straight) = self.straight(op, a, b, ty) {
             return straight;
         }
         let limits = ty.int_range().unwrap_or((0, 0));
         match exact {
             Some((lo, hi)) if limits.0 <= lo && hi <= limits.1 => {
-                self.intern(Kind::Binary(op, a, b), ty)
+                let shorter = self.shorter(op, a, b, ty);
+                shorter.unwrap_or_else(|| self.intern(Kind::Binary(op, a, b), ty))
             }
             _ if self.wrapping && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) => {
                 self.intern(Kind::Wrapping(op, a, b), ty)
@@ -364,18 +376,6 @@ impl Points {
         self.intern(Kind::Cast(a), ty)
     }
 
-    /// A choice.
-    pub fn select(&mut self, cond: Node, a: Node, b: Node) -> Node {
-        match self.nodes[cond].kind {
-            Kind::Const(Scalar::Bool(true)) => return a,
-            Kind::Const(Scalar::Bool(false)) => return b,
-            _ if a == b && !self.nodes[cond].traps => return a,
-            _ => {}
-        }
-        let ty = self.nodes[a].ty;
-        self.intern(Kind::Select(cond, a, b), ty)
-    }
-
     /// Both conditions, where they are there.
     pub fn both(&mut self, a: Option<Node>, b: Option<Node>) -> Option<Node> {
         match (a, b) {
@@ -392,7 +392,11 @@ impl Points {
 
     /// A reduction; its indices are renamed so that equal reductions are equal nodes and
     /// reductions over equal domains share their indices.
-    pub fn reduce(&mut self, mut reduction: Reduction, ty: ScalarType) -> Node {
+    pub fn reduce(&mut self, reduction: Reduction, ty: ScalarType) -> Node {
+        if let Some(known) = self.known_truth(&reduction) {
+            return known;
+        }
+        let mut reduction = self.in_one(reduction, ty);
         let level = self.level(&reduction);
         let count = reduction.binders.len();
         for at in 0..count {

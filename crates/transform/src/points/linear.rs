@@ -1,7 +1,7 @@
 //! Integer nodes as sums of multiples of others.
 
 use super::{Ix, Kind, Node, Points, Range};
-use ein_scalar::BinaryOp;
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
 
 /// The factors and offsets of sums stay below this, so that two of them can be added.
 const LARGE: i64 = 1 << 60;
@@ -233,6 +233,60 @@ impl Points {
         }
         let offset = self.int(sum.offset);
         total.map_or(offset, |total| self.binary(BinaryOp::Add, total, offset, None))
+    }
+
+    /// The addition of a negative constant as the subtraction of a positive one, and the other way
+    /// round.
+    pub(super) fn without_sign(&mut self, op: BinaryOp, b: Node) -> Option<(BinaryOp, Node)> {
+        let op = match op {
+            BinaryOp::Add => BinaryOp::Sub,
+            BinaryOp::Sub => BinaryOp::Add,
+            _ => return None,
+        };
+        let ty = self.nodes[b].ty;
+        let number = self.as_int(b).filter(|number| *number < 0)?.checked_neg()?;
+        ty.int_range().filter(|(_, most)| i128::from(number) <= *most)?;
+        let number = self.constant(Scalar::I64(number));
+        Some((op, self.cast(number, ty)))
+    }
+
+    /// A sum or difference of which one term and a constant are left: `i + 1 - 1` is `i`.
+    pub(super) fn shorter(
+        &mut self,
+        op: BinaryOp,
+        a: Node,
+        b: Node,
+        ty: ScalarType,
+    ) -> Option<Node> {
+        let factor = match op {
+            BinaryOp::Add => 1,
+            BinaryOp::Sub => -1,
+            _ => return None,
+        };
+        if self.nodes[a].traps || self.nodes[b].traps {
+            return None;
+        }
+        let (left, right) = (self.linear(a), self.linear(b));
+        let parts = |sum: &Linear| sum.terms.len() + usize::from(sum.offset != 0);
+        let mut sum = left.clone();
+        sum.add(&right, factor);
+        if parts(&sum) >= parts(&left) + parts(&right) {
+            return None;
+        }
+        let offset = |points: &mut Points, by: i64| {
+            let by = points.int(by);
+            points.cast(by, ty)
+        };
+        match sum.terms.as_slice() {
+            [] => Some(offset(self, sum.offset)),
+            [(term, 1)] => {
+                let term = self.cast(*term, ty);
+                let by = offset(self, sum.offset);
+                let node = self.binary(BinaryOp::Add, term, by, None);
+                (!self.nodes[node].traps).then_some(node)
+            }
+            _ => None,
+        }
     }
 
     /// The factor of an index variable in an integer node that depends on it only through a

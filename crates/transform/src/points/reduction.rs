@@ -1,10 +1,55 @@
 //! What is known of reductions before they run.
 
-use super::{Points, Range, Reduction};
+use super::{Kind, Node, Points, Range, Reduction};
 use ein_ir::tensor::ReduceOp;
-use ein_scalar::ScalarType;
+use ein_scalar::{Scalar, ScalarType};
 
 impl Points {
+    /// What a reduction of one truth value is: whether there is a point, or all of none hold.
+    pub(super) fn known_truth(&mut self, reduction: &Reduction) -> Option<Node> {
+        let Kind::Const(Scalar::Bool(value)) = self.nodes[reduction.body].kind else { return None };
+        let known = match reduction.op {
+            ReduceOp::Any => !value || self.surely_has_points(reduction),
+            ReduceOp::All => value || self.surely_has_points(reduction),
+            ReduceOp::Sum
+            | ReduceOp::Prod
+            | ReduceOp::Max
+            | ReduceOp::Min
+            | ReduceOp::Mean
+            | ReduceOp::Argmax
+            | ReduceOp::Argmin
+            | ReduceOp::Count => false,
+        };
+        known.then(|| self.truth(value))
+    }
+
+    /// A reduction of reductions of the same kind as one over the indices of both. Sums are added in
+    /// another order then; those of integers may fail elsewhere and stay as they are.
+    pub(crate) fn in_one(&self, reduction: Reduction, ty: ScalarType) -> Reduction {
+        let known = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min);
+        if !known || !ty.is_float() || self.exact || reduction.guard.is_some() {
+            return reduction;
+        }
+        match &self.nodes[reduction.body].kind {
+            Kind::Reduce(inner) if inner.op == reduction.op && inner.guard.is_none() => {
+                let binders = reduction.binders.into_iter().chain(inner.binders.iter().copied());
+                Reduction { binders: binders.collect(), body: inner.body, ..reduction }
+            }
+            _ => reduction,
+        }
+    }
+
+    /// Whether a reduction has a point for all values of what its bounds depend on.
+    fn surely_has_points(&self, reduction: &Reduction) -> bool {
+        reduction.guard.is_none()
+            && reduction.binders.iter().all(|(_, lo, hi)| {
+                match (self.nodes[*lo].range, self.nodes[*hi].range) {
+                    (Some((_, lo)), Some((hi, _))) => lo < hi,
+                    _ => false,
+                }
+            })
+    }
+
     /// Whether a reduction that needs a point may have none.
     pub(super) fn may_lack_points(&self, reduction: &Reduction) -> bool {
         let needs = match reduction.op {
@@ -13,14 +58,7 @@ impl Points {
             ReduceOp::Sum | ReduceOp::Prod => self.nodes[reduction.body].ty.is_int(),
             ReduceOp::Any | ReduceOp::All | ReduceOp::Count => false,
         };
-        let surely = reduction.guard.is_none()
-            && reduction.binders.iter().all(|(_, lo, hi)| {
-                match (self.nodes[*lo].range, self.nodes[*hi].range) {
-                    (Some((_, lo)), Some((hi, _))) => lo < hi,
-                    _ => false,
-                }
-            });
-        needs && !surely
+        needs && !self.surely_has_points(reduction)
     }
 
     /// The number of points, if it is known.

@@ -1,7 +1,7 @@
 //! Addresses of extremes, in vectors.
 //!
 //! Before:  `a[i] = argmax(j) x[i, j]`, which compares one value after another with the best so far
-//! After:   `m[i] = max(j) x[i, j]`, `a[i] = min(j) if x[i, j] == m[i] { j } else { 1000 }`
+//! After:   `a[i] = min(j) if x[i, j] == m { j } else { 1000 }`, where `m` is `max(k) x[i, k]`
 //!
 //! The first NaN is the extreme: it equals nothing, and is asked for by itself.
 //!
@@ -11,7 +11,7 @@
 //!
 //! Failures: values that may fail are refused; the search cannot fail where there is a maximum.
 
-use super::before::{self, Before};
+use super::before;
 use super::group::reduces_across;
 use crate::points::{Clause, Ix, Kind, Node, Points, Reduction, Subst};
 use ein_ir::tensor::ReduceOp;
@@ -29,10 +29,10 @@ pub(crate) fn run(points: &mut Points) {
     if points.exact {
         return;
     }
-    before::rewrite_clauses(points, value);
+    before::rewrite_clauses(points, |points, _, clause| value(points, clause));
 }
 
-fn value(points: &mut Points, before: &mut Before, clause: &Clause) -> Node {
+fn value(points: &mut Points, clause: &Clause) -> Node {
     let slots: Vec<Ix> = clause.slots.iter().map(|slot| slot.ix).collect();
     // Rows of accumulators keep the addresses beside the extremes.
     if reduces_across(points, clause) {
@@ -47,7 +47,6 @@ fn value(points: &mut Points, before: &mut Before, clause: &Clause) -> Node {
             && let Some(extent) = extent(points, &reduction)
         {
             let extreme = extreme(points, &reduction);
-            let extreme = before.stored(points, extreme, &ixs);
             instead.insert(node, address(points, &reduction, extreme, extent));
         }
     }

@@ -208,7 +208,10 @@ impl Pass<'_> {
         let largest = sizes.fold(result, f64::max);
         let mut sets: Vec<Vec<Ix>> = merged(factors.iter().map(|it| it.ixs.clone()).collect());
         let loads = |factor: &Factor| matches!(self.points.nodes[factor.node].kind, Kind::Load(..));
-        if sets.len() < 2 || sets.len() == 2 && factors.len() == 2 && factors.iter().all(loads) {
+        // A factor that is the same for all terms is none of a matrix product.
+        let varies = |factor: &Factor| factor.ixs.iter().any(|ix| binders.contains(ix));
+        let product = factors.len() == 2 && factors.iter().all(|it| loads(it) && varies(it));
+        if sets.len() < 2 || sets.len() == 2 && product {
             return None;
         }
         // What is no array yet becomes one.

@@ -43,6 +43,9 @@ pub(crate) fn run(points: &mut Points) {
             Body::Scatter(_) | Body::InPlace(_) => (&mut [][..], &[][..]),
         };
         for clause in clauses {
+            if steps.is_empty() && clause.guard.is_none() {
+                store_rows(points, &mut before, clause);
+            }
             let (loops, ordered) = loops_of(clause, steps);
             let fits = |points: &Points, node: Node| {
                 !ordered.iter().any(|ix| points.depends(node, *ix))
@@ -54,6 +57,56 @@ pub(crate) fn run(points: &mut Points) {
         defs.push(def);
     }
     points.defs = defs;
+}
+
+/// Stores the reductions that are the same for all cells of a row: definitions that the program gives them
+/// and those that it does not are one form, and share their loops with what reads them.
+fn store_rows(points: &mut Points, before: &mut Before, clause: &mut Clause) {
+    let mut instead = FxHashMap::default();
+    let slots: Vec<Ix> = clause.slots.iter().map(|slot| slot.ix).collect();
+    let extent = |points: &Points, ix: &Ix| {
+        let (lo, hi) = points.ixs[*ix].range;
+        hi - lo + 1
+    };
+    // What is inside of others first, so that they read it.
+    let mut nodes = always(points, clause.value);
+    nodes.sort_by(|a, b| points.nodes[*a].cost.total_cmp(&points.nodes[*b].cost));
+    for node in nodes {
+        let free = points.nodes[node].free.clone();
+        let Some(last) = slots.iter().rposition(|ix| free.contains(ix)) else { continue };
+        let (ixs, row) = slots.split_at(last + 1);
+        let cells: i128 = ixs.iter().map(|ix| extent(points, ix)).product();
+        let times: i128 = row.iter().map(|ix| extent(points, ix)).product();
+        let known = slots.iter().all(|ix| points.ixs[*ix].bounds.is_none());
+        let all = ixs.len() == free.len() && ixs.iter().all(|ix| free.contains(ix));
+        let dear = node_cost(points, node) >= DEAR;
+        if known && all && dear && times as f64 >= TIMES && cells <= CELLS {
+            let value = Subst::nodes(instead.clone()).apply(points, node);
+            let read = before.stored(points, value, ixs);
+            instead.insert(node, read);
+        }
+    }
+    if !instead.is_empty() {
+        clause.value = Subst::nodes(instead).apply(points, clause.value);
+    }
+}
+
+/// The outermost reductions of a value that no choice leaves out.
+fn always(points: &Points, value: Node) -> Vec<Node> {
+    let mut found = Vec::new();
+    let mut seen = FxHashSet::default();
+    let mut left = vec![value];
+    while let Some(node) = left.pop() {
+        if !points.nodes[node].reduces || !seen.insert(node) {
+            continue;
+        }
+        match points.nodes[node].kind {
+            Kind::Reduce(_) => found.push(node),
+            Kind::Select(cond, ..) => left.push(cond),
+            _ => points.each_child(node, &mut |child| left.push(child)),
+        }
+    }
+    found
 }
 
 /// The indices of a clause in the order of its loops, and those of the steps among them.

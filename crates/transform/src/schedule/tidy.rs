@@ -10,7 +10,8 @@
 use super::contract::{self, Contraction};
 use super::nest::FEW;
 use crate::points::{
-    Arr, ArrInfo, Body, Clause, Def, End, Ix, Kind, Node, Points, Slot, Source, Subst, Until,
+    Arr, ArrInfo, Body, Clause, Def, End, Ix, Kind, Node, Points, Reduction, Slot, Source, Subst,
+    Until,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -111,12 +112,17 @@ pub(crate) fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
         let readers: Vec<usize> = (0..points.defs.len()).filter(reads).collect();
         // A formula without an end is no faster, and every pass walks through it.
         let once = readers.len() == 1
-            && info.cost <= LONG_FORMULA
             && !wanted.contains(&def.arr)
+            && (info.cost <= LONG_FORMULA || matches!(info.kind, Kind::Reduce(_)))
             && reads_each_cell_once(points, readers[0], def.arr);
         let cost = info.cost;
         let cheap = !info.reduces && cost <= CHEAP;
-        if !cheap && !once {
+        // Where fewer cells are read than there are, the others need not be computed.
+        let few = !info.reduces
+            && cost <= LONG_FORMULA
+            && !wanted.contains(&def.arr)
+            && readers.iter().map(|at| times_read(points, *at, def.arr)).sum::<f64>() < 1.0;
+        if !cheap && !once && !few {
             continue;
         }
         let ixs = clause.slots.iter().map(|slot| slot.ix).collect();
@@ -126,11 +132,61 @@ pub(crate) fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
                 && (reads_again(points, reader, def.arr)
                     || (times_read(points, reader, def.arr) - 1.0) * (cost - AS_CHEAP_AS_A_READ)
                         >= REPEATED);
-            if !again && as_contraction(points, &points.defs[reader]).is_none() {
+            if !again && stays_a_product(points, reader, &clause.slots, clause.value) {
                 rewrite(points, reader, &cell);
                 read[reader] = arrays_read(points, &points.defs[reader]);
             }
         }
+    }
+    take_copies_for_what_they_copy(points, wanted);
+}
+
+/// Whether a definition may read, for the cells of one that it reads, what they are: a matrix product
+/// reads from memory, in any order of axes, and one with a constant is none.
+fn stays_a_product(points: &Points, reader: usize, slots: &[Slot], value: Node) -> bool {
+    let is_slot = |node: &Node| match points.nodes[*node].kind {
+        Kind::Index(ix) => slots.iter().any(|slot| slot.ix == ix),
+        _ => false,
+    };
+    let turned = match &points.nodes[value].kind {
+        Kind::Const(_) => true,
+        Kind::Load(_, at) => at.len() == slots.len() && at.iter().all(is_slot),
+        _ => false,
+    };
+    turned || as_contraction(points, &points.defs[reader]).is_none()
+}
+
+/// A copy that matters outside, of an array that does not, is that array.
+fn take_copies_for_what_they_copy(points: &mut Points, wanted: &FxHashSet<Arr>) {
+    for at in 0..points.defs.len() {
+        let copy = points.defs[at].clone();
+        let shape = points.arrs[copy.arr].shape.clone();
+        let Some(clause) = contract::only_clause(points, &copy.body, &shape) else { continue };
+        let Kind::Load(of, places) = points.nodes[clause.value].kind.clone() else { continue };
+        let same = places.len() == clause.slots.len()
+            && places
+                .iter()
+                .zip(&clause.slots)
+                .all(|(place, slot)| points.nodes[*place].kind == Kind::Index(slot.ix));
+        let Some(source) = points.def_of(of).filter(|_| same && !wanted.contains(&of)) else {
+            continue;
+        };
+        let plain = matches!(points.defs[source].body, Body::Clauses(..));
+        if !plain || points.arrs[of].shape != shape || !wanted.contains(&copy.arr) {
+            continue;
+        }
+        let ixs: Vec<Ix> = clause.slots.iter().map(|slot| slot.ix).collect();
+        let read = points.load(copy.arr, &places);
+        for reader in 0..points.defs.len() {
+            rewrite(points, reader, &(of, (ixs.clone(), read)));
+        }
+        points.defs[source].arr = copy.arr;
+        if let Some(facts) = points.facts.remove(&of) {
+            points.facts.insert(copy.arr, facts);
+        }
+        points.defs.remove(at);
+        points.renumber();
+        return take_copies_for_what_they_copy(points, wanted);
     }
 }
 
@@ -233,7 +289,30 @@ fn reads_each_cell_once(points: &Points, reader: usize, arr: Arr) -> bool {
         source.is_some_and(|def| points.roots(def).iter().any(|root| points.nodes[*root].reduces));
     clause.slots.iter().all(|slot| written_out(slot.ix) || chooses(slot.ix))
         && reduced.iter().all(|ix| chooses(*ix))
-        && (reduced.is_empty() || !reduces && !repeated)
+        && (reduced.is_empty() || !reduces && !repeated || becomes_one(points, &nodes, read))
+}
+
+/// Whether what is read is a reduction, and reduced in the same way as it is: both are one then.
+fn becomes_one(points: &Points, nodes: &[Node], read: Node) -> bool {
+    let Kind::Load(arr, _) = points.nodes[read].kind else { return false };
+    let Some(def) = points.def_of(arr) else { return false };
+    let shape = &points.arrs[arr].shape;
+    let Some(clause) = contract::only_clause(points, &points.defs[def].body, shape) else {
+        return false;
+    };
+    let Kind::Reduce(inner) = &points.nodes[clause.value].kind else { return false };
+    nodes.iter().all(|node| match &points.nodes[*node].kind {
+        Kind::Reduce(outer) => {
+            let holds = points.below(&[outer.body]).contains(&read);
+            let ty = points.nodes[*node].ty;
+            let joined = Reduction { body: clause.value, ..(**outer).clone() };
+            !holds
+                || outer.body == read
+                    && points.in_one(joined, ty).binders.len()
+                        == outer.binders.len() + inner.binders.len()
+        }
+        _ => true,
+    })
 }
 
 /// Whether the reductions around a node share their loops: they have the same indices, and none waits

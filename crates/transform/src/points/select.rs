@@ -1,0 +1,133 @@
+//! Choices in a normal form: what their conditions say is used inside of them.
+//!
+//! * A choice by a negation is the other choice.
+//! * Where a condition holds it is true in what is chosen, and false in the other side.
+//! * A bound that a comparison has settled is gone: `if x <= 1 { min(x, 1) }` is `if x <= 1 { x }`, and
+//!   `if x > 1 { 1 } else { x }` is `min(x, 1)`, also for a number that is none.
+
+use super::{Kind, Node, Points, Subst};
+use ein_scalar::{BinaryOp, Scalar, UnaryOp};
+use rustc_hash::FxHashMap;
+
+/// Sides of more operations are taken as they are: to look through all of a large one for each
+/// choice around it takes too long.
+const SMALL: f64 = 200.0;
+
+impl Points {
+    /// A choice.
+    pub fn select(&mut self, cond: Node, a: Node, b: Node) -> Node {
+        if let Kind::Unary(UnaryOp::Not, other) = self.nodes[cond].kind {
+            return self.select(other, b, a);
+        }
+        match self.nodes[cond].kind {
+            Kind::Const(Scalar::Bool(true)) => return a,
+            Kind::Const(Scalar::Bool(false)) => return b,
+            _ => {}
+        }
+        let (a, b) = (self.assuming(cond, true, a), self.assuming(cond, false, b));
+        if a == b && !self.nodes[cond].traps {
+            return a;
+        }
+        if let Some(bounded) = self.bounded(cond, a, b) {
+            return bounded;
+        }
+        let ty = self.nodes[a].ty;
+        self.intern(Kind::Select(cond, a, b), ty)
+    }
+
+    /// What holds where a comparison of integers does not, or a truth value that is denied twice.
+    pub(super) fn opposite(&mut self, cond: Node) -> Option<Node> {
+        match self.nodes[cond].kind {
+            Kind::Unary(UnaryOp::Not, other) => Some(other),
+            Kind::Binary(op, a, b) if self.nodes[a].ty.is_int() => {
+                let opposite = match op {
+                    BinaryOp::Lt => BinaryOp::Ge,
+                    BinaryOp::Le => BinaryOp::Gt,
+                    BinaryOp::Gt => BinaryOp::Le,
+                    BinaryOp::Ge => BinaryOp::Lt,
+                    BinaryOp::Eq => BinaryOp::Ne,
+                    BinaryOp::Ne => BinaryOp::Eq,
+                    _ => return None,
+                };
+                Some(self.binary(opposite, a, b, None))
+            }
+            _ => None,
+        }
+    }
+
+    /// A side of a choice where its condition has a value.
+    fn assuming(&mut self, cond: Node, holds: bool, side: Node) -> Node {
+        let info = &self.nodes[side];
+        if info.reduces || info.traps || self.nodes[cond].traps || info.cost > SMALL {
+            return side;
+        }
+        let mut instead = FxHashMap::default();
+        if let Some((op, x, bound)) = self.side_of(cond) {
+            // `x > 1` is false where `x` is at most 1 or no number, and then `min(x, 1)` is `x`.
+            let below = matches!((op, holds), (BinaryOp::Lt | BinaryOp::Le, true))
+                || matches!((op, holds), (BinaryOp::Gt | BinaryOp::Ge, false));
+            let settled = if below { BinaryOp::Min } else { BinaryOp::Max };
+            let ty = self.nodes[x].ty;
+            for (left, right) in [(x, bound), (bound, x)] {
+                let known = self.shared.get(&(Kind::Binary(settled, left, right), ty));
+                instead.extend(known.map(|node| (*node, x)));
+            }
+        }
+        let truth = self.truth(holds);
+        instead.insert(cond, truth);
+        let found = self.below(&[side]).iter().any(|node| instead.contains_key(node));
+        if found { Subst::nodes(instead).apply(self, side) } else { side }
+    }
+
+    /// A comparison of a bounded number with a constant on the side of the bound that it says nothing
+    /// of: `min(x, 1) >= -1` is `x >= -1`, also for a number that is none.
+    pub(super) fn unbounded(&mut self, op: BinaryOp, a: Node, b: Node) -> Option<Node> {
+        let number = |node: Node| match self.nodes[node].kind {
+            Kind::Const(value) if value.ty().is_float() => Some(value.as_f64()),
+            _ => None,
+        };
+        let Kind::Binary(bounds, x, bound) = self.nodes[a].kind else { return None };
+        let (limit, bound) = (number(b)?, number(bound)?);
+        let beyond = match (bounds, op) {
+            (BinaryOp::Min, BinaryOp::Ge | BinaryOp::Lt) => bound >= limit,
+            (BinaryOp::Min, BinaryOp::Gt | BinaryOp::Le) => bound > limit,
+            (BinaryOp::Max, BinaryOp::Le | BinaryOp::Gt) => bound <= limit,
+            (BinaryOp::Max, BinaryOp::Lt | BinaryOp::Ge) => bound < limit,
+            _ => false,
+        };
+        beyond.then(|| self.binary(op, x, b, None))
+    }
+
+    /// A comparison of a float with a constant that is not zero, whose sign would matter.
+    fn side_of(&self, cond: Node) -> Option<(BinaryOp, Node, Node)> {
+        let Kind::Binary(op, x, bound) = self.nodes[cond].kind else { return None };
+        let compares = matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
+        let Kind::Const(value) = self.nodes[bound].kind else { return None };
+        let plain =
+            self.nodes[x].ty.is_float() && value.as_f64() != 0.0 && !value.as_f64().is_nan();
+        (compares && plain).then_some((op, x, bound))
+    }
+
+    /// `if x > 1 { 1 } else { x }`, and the same with a bound on the other side in between.
+    fn bounded(&mut self, cond: Node, a: Node, b: Node) -> Option<Node> {
+        let (op, x, bound) = self.side_of(cond).filter(|(_, _, bound)| *bound == a)?;
+        let above = matches!(op, BinaryOp::Gt | BinaryOp::Ge);
+        let (bounds, others) = match above {
+            true => (BinaryOp::Min, BinaryOp::Max),
+            false => (BinaryOp::Max, BinaryOp::Min),
+        };
+        let number = |points: &Points, node: Node| match points.nodes[node].kind {
+            Kind::Const(value) => Some(value.as_f64()),
+            _ => None,
+        };
+        let between = match self.nodes[b].kind {
+            _ if b == x => true,
+            Kind::Binary(op, of, other) if op == others && of == x => {
+                let (limit, other) = (number(self, bound)?, number(self, other)?);
+                if above { other <= limit } else { other >= limit }
+            }
+            _ => false,
+        };
+        between.then(|| self.binary(bounds, b, bound, None))
+    }
+}
