@@ -55,16 +55,16 @@ const PROGRAMS: &[(&str, &[&str])] = &[
          let last = sum[i in 0..130](h[8, i] ** 2);
          let back = @last / @v;
          let turned[j in 0..130, i in 0..260] = x[i, j];
-         let product[i in 0..260, j in 0..260] = sum[k in 0..130](y[i, k] * turned[k, j]);
-         let copy[i in 0..260, j in 0..260] = product[i, j];
+         let product[i in 0..40, j in 0..40] = sum[k in 0..130](y[i, k] * turned[k, j]);
+         let copy[i in 0..40, j in 0..40] = product[i, j];
          let ones[i in 0..130, j in 0..130] = 1.0f32;
-         let rows[i in 0..260, j in 0..130] = sum[k in 0..130](x[i, k] * ones[k, j]);
+         let rows[i in 0..26, j in 0..130] = sum[k in 0..130](x[i, k] * ones[k, j]);
          let total = sum[i in 0..260](sum[j in 0..130](x[i, j] * y[i, j]));
          let clipped[i in 0..260, j in 0..130] =
              if x[i, j] > 0.5 { 0.5 } else if x[i, j] < -0.5 { -0.5 } else { x[i, j] };
          let folded = sum[i in 0..260, j in 0..130](clipped[i, j] ** 2 + max(min(x[i, j], 0.7), -0.7));
          let slope = @folded / @x;
-         let scaled[i in 0..260, j in 0..130] = sum[k in 0..130](y[i, k] * x[i, j]);
+         let scaled[i in 0..26, j in 0..130] = sum[k in 0..130](y[i, k] * x[i, j]);
          let listed = [value * 2.0 + 1.0 | value in v];
          let norms = [sum[j](row[j] ** 2) | row in x];",
         &[
