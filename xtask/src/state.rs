@@ -26,8 +26,8 @@ const KNOWN: &[(&str, &str, usize)] = &[
     ("transform", "Emit", 264),
     ("transform", "Flatten", 154),
     ("transform", "Pass", 189),
-    ("transform", "Points", 75),
-    ("transform", "Reverse", 170),
+    ("transform", "Points", 85),
+    ("transform", "Reverse", 171),
 ];
 
 /// The most functions of the checker that may take all of its state.
