@@ -416,7 +416,21 @@ fn call_instance(
     span: Span,
 ) -> Expr {
     let instance = cx.infer.instances.items[at].clone();
-    let sizes: Vec<size::Expr> = instance.sizes.iter().map(|key| size_argument(m, *key)).collect();
+    let sizes: Option<Vec<size::Expr>> =
+        instance.sizes.iter().map(|key| size_argument(m, *key)).collect();
+    let Some(sizes) = sizes else {
+        let name = super::ranges::quote(m.function);
+        let d = error(
+            Code::E0410,
+            span,
+            format!("an extent of {name} cannot be inferred from this call"),
+        )
+        .here("no argument says it before the run")
+        .label(function.header, "the signature")
+        .help("pass the arrays of a tuple by themselves: `let (a, b) = …;`, then `a` and `b`");
+        cx.report.report_at(d);
+        return Expr::error(span);
+    };
     check_assumed(&cx.ix, &mut cx.build, &mut cx.report, &instance, &sizes, &args, span);
     let ty = match &function.ret {
         Some(ret) => {
@@ -544,7 +558,7 @@ fn caller_size(
     }
 }
 
-fn size_argument(m: &Match, key: SizeKey) -> size::Expr {
+fn size_argument(m: &Match, key: SizeKey) -> Option<size::Expr> {
     match key {
         SizeKey::Name(local) => m.sizes.get(&local).cloned(),
         SizeKey::Coord(name) => m.coord_sizes.get(&name).cloned(),
@@ -552,7 +566,6 @@ fn size_argument(m: &Match, key: SizeKey) -> size::Expr {
             m.packs.get(&local).and_then(|axes| axes.get(position)).map(|axis| axis.size.clone())
         }
     }
-    .unwrap_or_else(size::Expr::zero)
 }
 
 /// The result of an unannotated function in the caller's terms.

@@ -76,6 +76,7 @@ pub(super) fn match_param(
             }
             let cell = align(&cx.ix, &mut cx.report, m, dims, arg, param)?;
             bind_axes(cx, m, dims, arg, &cell, param)?;
+            sizes::bind_inside(cx, m, elem, arg.ty.elem(), arg);
             Some(cell)
         }
         TypeKind::Param(local) if m.types.get(local).is_some_and(Type::is_array) => {
@@ -93,9 +94,12 @@ pub(super) fn match_param(
             }
             Some(Cell { frame: Vec::new(), cell: (0..rank).collect() })
         }
+        TypeKind::Tuple(_) => {
+            sizes::bind_inside(cx, m, ty, &arg.ty, arg);
+            Some(Cell { frame: Vec::new(), cell: (0..rank).collect() })
+        }
         TypeKind::AnyRank(_)
         | TypeKind::Jagged(..)
-        | TypeKind::Tuple(_)
         | TypeKind::Function(..)
         | TypeKind::Some(..)
         | TypeKind::Error => Some(Cell { frame: Vec::new(), cell: (0..rank).collect() }),

@@ -5,10 +5,10 @@ use super::super::{Cx, error};
 use super::{Equation, Match};
 use crate::check::state::{Build, Index, Report};
 use crate::check::{coerce, types, vars};
-use crate::hir::{self, ExprId, ExprKind as H, Function, LocalId};
+use crate::hir::{self, DimKind, ExprId, ExprKind as H, Function, LocalId, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
-use ein_ir::tensor::{AtomDef, Coord, Expr};
+use ein_ir::tensor::{AtomDef, Coord, Expr, Type};
 
 /// An extent of the signature with placeholders for the sizes that are not known yet.
 pub(super) fn pattern_size(cx: &mut Cx, m: &mut Match, id: ExprId) -> size::Expr {
@@ -78,6 +78,45 @@ pub(super) fn bind_size_coord(
     None
 }
 
+/// The sizes of arrays inside tuples, from the types of the parts. Those that only the run knows say
+/// nothing here; that parts agree with the sizes is checked where the argument is passed.
+pub(super) fn bind_inside(cx: &mut Cx, m: &mut Match, ty: &hir::Type, have: &Type, arg: &Expr) {
+    match (&ty.kind, have) {
+        (TypeKind::Tuple(items), Type::Tuple(parts)) => {
+            for (item, part) in items.iter().zip(parts) {
+                bind_inside(cx, m, item, part, arg);
+            }
+        }
+        (TypeKind::Array { elem, dims, .. }, Type::Array(_)) if dims.len() == have.rank() => {
+            for (at, (dim, axis)) in dims.iter().zip(have.axes()).enumerate() {
+                let told = |atom: &Atom| cx.ix.atoms[*atom].def != AtomDef::Unknown;
+                let known = axis.size.atoms().iter().all(told);
+                match &dim.kind {
+                    DimKind::Size(extent) | DimKind::Coord { extent: Some(extent), .. } => {
+                        let pattern = pattern_size(cx, m, *extent);
+                        if known {
+                            m.equations.push(Equation {
+                                pattern,
+                                actual: axis.size.clone(),
+                                argument: cx.ix.show_name(arg),
+                                axis: at,
+                                span: arg.span,
+                            });
+                        }
+                    }
+                    DimKind::Coord { name, extent: None, over } if known => {
+                        let root = over.unwrap_or(*name).sym;
+                        m.coord_sizes.entry(root).or_insert_with(|| axis.size.clone());
+                    }
+                    DimKind::Coord { .. } | DimKind::Pack(_) | DimKind::Unknown => {}
+                }
+            }
+            bind_inside(cx, m, elem, have.elem(), arg);
+        }
+        _ => {}
+    }
+}
+
 /// Gives sizes their explicit values: `f[n = 3](…)`.
 pub(in crate::check) fn explicit_size(
     cx: &mut Cx,
@@ -134,7 +173,7 @@ pub(in crate::check) fn solve_sizes(
         open = waiting;
     }
     for local in &function.sizes {
-        if !m.sizes.contains_key(local) && m.placeholders.contains_key(local) {
+        if !m.sizes.contains_key(local) {
             let (name, size) = (m.function?, vars::local_name(ix.hir, *local));
             let d = error(
                 Code::E0410,

@@ -6,7 +6,8 @@ use crate::autodiff::rename::Renaming;
 use ein_ir::size;
 use ein_ir::tensor::walk::{any, each_child, each_child_mut};
 use ein_ir::tensor::{
-    AtomDef, Axis, Binder, Clause, ClauseSlot, Expr, ExprKind, Item, Tensor, Type, VarId,
+    AtomDef, Axis, Binder, Clause, ClauseSlot, Expr, ExprKind, Item, Require, StmtKind, Tensor,
+    Type, VarId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -285,9 +286,21 @@ impl Reverse<'_, '_> {
                 found.insert(*var);
             }
             ExprKind::Size(own) => size(own),
-            ExprKind::Tensor(tensor) => tensor.shape.iter().flatten().for_each(size),
+            ExprKind::Tensor(tensor) => {
+                tensor.shape.iter().flatten().for_each(&mut size);
+                compared(&tensor.requires).for_each(size);
+            }
+            ExprKind::Reduce(reduce) => compared(&reduce.requires).for_each(size),
             ExprKind::Scatter(scatter) => scatter.shape.iter().for_each(size),
             ExprKind::Call { sizes, .. } => sizes.iter().for_each(size),
+            ExprKind::Assert { extents, .. } => extents.iter().flatten().for_each(size),
+            ExprKind::Block { stmts, .. } => {
+                for stmt in stmts {
+                    if let StmtKind::Require(require) = &stmt.kind {
+                        compared(std::slice::from_ref(require)).for_each(&mut size);
+                    }
+                }
+            }
             _ => {}
         }
         each_child(e, &mut |child| self.variables(child, found));
@@ -331,4 +344,9 @@ pub(in crate::autodiff) fn replace_vars(e: &mut Expr, with: &FxHashMap<VarId, Ex
         return;
     }
     each_child_mut(e, &mut |child| replace_vars(child, with));
+}
+
+/// The sizes that are compared.
+fn compared(requires: &[Require]) -> impl Iterator<Item = &size::Expr> {
+    requires.iter().flat_map(|it| [&it.left, &it.right])
 }
