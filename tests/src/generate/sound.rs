@@ -36,6 +36,9 @@ fn settle(x: [f64; ?n]) -> [f64; ?n] {
     let s[t in 1..40] = rec(s[t - 1], 1) until max[i](abs(s[t, i])) < 0.5;
     last[t](s)
 }
+fn paired(p: ([f64; ?n], [f64; ?n])) -> [f64; ?n] { p.0 + p.1 }
+fn front(p: ([f64; ?n], i32)) -> [f64; ?n] { let r[i in 0..?n] = p.0[i]; r }
+fn held(p: [([f64; ?n], i32); 2]) -> [f64; ?n] { p[0].0 + p[1].0 }
 struct Two<T> { a: T, b: T }";
 
 /// The program of a number.
@@ -135,7 +138,7 @@ impl Maker<'_> {
             (x, shape[0])
         };
         let k = self.rng.between(0, 3);
-        let (text, shape) = match self.rng.below(20) {
+        let (text, shape) = match self.rng.below(23) {
             0 => (format!("same({x}, {})", self.fitting(&[n])), vec![n]),
             1 => {
                 let (m, shape) = self.any(2);
@@ -199,6 +202,12 @@ impl Maker<'_> {
                 let (m, shape) = self.any(2);
                 let y = self.fitting(&shape[1..]);
                 (format!("{{ let z[i] = same({m}[i], {y}); z }}"), shape)
+            }
+            19 => (format!("paired(({x}, {}))", self.fitting(&[n])), vec![n]),
+            20 => (format!("{{ let t = ({x}, {k}); front(t) }}"), vec![n]),
+            21 => {
+                let y = self.fitting(&[n]);
+                (format!("held([({x}, {k}), ({y}, 1)])"), vec![n])
             }
             _ => {
                 let y = self.fitting(&[n]);
