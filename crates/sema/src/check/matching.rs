@@ -9,7 +9,7 @@ use super::{Cx, coerce, error, show, stmt, types};
 use crate::hir::{self, Dim, DimKind, LocalId, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
-use ein_ir::tensor::{Axis, Coord, Expr, Type};
+use ein_ir::tensor::{AtomDef, Axis, Coord, Expr, Type};
 use rustc_hash::FxHashMap;
 
 /// What matching found.
@@ -69,6 +69,24 @@ pub(super) fn match_param(
     param: Symbol,
 ) -> Option<Cell> {
     let rank = arg.ty.rank();
+    // Extents inside tuples. Those that only the run knows say nothing here; that parts agree with the
+    // sizes is checked where the argument is passed.
+    for (dim, size, axis) in sizes::inside(ty, &arg.ty) {
+        let told = |atom: &Atom| cx.ix.atoms[*atom].def != AtomDef::Unknown;
+        let known = size.atoms().iter().all(told);
+        match &dim.kind {
+            DimKind::Size(extent) | DimKind::Coord { extent: Some(extent), .. } => {
+                let pattern = sizes::pattern_size(cx, m, *extent);
+                let argument = cx.ix.show_name(arg);
+                let equation = Equation { pattern, actual: size, argument, axis, span: arg.span };
+                m.equations.extend(known.then_some(equation));
+            }
+            DimKind::Coord { name, extent: None, over } if known => {
+                m.coord_sizes.entry(over.unwrap_or(*name).sym).or_insert(size);
+            }
+            DimKind::Coord { .. } | DimKind::Pack(_) | DimKind::Unknown => {}
+        }
+    }
     match &ty.kind {
         TypeKind::Array { elem, dims, .. } => {
             if !match_elem(cx, m, elem, arg, param) {
@@ -76,7 +94,6 @@ pub(super) fn match_param(
             }
             let cell = align(&cx.ix, &mut cx.report, m, dims, arg, param)?;
             bind_axes(cx, m, dims, arg, &cell, param)?;
-            sizes::bind_inside(cx, m, elem, arg.ty.elem(), arg);
             Some(cell)
         }
         TypeKind::Param(local) if m.types.get(local).is_some_and(Type::is_array) => {
@@ -94,12 +111,9 @@ pub(super) fn match_param(
             }
             Some(Cell { frame: Vec::new(), cell: (0..rank).collect() })
         }
-        TypeKind::Tuple(_) => {
-            sizes::bind_inside(cx, m, ty, &arg.ty, arg);
-            Some(Cell { frame: Vec::new(), cell: (0..rank).collect() })
-        }
         TypeKind::AnyRank(_)
         | TypeKind::Jagged(..)
+        | TypeKind::Tuple(_)
         | TypeKind::Function(..)
         | TypeKind::Some(..)
         | TypeKind::Error => Some(Cell { frame: Vec::new(), cell: (0..rank).collect() }),

@@ -5,7 +5,7 @@ use super::super::{Cx, error};
 use super::{Equation, Match};
 use crate::check::state::{Build, Index, Report};
 use crate::check::{coerce, types, vars};
-use crate::hir::{self, DimKind, ExprId, ExprKind as H, Function, LocalId, TypeKind};
+use crate::hir::{self, Dim, ExprId, ExprKind as H, Function, LocalId, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::{AtomDef, Coord, Expr, Type};
@@ -78,42 +78,26 @@ pub(super) fn bind_size_coord(
     None
 }
 
-/// The sizes of arrays inside tuples, from the types of the parts. Those that only the run knows say
-/// nothing here; that parts agree with the sizes is checked where the argument is passed.
-pub(super) fn bind_inside(cx: &mut Cx, m: &mut Match, ty: &hir::Type, have: &Type, arg: &Expr) {
+/// The dimensions of arrays inside tuples, with the extents that the parts of an argument have there and
+/// the numbers of their axes.
+pub(super) fn inside<'t>(ty: &'t hir::Type, have: &Type) -> Vec<(&'t Dim, size::Expr, usize)> {
     match (&ty.kind, have) {
         (TypeKind::Tuple(items), Type::Tuple(parts)) => {
-            for (item, part) in items.iter().zip(parts) {
-                bind_inside(cx, m, item, part, arg);
-            }
-        }
-        (TypeKind::Array { elem, dims, .. }, Type::Array(_)) if dims.len() == have.rank() => {
-            for (at, (dim, axis)) in dims.iter().zip(have.axes()).enumerate() {
-                let told = |atom: &Atom| cx.ix.atoms[*atom].def != AtomDef::Unknown;
-                let known = axis.size.atoms().iter().all(told);
-                match &dim.kind {
-                    DimKind::Size(extent) | DimKind::Coord { extent: Some(extent), .. } => {
-                        let pattern = pattern_size(cx, m, *extent);
-                        if known {
-                            m.equations.push(Equation {
-                                pattern,
-                                actual: axis.size.clone(),
-                                argument: cx.ix.show_name(arg),
-                                axis: at,
-                                span: arg.span,
-                            });
-                        }
-                    }
-                    DimKind::Coord { name, extent: None, over } if known => {
-                        let root = over.unwrap_or(*name).sym;
-                        m.coord_sizes.entry(root).or_insert_with(|| axis.size.clone());
-                    }
-                    DimKind::Coord { .. } | DimKind::Pack(_) | DimKind::Unknown => {}
+            let part = |(item, part): (&'t hir::Type, &Type)| {
+                let mut found = Vec::new();
+                if let (TypeKind::Array { dims, .. }, true) = (&item.kind, part.is_array())
+                    && dims.len() == part.rank()
+                {
+                    let axes = dims.iter().zip(part.axes()).enumerate();
+                    found.extend(axes.map(|(at, (dim, axis))| (dim, axis.size.clone(), at)));
                 }
-            }
-            bind_inside(cx, m, elem, have.elem(), arg);
+                found.extend(inside(item, part));
+                found
+            };
+            items.iter().zip(parts.iter()).flat_map(part).collect()
         }
-        _ => {}
+        (TypeKind::Array { elem, .. }, Type::Array(_)) => inside(elem, have.elem()),
+        _ => Vec::new(),
     }
 }
 
