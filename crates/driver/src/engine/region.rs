@@ -83,12 +83,8 @@ fn is_plain_expr(program: &Program, e: &Expr, seen: &mut FxHashSet<FuncId>) -> b
 pub(super) fn needed_after(program: &Program, run: &[Stmt]) -> FxHashSet<VarId> {
     let mut needed: FxHashSet<VarId> = program.outputs.iter().copied().collect();
     let mut sizes: FxHashSet<VarId> = FxHashSet::default();
-    // A size may stand for the value or an extent of a variable.
     let mut of_size = |size: &size::Expr| {
-        sizes.extend(size.atoms().into_iter().filter_map(|atom| match program.atoms[atom].def {
-            AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => Some(var),
-            AtomDef::Unknown => None,
-        }));
+        sizes.extend(size.atoms().into_iter().filter_map(|atom| behind(&program.atoms[atom].def)));
     };
     let inside = run.as_ptr_range();
     for stmt in &program.top {
@@ -115,18 +111,19 @@ pub(super) fn needed_after(program: &Program, run: &[Stmt]) -> FxHashSet<VarId> 
 
 /// The variables that matter in the rest of a block and in its value.
 pub(super) fn needed_in_block(program: &Program, rest: &[Stmt], value: &Expr) -> FxHashSet<VarId> {
-    let mut needed: FxHashSet<VarId> = behind_sizes(program).collect();
+    let atoms = program.atoms.iter();
+    let mut needed: FxHashSet<VarId> = atoms.filter_map(|atom| behind(&atom.def)).collect();
     rest.iter().for_each(|stmt| stmt_vars(stmt, &mut needed));
     expr_vars(value, &mut needed);
     needed
 }
 
-/// A size may stand for the value or an extent of a variable.
-fn behind_sizes(program: &Program) -> impl Iterator<Item = VarId> {
-    program.atoms.iter().filter_map(|atom| match atom.def {
-        AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => Some(var),
+/// The variable for whose value or extent a part of a size stands.
+fn behind(def: &AtomDef) -> Option<VarId> {
+    match def {
+        AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => Some(*var),
         AtomDef::Unknown => None,
-    })
+    }
 }
 
 fn stmt_vars(stmt: &Stmt, found: &mut FxHashSet<VarId>) {
