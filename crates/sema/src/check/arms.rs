@@ -116,8 +116,9 @@ fn arm_values(
 ) -> Vec<Expr> {
     let classes: Vec<_> = arms.iter().map(|arm| literal::literal_class(cx.hir, arm.body)).collect();
     let mut values: Vec<Option<Expr>> = arms.iter().map(|_| None).collect();
+    let empty: Vec<bool> = arms.iter().map(|arm| cx.infer.is_nothing(arm.body)).collect();
     for (position, arm) in arms.iter().enumerate() {
-        if classes[position].is_none() {
+        if classes[position].is_none() && !empty[position] {
             let body = arm_value(cx, value, matched, guards, position, arm.body, want);
             values[position] = Some(body);
         }
@@ -126,7 +127,7 @@ fn arm_values(
     let class = classes.iter().copied().flatten().max();
     let literal = class.map(|class| Type::Scalar(literal::literal_type(class, want)));
     for (position, arm) in arms.iter().enumerate() {
-        if classes[position].is_some() {
+        if classes[position].is_some() && !empty[position] {
             let hint = match &other {
                 Some(other) => expr::branch::literal_hint(classes[position], other, want),
                 None => literal.clone(),
@@ -135,6 +136,19 @@ fn arm_values(
             let body = arm_value(cx, value, matched, guards, position, arm.body, hint);
             values[position] = Some(body);
         }
+    }
+    // `[]` takes the type of another arm.
+    let found = values.iter().zip(arms).filter_map(|(value, arm)| Some((value.as_ref()?, arm)));
+    let example = found.min_by_key(|(value, _)| value.ty.has_error());
+    let example = example.map(|(value, arm)| (arm.body, value.ty.clone()));
+    let nothing = match example {
+        Some((other, ty)) => Some(expr::branch::nothing_hint(cx, other, &ty)),
+        None => want.cloned(),
+    };
+    for (position, arm) in arms.iter().enumerate().filter(|(position, _)| empty[*position]) {
+        let hint = nothing.as_ref();
+        let body = arm_value(cx, value, matched, guards, position, arm.body, hint);
+        values[position] = Some(body);
     }
     values.into_iter().flatten().collect()
 }

@@ -10,7 +10,7 @@ use super::matching::{Cell, Match};
 use super::state::{Build, Index, Report};
 use super::{
     Binding, Cx, builtin, coerce, construct, error, expr, function, layouts, lift, literal,
-    matching, ragged, stmt, template, vars, widen,
+    matching, parts, ragged, stmt, template, vars, widen,
 };
 use crate::hir::{self, Arg, CoordArg, DefId, ExprId, ExprKind as H, Function, TypeKind};
 use crate::resolve::builtins::builtin_name;
@@ -286,8 +286,13 @@ pub(super) fn apply(
     if let Some(value) = ragged::apply_to_rows(cx, def, function, coords, &args, span) {
         return value;
     }
-    let args: Vec<Expr> =
-        args.into_iter().map(|arg| expr::settle_expr(&mut cx.ix, &mut cx.build, arg)).collect();
+    let settle = |(arg, param): (Expr, &hir::Param)| match param.ty.as_deref() {
+        Some(hir::Type { kind: TypeKind::Tuple(_), .. }) => {
+            parts::settle_inside(&cx.infer, &mut cx.ix, &mut cx.build, arg)
+        }
+        Some(_) | None => expr::settle_expr(&mut cx.ix, &mut cx.build, arg),
+    };
+    let args: Vec<Expr> = args.into_iter().zip(&function.params).map(settle).collect();
     let args = widen::widen_args(cx, &function.params, args);
     let (args, outer) = bind_values(&mut cx.ix, &mut cx.build, function, args);
     let result = apply_bound(cx, def, function, coords, args, span);
@@ -577,7 +582,12 @@ pub(super) fn map_result(
     sizes: &[size::Expr],
     args: &[Expr],
 ) -> Type {
-    vars::map_sizes(ret.clone(), &mut |size| {
+    // An extent of two parts of the result is one extent.
+    let mut hidden: Vec<(size::Expr, size::Expr)> = Vec::new();
+    vars::map_sizes(ret, &mut |size| {
+        if let Some((_, known)) = hidden.iter().find(|(own, _)| *own == size) {
+            return known.clone();
+        }
         let mapped = in_caller(ix, build, &size, instance, sizes, args);
         let foreign = mapped.atoms().into_iter().find(|atom| {
             let mine = size.mentions(*atom)
@@ -593,7 +603,9 @@ pub(super) fn map_result(
             Some(atom) => {
                 let external = ix.atoms[atom].external;
                 let external = external && !chosen_by_index(ix, atom, instance, args);
-                ix.unknown_size(external)
+                let known = ix.unknown_size(external);
+                hidden.push((size, known.clone()));
+                known
             }
             None => mapped,
         }

@@ -2,9 +2,9 @@
 
 use super::instance::{Instance, Key, LIMIT, Over, SizeKey, Source};
 use super::state::{Build, Index, Infer, Report};
-use super::{Binding, Cx, error, pattern, result, rule, stmt, template, tries, types, vars};
+use super::{Binding, Cx, error, infer, result, rule, stmt, template, tries, types, vars};
 use crate::hir::{self, DefId, DefKind, DimKind, Function, Param, TypeKind};
-use ein_base::{Code, Diagnostic, Name, Span, Stage, Symbol};
+use ein_base::{Code, Diagnostic, Name, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{ArrayType, AtomDef, Axis, Expr, ExprKind, Func, Type, VarId};
 use ein_scalar::ScalarType;
@@ -29,21 +29,8 @@ pub(super) fn check_uncalled(cx: &mut Cx, def: DefId) {
     if known || !annotated {
         return;
     }
-    if function.generics.is_empty() {
-        instance_uncalled(cx, def, function, Vec::new());
-        return;
-    }
-    let mut nearest: Option<(usize, Type)> = None;
-    for elem in [Type::F32, Type::I32, Type::BOOL] {
-        let Err(wrong) = try_uncalled(cx, def, function, elem.clone()) else { return };
-        if nearest.as_ref().is_none_or(|(least, _)| wrong < *least) {
-            nearest = Some((wrong, elem));
-        }
-    }
-    // None fits, so the mistake is another one: it is told of the type that is nearest.
-    if let Some((_, elem)) = nearest {
-        instance_uncalled(cx, def, function, vec![elem; function.generics.len()]);
-    }
+    let elem = Type::Scalar(infer::fitting_number(cx, function));
+    instance_uncalled(cx, def, function, vec![elem; function.generics.len()]);
 }
 
 fn instance_uncalled(cx: &mut Cx, def: DefId, function: &Function, types: Vec<Type>) {
@@ -51,25 +38,6 @@ fn instance_uncalled(cx: &mut Cx, def: DefId, function: &Function, types: Vec<Ty
     let params = vec![None; function.params.len()];
     let name = cx.hir.defs[def].name;
     instance_of(cx, def, params, packs, types, (name.sym, name.span), false);
-}
-
-/// The same for one element type. What is wrong with coordinates and shapes is wrong for every
-/// type; any other error only says that this type does not fit, and leaves nothing behind but
-/// their number.
-fn try_uncalled(cx: &mut Cx, def: DefId, function: &Function, elem: Type) -> Result<(), usize> {
-    let before = tries::mark(cx);
-    instance_uncalled(cx, def, function, vec![elem; function.generics.len()]);
-    let of_every_type = |d: &Diagnostic| {
-        !d.is_error() || matches!(d.code.stage(), Stage::Coordinates | Stage::Ranges)
-    };
-    let found = cx.report.diagnostics.get(before.diagnostics..).unwrap_or_default();
-    match found.iter().filter(|d| !of_every_type(d)).count() {
-        0 => Ok(()),
-        wrong => {
-            tries::roll_back(cx, &before);
-            Err(wrong)
-        }
-    }
 }
 
 /// The instance of a function for the given argument types (of unannotated parameters), pack
@@ -447,7 +415,7 @@ pub(super) fn enter_parameter(cx: &mut Cx, param: &Param, given: Option<&Type>) 
             stmt::declare_extents(&mut cx.ix, name.sym, name.span, &ty);
         }
         _ => {
-            let pattern = pattern::pattern(cx, &param.pat, &ty);
+            let pattern = stmt::binding_pattern(cx, &param.pat, &ty, param.span);
             let value = cx.ix.var_expr(var, param.span);
             cx.build.emit(ein_ir::tensor::Stmt {
                 kind: ein_ir::tensor::StmtKind::Destructure(pattern, value),
@@ -474,20 +442,35 @@ pub(super) fn pack_coord(pack: Name, position: usize) -> Symbol {
 /// The coordinates of a signature whose extents it does not state, in order.
 pub(super) fn unstated_coords(function: &Function) -> Vec<Name> {
     let mut names: Vec<Name> = Vec::new();
-    for param in &function.params {
-        let Some(hir::Type { kind: TypeKind::Array { dims, .. }, .. }) = param.ty.as_deref() else {
-            continue;
-        };
-        for dim in dims {
-            let DimKind::Coord { name, extent: None, over } = &dim.kind else { continue };
-            // Roles of one coordinate have one extent.
-            let name = over.unwrap_or(*name);
-            if !names.iter().any(|known| known.sym == name.sym) {
-                names.push(name);
-            }
-        }
+    for ty in function.params.iter().filter_map(|param| param.ty.as_deref()) {
+        unstated_in(ty, &mut names);
     }
     names
+}
+
+fn unstated_in(ty: &hir::Type, names: &mut Vec<Name>) {
+    match &ty.kind {
+        TypeKind::Tuple(items) => items.iter().for_each(|item| unstated_in(item, names)),
+        TypeKind::Array { dims, .. } => {
+            for dim in dims {
+                let DimKind::Coord { name, extent: None, over } = &dim.kind else { continue };
+                // Roles of one coordinate have one extent.
+                let name = over.unwrap_or(*name);
+                if !names.iter().any(|known| known.sym == name.sym) {
+                    names.push(name);
+                }
+            }
+        }
+        TypeKind::Scalar(_)
+        | TypeKind::Str
+        | TypeKind::Data(..)
+        | TypeKind::Param(_)
+        | TypeKind::AnyRank(_)
+        | TypeKind::Jagged(..)
+        | TypeKind::Function(..)
+        | TypeKind::Some(..)
+        | TypeKind::Error => {}
+    }
 }
 
 /// A few integers in a row of known length, such as a shape, strides or a list of axes. The rank of

@@ -77,16 +77,40 @@ struct Numbers {
     /// Variables that meet in an operator, so that they are of one kind.
     kin: Vec<u64>,
     locals: FxHashMap<LocalId, Number>,
+    /// The function whose result is the first variable, where no names are defined.
+    own: Option<DefId>,
+    /// The types that the first variable may have, where it stands for type parameters.
+    fits: Vec<S>,
     depth: u32,
     steps: u32,
 }
 
 impl Numbers {
+    /// An operation takes only some types: so does the variable in it.
+    fn takes(&mut self, value: Number, takes: impl Fn(S) -> bool) {
+        if value.open & 1 != 0 {
+            self.fits.retain(|ty| takes(*ty));
+        }
+    }
+
+    /// The same where a value of a known type stands on the other side.
+    fn takes_like(&mut self, value: Number, other: Number) {
+        match other.known {
+            _ if other.is_float() => self.takes(value, S::is_float),
+            Some(S::Bool) => self.takes(value, S::is_bool),
+            Some(_) => self.takes(value, S::is_int),
+            None if other.class.is_some() => self.takes(value, S::is_int),
+            None => {}
+        }
+    }
+
     /// Operands of one operator are of one kind, and the result is as wide as both.
     fn meet(&mut self, a: Number, b: Number) -> Number {
         if a.is_float() || b.is_float() {
             self.floats |= a.open | b.open;
         }
+        self.takes_like(a, b);
+        self.takes_like(b, a);
         self.kin.push(a.open | b.open);
         a.join(b)
     }
@@ -162,6 +186,40 @@ pub(super) fn infer_elements(cx: &mut Cx, definitions: &[hir::Definition]) -> Ve
     (0..definitions.len()).map(|at| numbers.element(at)).collect()
 }
 
+/// The first of some types that the type parameters of a function can be: its body is walked once,
+/// down to the intrinsics, and each operation in it takes some types only.
+pub(super) fn fitting_number(cx: &mut Cx, function: &hir::Function) -> S {
+    let mut numbers = Numbers { fits: vec![S::F32, S::I32, S::Bool], ..Numbers::default() };
+    for param in &function.params {
+        if let hir::PatKind::Bind(local, _) = &param.pat.kind
+            && let Some(Ok(_)) = param.ty.as_deref().map(calls::generic_or_declared)
+        {
+            numbers.locals.insert(*local, Number { open: 1, ..Number::default() });
+        }
+    }
+    let value = number(cx, function.body, &mut numbers);
+    if let Some(Err(ret)) = function.ret.as_ref().map(calls::generic_or_declared) {
+        let ret = cx.infer.declared_number(ret);
+        numbers.takes_like(value, ret);
+    }
+    numbers.fits.first().copied().unwrap_or(S::F32)
+}
+
+/// What numbers a value holds in which a function without a declared result calls itself.
+pub(super) fn infer_result(cx: &mut Cx, own: DefId, value: ExprId) -> Option<S> {
+    let mut numbers = Numbers { own: Some(own), ..Numbers::default() };
+    let value = number(cx, value, &mut numbers);
+    numbers.values.push(value);
+    numbers.settle();
+    numbers.element(0)
+}
+
+/// A condition, and whatever else is a truth value.
+fn truth(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) {
+    let value = number(cx, id, numbers);
+    numbers.takes(value, S::is_bool);
+}
+
 /// What an expression says of the number that it is.
 fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
     let hir = cx.hir;
@@ -186,8 +244,13 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
         H::Local(local) => local_number(&cx.ix, *local, numbers),
         H::Const(def) => const_number(cx, *def, numbers),
         H::Unary(op, inner) => {
+            if *op == hir::UnaryOp::Not {
+                truth(cx, *inner, numbers);
+                return Number::of(S::Bool);
+            }
             let value = number(cx, *inner, numbers);
-            if *op == hir::UnaryOp::Not { Number::of(S::Bool) } else { value }
+            numbers.takes(value, S::is_numeric);
+            value
         }
         H::Binary(op, a, b) => binary_number(cx, *op, *a, *b, numbers),
         H::Cast(inner, ty) => {
@@ -199,12 +262,13 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
         }
         H::Reduce { op, body, .. } => {
             let value = number(cx, *body, numbers);
-            calls::reduced(*op, value)
+            calls::reduced(*op, value, numbers)
         }
         H::Index { base, slots } => {
             for slot in slots {
                 if let hir::Slot::Expr(index) = slot {
-                    number(cx, *index, numbers);
+                    let index = number(cx, *index, numbers);
+                    numbers.takes(index, S::is_int);
                 }
             }
             number(cx, *base, numbers)
@@ -222,7 +286,7 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
             tail.map(|tail| number(cx, tail, numbers)).unwrap_or_default()
         }
         H::If { cond, then, otherwise } => {
-            number(cx, *cond, numbers);
+            truth(cx, *cond, numbers);
             let then = number(cx, *then, numbers);
             match otherwise {
                 Some(otherwise) => {
@@ -246,9 +310,7 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
                         let value = number(cx, *value, numbers);
                         numbers.locals.insert(*local, value);
                     }
-                    hir::WhereItem::Guard(guard) => {
-                        number(cx, *guard, numbers);
-                    }
+                    hir::WhereItem::Guard(guard) => truth(cx, *guard, numbers),
                 }
             }
             let body = number(cx, *body, numbers);
@@ -349,7 +411,17 @@ fn binary_number(
     let request = matches!(cx.hir.exprs[a].kind, H::At(_));
     let (x, y) = (number(cx, a, numbers), number(cx, b, numbers));
     match op {
-        B::And | B::Or | B::In => Number::of(S::Bool),
+        B::And | B::Or => {
+            numbers.takes(x, S::is_bool);
+            numbers.takes(y, S::is_bool);
+            Number::of(S::Bool)
+        }
+        B::In => {
+            if matches!(cx.hir.exprs[b].kind, H::Range { .. }) {
+                numbers.takes(x, S::is_int);
+            }
+            Number::of(S::Bool)
+        }
         B::Eq | B::Ne | B::Lt | B::Gt | B::Le | B::Ge => {
             numbers.meet(x, y);
             Number::of(S::Bool)
@@ -357,7 +429,11 @@ fn binary_number(
         // An integer may be the exponent of a float.
         B::Pow if !y.is_float() => x,
         B::Div if request => Number::default(),
-        B::Add | B::Sub | B::Mul | B::Div | B::Rem | B::Pow => numbers.meet(x, y),
+        B::Add | B::Sub | B::Mul | B::Div | B::Rem | B::Pow => {
+            numbers.takes(x, S::is_numeric);
+            numbers.takes(y, S::is_numeric);
+            numbers.meet(x, y)
+        }
     }
 }
 
@@ -367,7 +443,9 @@ fn stmt_number(cx: &mut Cx, stmt: &hir::Stmt, numbers: &mut Numbers) {
             let number = self::number(cx, *value, numbers);
             if let hir::PatKind::Bind(local, inner) = &pat.kind {
                 let declared = ty.as_deref().or(inner.as_deref());
-                let number = declared.map(|ty| cx.infer.declared_number(ty)).unwrap_or(number);
+                let declared = declared.map(|ty| cx.infer.declared_number(ty));
+                numbers.takes_like(number, declared.unwrap_or_default());
+                let number = declared.unwrap_or(number);
                 numbers.locals.insert(*local, number);
             }
         }

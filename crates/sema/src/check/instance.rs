@@ -1,5 +1,6 @@
 //! Instances of functions: one per element types, ranks, packs and layouts, never per extent.
 
+use super::state::Infer;
 use crate::hir::{DefId, ExprId, LocalId};
 use ein_base::Symbol;
 use ein_ir::tensor::{FuncId, Type, VarId};
@@ -17,6 +18,20 @@ pub(super) struct Instances {
     pub table: FxHashMap<Key, usize>,
     pub items: Vec<Instance>,
     pub counts: FxHashMap<Source, usize>,
+}
+
+impl Infer<'_> {
+    /// The function being checked, where a call met it or one around it before its result was known.
+    pub(super) fn open_function(&self) -> Option<DefId> {
+        let Instances { table, items, .. } = &self.instances;
+        let open = |at: &usize| items[*at].called_itself && items[*at].ret.is_none();
+        let last = self.filling.last().filter(|_| self.filling.iter().any(open))?;
+        let (key, _) = table.iter().find(|(_, at)| *at == last)?;
+        match key.source {
+            Source::Def(def) => Some(def),
+            Source::Closure(_) | Source::Rule(_) | Source::Adapter(_) => None,
+        }
+    }
 }
 
 /// What is instantiated.

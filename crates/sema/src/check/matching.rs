@@ -71,20 +71,23 @@ pub(super) fn match_param(
     let rank = arg.ty.rank();
     // Extents inside tuples. Those that only the run knows say nothing here; that parts agree with the
     // sizes is checked where the argument is passed.
-    for (dim, size, axis) in sizes::inside(ty, &arg.ty) {
+    for (dim, axes, at) in sizes::inside(ty, &arg.ty) {
         let told = |atom: &Atom| cx.ix.atoms[*atom].def != AtomDef::Unknown;
-        let known = size.atoms().iter().all(told);
-        match &dim.kind {
-            DimKind::Size(extent) | DimKind::Coord { extent: Some(extent), .. } => {
+        let known = axes.iter().all(|axis| axis.size.atoms().iter().all(told));
+        match (&dim.kind, &axes[..]) {
+            (DimKind::Pack(local), _) => {
+                packs::bind_pack(&cx.ix, &mut cx.report, m, *local, axes, arg, at)?;
+            }
+            (DimKind::Size(extent) | DimKind::Coord { extent: Some(extent), .. }, [axis]) => {
                 let pattern = sizes::pattern_size(cx, m, *extent);
-                let argument = cx.ix.show_name(arg);
-                let equation = Equation { pattern, actual: size, argument, axis, span: arg.span };
+                let (actual, argument) = (axis.size.clone(), cx.ix.show_name(arg));
+                let equation = Equation { pattern, actual, argument, axis: at, span: arg.span };
                 m.equations.extend(known.then_some(equation));
             }
-            DimKind::Coord { name, extent: None, over } if known => {
-                m.coord_sizes.entry(over.unwrap_or(*name).sym).or_insert(size);
+            (DimKind::Coord { name, extent: None, over }, [axis]) if known => {
+                m.coord_sizes.entry(over.unwrap_or(*name).sym).or_insert(axis.size.clone());
             }
-            DimKind::Coord { .. } | DimKind::Pack(_) | DimKind::Unknown => {}
+            (DimKind::Coord { .. } | DimKind::Size(_) | DimKind::Unknown, _) => {}
         }
     }
     match &ty.kind {
@@ -206,7 +209,9 @@ pub(super) fn match_elem(
 pub(super) fn lower_quietly(cx: &mut Cx, ty: &hir::Type, m: &Match) -> Type {
     let saved = std::mem::replace(&mut cx.infer.f.type_params, m.types.clone());
     let sizes = std::mem::replace(&mut cx.ix.f.sizes, m.sizes.clone());
+    let packs = std::mem::replace(&mut cx.ix.f.signature_packs, m.packs.clone());
     let lowered = types::lower_type(cx, ty);
+    cx.ix.f.signature_packs = packs;
     cx.infer.f.type_params = saved;
     cx.ix.f.sizes = sizes;
     lowered

@@ -7,8 +7,8 @@
 //! Before:  `sum[k](layer.w[0, k])`
 //! After:   `let layer.w = layer.w; sum[k in 0..layer.w.shape[1]](layer.w[0, k])`
 
-use super::expr;
 use super::state::{Build, Index, Infer};
+use super::{expr, vars};
 use ein_base::Symbol;
 use ein_ir::size;
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, HostOp, Stmt, StmtKind, Type, VarId};
@@ -53,6 +53,52 @@ pub(super) fn settle_part(infer: &Infer, ix: &mut Index, build: &mut Build, valu
     }
     build.f.parts.insert(part, var);
     ix.var_expr(var, span)
+}
+
+/// The same tuple, of parts that are in variables where their extents are not known yet.
+pub(super) fn settle_inside(infer: &Infer, ix: &mut Index, build: &mut Build, value: Expr) -> Expr {
+    match value.ty.clone() {
+        Type::Tuple(types) if types.iter().any(|ty| is_open(ix, ty)) => {
+            let span = value.span;
+            let parts: Vec<Expr> = match *value.kind {
+                ExprKind::Tuple(items) => items,
+                _ => {
+                    let whole = vars::atomise(ix, build, value);
+                    let part = |(at, ty): (usize, &Type)| {
+                        let kind = ExprKind::TupleGet(whole.clone(), at);
+                        Expr::new(kind, ty.clone(), span)
+                    };
+                    types.iter().enumerate().map(part).collect()
+                }
+            };
+            // What has one extent in several parts has it once.
+            let mut known: Vec<(size::Expr, size::Expr)> = Vec::new();
+            let settle = |mut part: Expr| {
+                let before = part.ty.clone();
+                part.ty = vars::map_sizes(part.ty, &mut |size| {
+                    let same = known.iter().find(|(own, _)| *own == size);
+                    same.map_or(size, |(_, settled)| settled.clone())
+                });
+                let part = settle_inside(infer, ix, build, part);
+                let axes = before.axes().iter().zip(part.ty.axes());
+                known.extend(axes.map(|(own, axis)| (own.size.clone(), axis.size.clone())));
+                part
+            };
+            let parts: Vec<Expr> = parts.into_iter().map(settle).collect();
+            let ty = Type::Tuple(parts.iter().map(|part| part.ty.clone()).collect());
+            Expr::new(ExprKind::Tuple(parts), ty, span)
+        }
+        Type::Array(_) => settle_part(infer, ix, build, value),
+        _ => value,
+    }
+}
+
+/// Whether the extents of an array, or of one in a tuple, are not known yet.
+fn is_open(ix: &Index, ty: &Type) -> bool {
+    match ty {
+        Type::Tuple(items) => items.iter().any(|item| is_open(ix, item)),
+        _ => ty.axes().iter().any(|axis| ix.unsettled(&axis.size).is_some()),
+    }
 }
 
 impl Build {

@@ -125,7 +125,6 @@ fn top_level(cx: &mut Cx, module: ModuleId, second: &mut Second) {
 fn uncalled_functions(cx: &mut Cx) {
     let hir = cx.hir;
     let own = |module: ModuleId| !hir.modules[module].library;
-    // Constants first: a function is tried for several types, and what it reads is not.
     for (def, item) in hir.defs.iter_enumerated().filter(|(_, item)| own(item.module)) {
         if let DefKind::Const(_) = item.kind {
             consts::const_value(cx, def, item.name.span);

@@ -5,7 +5,7 @@ use super::{
     Binding, CoordExtent, Cx, annotation, call, close, define, error, expr, facts, pattern, system,
     types, vars,
 };
-use crate::hir::{self, DimKind, ExprId, ExprKind as H, LocalId, LocalKind, TypeKind};
+use crate::hir::{self, DimKind, ExprId, ExprKind as H, LocalId, LocalKind, PatKind, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{Axis, Expr, ExprKind, HostOp, Pattern, Stmt, StmtKind, Type, VarId};
@@ -246,17 +246,22 @@ pub(super) fn declare_extents(ix: &mut Index, owner: Symbol, span: Span, ty: &Ty
     }
 }
 
-fn destructure(cx: &mut Cx, pat: &hir::Pat, value: Expr) {
-    let span = value.span;
-    let ty = value.ty.clone();
-    let pattern = pattern::pattern(cx, pat, &ty);
-    if !irrefutable(&pattern) && !ty.has_error() {
+/// The pattern of a `let` or of a parameter: nothing happens where it would not match.
+pub(super) fn binding_pattern(cx: &mut Cx, pat: &hir::Pat, ty: &Type, value: Span) -> Pattern {
+    if !irrefutable(cx.hir, pat) && !ty.has_error() {
         let d = error(Code::E0514, pat.span, "this pattern does not match every value")
             .here("a `let` needs a pattern that always matches")
-            .label(span, format!("this is `{}`", cx.ix.show(&ty)))
+            .label(value, format!("this is `{}`", cx.ix.show(ty)))
             .help("use `match` and say what happens otherwise");
         cx.report.report_at(d);
     }
+    pattern::pattern(cx, pat, ty)
+}
+
+fn destructure(cx: &mut Cx, pat: &hir::Pat, value: Expr) {
+    let span = value.span;
+    let ty = value.ty.clone();
+    let pattern = binding_pattern(cx, pat, &ty, span);
     cx.build.emit(Stmt { kind: StmtKind::Destructure(pattern, value), span });
 }
 
@@ -285,19 +290,27 @@ fn wanted_by_pattern(cx: &mut Cx, pat: &hir::Pat) -> Option<Type> {
     }
 }
 
-fn irrefutable(pattern: &Pattern) -> bool {
-    match pattern {
-        Pattern::Wild | Pattern::Bind(_) => true,
-        Pattern::Tuple(items) => items.iter().all(irrefutable),
-        Pattern::At(_, inner) => irrefutable(inner),
-        Pattern::Or(items) => items.iter().any(irrefutable),
-        Pattern::Data { variant: 0, fields } => fields.iter().all(irrefutable),
-        Pattern::Array { before, rest, after } => {
+fn irrefutable(hir: &hir::Program, pat: &hir::Pat) -> bool {
+    let all = |pats: &[hir::Pat]| pats.iter().all(|pat| irrefutable(hir, pat));
+    match &pat.kind {
+        PatKind::Wild | PatKind::Bind(..) | PatKind::Error => true,
+        PatKind::Tuple(items) => all(items),
+        PatKind::At(_, inner) => irrefutable(hir, inner),
+        PatKind::Or(items) => items.iter().any(|item| irrefutable(hir, item)),
+        PatKind::Data { def, fields, .. } => {
+            let one = match &hir.defs[*def].kind {
+                hir::DefKind::Enum(of) => of.variants.len() == 1,
+                hir::DefKind::Fn(_)
+                | hir::DefKind::Const(_)
+                | hir::DefKind::Struct(_)
+                | hir::DefKind::Error => true,
+            };
+            one && fields.iter().all(|(_, pat)| irrefutable(hir, pat))
+        }
+        PatKind::Array { before, rest, after } => {
             before.is_empty() && after.is_empty() && rest.is_some()
         }
-        Pattern::Data { .. } | Pattern::Literal(_) | Pattern::Str(_) | Pattern::Range { .. } => {
-            false
-        }
+        PatKind::Literal(_) | PatKind::Const(_) | PatKind::Range { .. } => false,
     }
 }
 

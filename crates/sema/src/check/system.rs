@@ -118,7 +118,7 @@ fn try_system(
         elems.push(define::plain_clauses(cx, clauses, recursive, literal.as_ref(), &mut own));
         drafts.push(own);
     }
-    open_elements(cx, definitions, recursive, &drafts, &mut elems);
+    open_elements(cx, definitions, recursive, numbers, &drafts, &mut elems);
     for ((elem, recursive), number) in elems.iter_mut().zip(recursive).zip(numbers) {
         // A literal in a branch says no more than one in a clause of its own.
         if let (Some(ty), Some(number)) = (elem, number)
@@ -183,6 +183,7 @@ fn open_elements(
     cx: &mut Cx,
     definitions: &[hir::Definition],
     recursive: &[Vec<bool>],
+    numbers: &[Option<S>],
     drafts: &[Drafts],
     elems: &mut [Option<Type>],
 ) {
@@ -204,10 +205,14 @@ fn open_elements(
             }
         }
     }
-    for ((definition, elem), recursive) in definitions.iter().zip(elems.iter()).zip(recursive) {
+    for (at, definition) in definitions.iter().enumerate() {
         // What is wrong with a clause that stands for itself was said there.
-        if elem.is_none() && !recursive.contains(&false) {
-            define::element::no_element(&cx.ix, &mut cx.report, definition);
+        if elems[at].is_some() || recursive[at].contains(&false) {
+            continue;
+        }
+        match numbers[at].filter(|_| define::element::starts_at_zero(cx, definition)) {
+            Some(number) => elems[at] = Some(Type::Scalar(number)),
+            None => define::element::no_element(&cx.ix, &mut cx.report, definition),
         }
     }
 }

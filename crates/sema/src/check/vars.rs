@@ -175,7 +175,13 @@ impl Index<'_> {
 
     /// Replaces extents that mention variables about to leave scope.
     pub(super) fn forget_vars(&mut self, ty: Type, dead: &dyn Fn(VarId) -> bool) -> Type {
+        // Parts of one extent stay parts of one extent.
+        let shared = matches!(ty, Type::Tuple(_));
+        let mut known: Vec<(size::Expr, size::Expr)> = Vec::new();
         map_sizes(ty, &mut |size| {
+            if let Some((_, same)) = known.iter().find(|(own, _)| shared && *own == size) {
+                return same.clone();
+            }
             let gone = size.atoms().into_iter().find(|atom| match self.atoms[*atom].def {
                 AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => dead(var),
                 AtomDef::Unknown => false,
@@ -185,7 +191,9 @@ impl Index<'_> {
                     let external = self.atoms[atom].external;
                     // The name stays, so that messages still speak of `k`.
                     let name = self.atoms[atom].name;
-                    size::Expr::atom(self.new_atom(name, AtomDef::Unknown, external))
+                    let open = size::Expr::atom(self.new_atom(name, AtomDef::Unknown, external));
+                    known.push((size, open.clone()));
+                    open
                 }
                 None => size,
             }

@@ -6,7 +6,7 @@ use crate::token::TokenKind;
 use ein_base::{Code, Diagnostic};
 
 impl Parser<'_> {
-    /// What `let`, a closure or a generator may bind: a name, `_`, or a tuple of these.
+    /// What `let`, a closure or a generator may bind: a name, `_`, or a tuple or struct of these.
     pub(super) fn let_pattern(&mut self) -> Parse<PatId> {
         self.nested(|p| p.let_pattern_inner(false))
     }
@@ -47,6 +47,12 @@ impl Parser<'_> {
                         .here("expected a name, or a tuple of names")
                         .help("`let` always succeeds; `match` compares with literals"),
                 ))
+            }
+            kind if kind.is_name()
+                && matches!(self.ahead(1), TokenKind::LBrace | TokenKind::ColonColon) =>
+            {
+                let path = self.names()?;
+                self.struct_pattern(path, lo, |p| p.nested(|p| p.let_pattern_inner(false)))
             }
             _ => {
                 let name = self.name("a name, or a tuple of names")?;
@@ -126,7 +132,7 @@ impl Parser<'_> {
                 let args = self.list(open, TokenKind::RParen, Self::pattern)?;
                 self.pat(PatKind::Variant { path, args }, lo)
             }
-            TokenKind::LBrace => self.struct_pattern(path, lo),
+            TokenKind::LBrace => self.struct_pattern(path, lo, Self::pattern),
             TokenKind::At if path.len() == 1 => {
                 self.bump();
                 let inner = self.nested(Self::single_pattern)?;
@@ -142,9 +148,16 @@ impl Parser<'_> {
         }
     }
 
-    fn struct_pattern(&mut self, path: Path, lo: u32) -> Parse<PatId> {
+    fn struct_pattern(
+        &mut self,
+        path: Path,
+        lo: u32,
+        field: impl Fn(&mut Self) -> Parse<PatId>,
+    ) -> Parse<PatId> {
         let open = self.token();
-        self.bump();
+        if !self.eat(TokenKind::LBrace) {
+            return Err(self.unexpected("`{` and the fields of a struct"));
+        }
         let mut rest = false;
         let fields = self.list(open, TokenKind::RBrace, |p| {
             if p.at(TokenKind::DotDot) && !rest {
@@ -157,7 +170,7 @@ impl Parser<'_> {
             }
             let name = p.name("a field, or `..`")?;
             let pat = if p.eat(TokenKind::Colon) {
-                p.pattern()?
+                field(p)?
             } else {
                 p.pat(PatKind::Bind { name, ty: None }, name.span.lo())?
             };

@@ -44,8 +44,12 @@ pub(in crate::check) fn take_back_trial(cx: &mut Cx, before: &Before) {
     cx.ix.f.extents.truncate(before.extents);
 }
 
-/// Whether a clause leaves no room for a base before its first point.
-fn starts_at_zero(cx: &mut Cx, clause: &hir::Clause) -> bool {
+/// Whether the clauses of a definition leave no room for a base before their first points.
+pub(in crate::check) fn starts_at_zero(cx: &mut Cx, definition: &hir::Definition) -> bool {
+    definition.clauses.iter().all(|clause| clause_starts_at_zero(cx, clause))
+}
+
+fn clause_starts_at_zero(cx: &mut Cx, clause: &hir::Clause) -> bool {
     clause.slots.iter().all(|slot| match &slot.kind {
         hir::LeftSlotKind::Index(hir::Binder { domain: Some(domain), .. }) => match domain {
             hir::Domain::Range { lo, .. } => {
@@ -70,8 +74,7 @@ pub(super) fn guess_element(
     number: Option<S>,
 ) -> Type {
     let elem = quiet_element(cx, definition, recursive);
-    let complete = !recursive.contains(&false)
-        && definition.clauses.iter().all(|clause| starts_at_zero(cx, clause));
+    let complete = !recursive.contains(&false) && starts_at_zero(cx, definition);
     match (elem.has_error(), number) {
         (false, Some(number)) if elem.scalar().is_some() => with_scalar(&elem, number),
         (true, Some(number)) if complete => Type::Scalar(number),
@@ -151,8 +154,7 @@ pub(super) fn base_apart(
     definition: &hir::Definition,
     recursive: &[bool],
 ) -> Option<Diagnostic> {
-    let complete = definition.clauses.iter().all(|clause| starts_at_zero(cx, clause));
-    if recursive.contains(&false) || complete {
+    if recursive.contains(&false) || starts_at_zero(cx, definition) {
         return None;
     }
     let name = cx.hir.locals[definition.local].name;

@@ -18,6 +18,9 @@ pub(super) fn call_number(
     let hir = cx.hir;
     let (params, body, ret) = match &hir.exprs[callee].kind {
         H::Builtin(builtin) => return builtin_number(*builtin, &given, numbers),
+        H::Fn(def) if numbers.own == Some(*def) => {
+            return Number { open: 1, ..Number::default() };
+        }
         H::Fn(def) => match function::function(cx.hir, *def) {
             Some(function) => (&function.params[..], function.body, function.ret.as_ref()),
             None => return Number::default(),
@@ -46,6 +49,7 @@ pub(super) fn call_number(
         };
         let Some(param) = param else { continue };
         let hir::PatKind::Bind(local, _) = &param.pat.kind else { continue };
+        numbers.locals.insert(*local, *value);
         match param.ty.as_deref().map(generic_or_declared) {
             Some(Ok(generic)) => {
                 let known = generics.get(&generic).copied().unwrap_or_default();
@@ -57,10 +61,18 @@ pub(super) fn call_number(
                 numbers.meet(wanted, *value);
                 numbers.locals.insert(*local, wanted);
             }
-            None => {
-                numbers.locals.insert(*local, *value);
-            }
+            None => {}
         }
+    }
+    // What takes a type parameter may not take every type.
+    if !numbers.fits.is_empty()
+        && !generics.is_empty()
+        && given.iter().any(|value| value.open != 0)
+        && numbers.depth < DEPTH
+    {
+        numbers.depth += 1;
+        super::number(cx, body, numbers);
+        numbers.depth -= 1;
     }
     match ret.map(|ret| generic_or_declared(ret)) {
         Some(Ok(generic)) => generics.get(&generic).copied().unwrap_or_default(),
@@ -99,7 +111,7 @@ pub(super) fn part_type(cx: &mut Cx, id: ExprId, numbers: &Numbers) -> Option<Ty
 }
 
 /// The type parameter that an array or number is of, or the type as it is declared.
-fn generic_or_declared(ty: &hir::Type) -> Result<LocalId, &hir::Type> {
+pub(super) fn generic_or_declared(ty: &hir::Type) -> Result<LocalId, &hir::Type> {
     match &ty.kind {
         TypeKind::Param(local) => Ok(*local),
         TypeKind::Array { elem, .. } | TypeKind::AnyRank(elem) => match &elem.kind {
@@ -110,7 +122,12 @@ fn generic_or_declared(ty: &hir::Type) -> Result<LocalId, &hir::Type> {
     }
 }
 
-pub(super) fn reduced(op: ReduceOp, value: Number) -> Number {
+pub(super) fn reduced(op: ReduceOp, value: Number, numbers: &mut Numbers) -> Number {
+    match op {
+        ReduceOp::Any | ReduceOp::All | ReduceOp::Count => numbers.takes(value, S::is_bool),
+        ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => numbers.takes(value, S::is_numeric),
+        ReduceOp::Max | ReduceOp::Min | ReduceOp::Argmax | ReduceOp::Argmin => {}
+    }
     match op {
         ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min | ReduceOp::Mean => value,
         ReduceOp::Any | ReduceOp::All => Number::of(S::Bool),
@@ -124,6 +141,7 @@ fn builtin_number(builtin: Builtin, given: &[Number], numbers: &mut Numbers) -> 
     match builtin {
         Builtin::Unary(op) => {
             let value = all(numbers);
+            numbers.takes(value, |ty| op.result_type(ty).is_some());
             if op.result_type(S::I32).is_none() {
                 numbers.floats |= value.open;
             }
@@ -131,9 +149,18 @@ fn builtin_number(builtin: Builtin, given: &[Number], numbers: &mut Numbers) -> 
         }
         Builtin::Reduction(op) => {
             let value = all(numbers);
-            reduced(op, value)
+            reduced(op, value, numbers)
         }
-        Builtin::Binary(_) | Builtin::Join | Builtin::Append => all(numbers),
+        Builtin::Binary(op) => {
+            let value = all(numbers);
+            numbers.takes(value, |ty| op.result_type(ty, ty).is_some());
+            value
+        }
+        Builtin::Join | Builtin::Append => all(numbers),
+        Builtin::Reduce | Builtin::Scan => {
+            all(numbers);
+            Number::default()
+        }
         Builtin::First
         | Builtin::Last
         | Builtin::Rest
@@ -154,8 +181,6 @@ fn builtin_number(builtin: Builtin, given: &[Number], numbers: &mut Numbers) -> 
         | Builtin::ArrayAppend
         | Builtin::Input
         | Builtin::Rerank
-        | Builtin::Reduce
-        | Builtin::Scan
         | Builtin::Filter
         | Builtin::Iota
         | Builtin::Blocks

@@ -167,7 +167,7 @@ fn in_group(
 }
 
 /// The axes of a pack: the same in every argument.
-fn bind_pack(
+pub(super) fn bind_pack(
     ix: &Index,
     report: &mut Report,
     m: &mut Match,
@@ -180,6 +180,16 @@ fn bind_pack(
         m.packs.insert(pack, axes);
         return Some(());
     };
+    if known.len() != axes.len() {
+        let (pack, own) = (vars::local_name(ix.hir, pack), axes.len());
+        let message =
+            format!("`..{pack}` is {} axes in one argument and {own} in another", known.len());
+        let d = error(Code::E0405, arg.span, message)
+            .here(format!("this is `{}`", ix.show(&arg.ty)))
+            .help("packs of one name stand for the same axes in every argument");
+        report.report_at(d);
+        return None;
+    }
     for (position, (known, axis)) in known.iter().zip(&axes).enumerate() {
         if let (Some(a), Some(b)) = (known.coord, axis.coord)
             && a.contract

@@ -5,10 +5,10 @@ use super::super::{Cx, error};
 use super::{Equation, Match};
 use crate::check::state::{Build, Index, Report};
 use crate::check::{coerce, types, vars};
-use crate::hir::{self, Dim, ExprId, ExprKind as H, Function, LocalId, TypeKind};
+use crate::hir::{self, Dim, DimKind, ExprId, ExprKind as H, Function, LocalId, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
-use ein_ir::tensor::{AtomDef, Coord, Expr, Type};
+use ein_ir::tensor::{AtomDef, Axis, Coord, Expr, Type};
 
 /// An extent of the signature with placeholders for the sizes that are not known yet.
 pub(super) fn pattern_size(cx: &mut Cx, m: &mut Match, id: ExprId) -> size::Expr {
@@ -78,18 +78,27 @@ pub(super) fn bind_size_coord(
     None
 }
 
-/// The dimensions of arrays inside tuples, with the extents that the parts of an argument have there and
-/// the numbers of their axes.
-pub(super) fn inside<'t>(ty: &'t hir::Type, have: &Type) -> Vec<(&'t Dim, size::Expr, usize)> {
+/// The dimensions of arrays inside tuples, with the axes that the parts of an argument have there and
+/// the number of the first of them: several where a pack stands for them.
+pub(super) fn inside<'t>(ty: &'t hir::Type, have: &Type) -> Vec<(&'t Dim, Vec<Axis>, usize)> {
     match (&ty.kind, have) {
         (TypeKind::Tuple(items), Type::Tuple(parts)) => {
             let part = |(item, part): (&'t hir::Type, &Type)| {
                 let mut found = Vec::new();
-                if let (TypeKind::Array { dims, .. }, true) = (&item.kind, part.is_array())
-                    && dims.len() == part.rank()
-                {
-                    let axes = dims.iter().zip(part.axes()).enumerate();
-                    found.extend(axes.map(|(at, (dim, axis))| (dim, axis.size.clone(), at)));
+                if let TypeKind::Array { dims, .. } = &item.kind {
+                    let packs = dims.iter().filter(|dim| matches!(dim.kind, DimKind::Pack(_)));
+                    let (packs, mut axes) = (packs.count(), part.axes());
+                    let rest = (part.rank() + packs).checked_sub(dims.len());
+                    // Two packs may be split in more than one way.
+                    if let Some(rest) = rest.filter(|rest| packs == 1 || packs + rest == 0) {
+                        for dim in dims {
+                            let pack = matches!(dim.kind, DimKind::Pack(_));
+                            let at = part.rank() - axes.len();
+                            let (own, others) = axes.split_at(if pack { rest } else { 1 });
+                            found.push((dim, own.to_vec(), at));
+                            axes = others;
+                        }
+                    }
                 }
                 found.extend(inside(item, part));
                 found
