@@ -3,8 +3,8 @@
 use super::pattern::Matched;
 use super::state::{Index, Report};
 use super::{
-    Cx, binary, choice, coerce, error, exhaustive, expr, layouts, literal, pattern, stmt, vars,
-    widen,
+    Cx, binary, choice, coerce, error, exhaustive, expr, infer, layouts, literal, pattern, stmt,
+    vars, widen,
 };
 use crate::hir::{self, ExprId};
 use ein_base::{Code, Label, Span};
@@ -142,7 +142,7 @@ fn arm_values(
     let example = found.min_by_key(|(value, _)| value.ty.has_error());
     let example = example.map(|(value, arm)| (arm.body, value.ty.clone()));
     let nothing = match example {
-        Some((other, ty)) => Some(expr::branch::nothing_hint(cx, other, &ty)),
+        Some((other, ty)) => Some(infer::nothing_hint(cx, other, &ty)),
         None => want.cloned(),
     };
     for (position, arm) in arms.iter().enumerate().filter(|(position, _)| empty[*position]) {

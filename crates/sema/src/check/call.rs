@@ -231,17 +231,7 @@ pub(super) fn call_signature(
 // ---------------------------------------------------------------- functions
 
 /// A call of a function by name.
-pub(super) fn call_fn(
-    cx: &mut Cx,
-    def: DefId,
-    coords: &[CoordArg],
-    args: &[Arg],
-    span: Span,
-) -> Expr {
-    call_with(cx, def, coords, args, None, span)
-}
-
-fn call_with(
+pub(super) fn call_with(
     cx: &mut Cx,
     def: DefId,
     coords: &[CoordArg],

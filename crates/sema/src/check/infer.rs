@@ -205,19 +205,24 @@ pub(super) fn fitting_number(cx: &mut Cx, function: &hir::Function) -> S {
     numbers.fits.first().copied().unwrap_or(S::F32)
 }
 
-/// What numbers a value holds in which a function without a declared result calls itself.
-pub(super) fn infer_result(cx: &mut Cx, own: DefId, value: ExprId) -> Option<S> {
-    let mut numbers = Numbers { own: Some(own), ..Numbers::default() };
-    let value = number(cx, value, &mut numbers);
+/// What `[]` in one branch takes from another: its type, or, where that is made from calls of the
+/// function whose result this is, an array of the numbers that it makes of them.
+pub(super) fn nothing_hint(cx: &mut Cx, other: ExprId, found: &Type) -> Type {
+    let own = if found.has_error() { cx.infer.open_function() } else { None };
+    if own.is_none() {
+        return found.clone();
+    }
+    let mut numbers = Numbers { own, ..Numbers::default() };
+    let value = number(cx, other, &mut numbers);
     numbers.values.push(value);
     numbers.settle();
-    numbers.element(0)
-}
-
-/// A condition, and whatever else is a truth value.
-fn truth(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) {
-    let value = number(cx, id, numbers);
-    numbers.takes(value, S::is_bool);
+    match numbers.element(0) {
+        Some(number) => {
+            let size = cx.ix.unknown_size(true);
+            Type::array(Type::Scalar(number), vec![super::anonymous(size)])
+        }
+        None => found.clone(),
+    }
 }
 
 /// What an expression says of the number that it is.
@@ -244,11 +249,11 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
         H::Local(local) => local_number(&cx.ix, *local, numbers),
         H::Const(def) => const_number(cx, *def, numbers),
         H::Unary(op, inner) => {
+            let value = number(cx, *inner, numbers);
             if *op == hir::UnaryOp::Not {
-                truth(cx, *inner, numbers);
+                numbers.takes(value, S::is_bool);
                 return Number::of(S::Bool);
             }
-            let value = number(cx, *inner, numbers);
             numbers.takes(value, S::is_numeric);
             value
         }
@@ -286,7 +291,8 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
             tail.map(|tail| number(cx, tail, numbers)).unwrap_or_default()
         }
         H::If { cond, then, otherwise } => {
-            truth(cx, *cond, numbers);
+            let cond = number(cx, *cond, numbers);
+            numbers.takes(cond, S::is_bool);
             let then = number(cx, *then, numbers);
             match otherwise {
                 Some(otherwise) => {
@@ -310,7 +316,10 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
                         let value = number(cx, *value, numbers);
                         numbers.locals.insert(*local, value);
                     }
-                    hir::WhereItem::Guard(guard) => truth(cx, *guard, numbers),
+                    hir::WhereItem::Guard(guard) => {
+                        let guard = number(cx, *guard, numbers);
+                        numbers.takes(guard, S::is_bool);
+                    }
                 }
             }
             let body = number(cx, *body, numbers);

@@ -83,7 +83,11 @@ fn let_stmt(cx: &mut Cx, pat: &hir::Pat, ty: Option<&hir::Type>, value: ExprId) 
             }
             bind_local(cx, local, checked);
         }
-        None => destructure(cx, pat, checked),
+        None => {
+            let span = checked.span;
+            let pattern = binding_pattern(cx, pat, &checked.ty, span);
+            cx.build.emit(Stmt { kind: StmtKind::Destructure(pattern, checked), span });
+        }
     }
 }
 
@@ -256,13 +260,6 @@ pub(super) fn binding_pattern(cx: &mut Cx, pat: &hir::Pat, ty: &Type, value: Spa
         cx.report.report_at(d);
     }
     pattern::pattern(cx, pat, ty)
-}
-
-fn destructure(cx: &mut Cx, pat: &hir::Pat, value: Expr) {
-    let span = value.span;
-    let ty = value.ty.clone();
-    let pattern = binding_pattern(cx, pat, &ty, span);
-    cx.build.emit(Stmt { kind: StmtKind::Destructure(pattern, value), span });
 }
 
 /// What the annotations inside a pattern say about literals in the value; `Type::Error` for

@@ -229,7 +229,7 @@ pub(super) fn call_template(
     match template {
         Template::Fn(def) => {
             cx.infer.f.callee = Some((def, callee));
-            call::call_fn(cx, def, &[], args, span)
+            call::call_with(cx, def, &[], args, None, span)
         }
         Template::Choice(ids) => {
             let args = choice::choice_args(cx, &ids, args);

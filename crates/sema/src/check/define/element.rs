@@ -46,11 +46,8 @@ pub(in crate::check) fn take_back_trial(cx: &mut Cx, before: &Before) {
 
 /// Whether the clauses of a definition leave no room for a base before their first points.
 pub(in crate::check) fn starts_at_zero(cx: &mut Cx, definition: &hir::Definition) -> bool {
-    definition.clauses.iter().all(|clause| clause_starts_at_zero(cx, clause))
-}
-
-fn clause_starts_at_zero(cx: &mut Cx, clause: &hir::Clause) -> bool {
-    clause.slots.iter().all(|slot| match &slot.kind {
+    let mut slots = definition.clauses.iter().flat_map(|clause| &clause.slots);
+    slots.all(|slot| match &slot.kind {
         hir::LeftSlotKind::Index(hir::Binder { domain: Some(domain), .. }) => match domain {
             hir::Domain::Range { lo, .. } => {
                 super::quiet_size(cx, *lo, false).is_some_and(|lo| lo.as_constant() == Some(0))

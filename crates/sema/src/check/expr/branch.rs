@@ -2,7 +2,7 @@
 
 use crate::check::state::Infer;
 use crate::check::{
-    Cx, anonymous, binary, choice, coerce, error, infer, layouts, literal, pointwise, vars, widen,
+    Cx, binary, choice, coerce, error, infer, layouts, literal, pointwise, vars, widen,
 };
 use crate::hir::{ExprId, ExprKind as H};
 use ein_base::{Code, Span};
@@ -62,13 +62,13 @@ pub(super) fn if_expr(
     let (empty_then, empty_otherwise) = (cx.infer.is_nothing(then), cx.infer.is_nothing(otherwise));
     if empty_then && !empty_otherwise {
         let b = branch(cx, statement, otherwise, &cond, false, want);
-        let hint = nothing_hint(cx, otherwise, &b.ty);
+        let hint = infer::nothing_hint(cx, otherwise, &b.ty);
         let a = branch(cx, statement, then, &cond, true, Some(&hint));
         return join_branches(cx, cond, a, b, span);
     }
     if empty_otherwise && !empty_then {
         let a = branch(cx, statement, then, &cond, true, want);
-        let hint = nothing_hint(cx, then, &a.ty);
+        let hint = infer::nothing_hint(cx, then, &a.ty);
         let b = branch(cx, statement, otherwise, &cond, false, Some(&hint));
         return join_branches(cx, cond, a, b, span);
     }
@@ -93,19 +93,6 @@ pub(super) fn if_expr(
         }
     };
     join_branches(cx, cond, a, b, span)
-}
-
-/// What `[]` in one branch takes from another: its type, or, where that is made from calls of the
-/// function whose result this is, an array of the numbers that it makes of them.
-pub(in crate::check) fn nothing_hint(cx: &mut Cx, other: ExprId, found: &Type) -> Type {
-    let own = if found.has_error() { cx.infer.open_function() } else { None };
-    match own.and_then(|own| infer::infer_result(cx, own, other)) {
-        Some(number) => {
-            let size = cx.ix.unknown_size(true);
-            Type::array(Type::Scalar(number), vec![anonymous(size)])
-        }
-        None => found.clone(),
-    }
 }
 
 /// What literals in one branch take from the other.
