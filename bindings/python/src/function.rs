@@ -110,6 +110,19 @@ impl Function {
         Ok(text)
     }
 
+    /// The type of the numbers of each argument, if it is a number or an array.
+    #[pyo3(signature = (*args))]
+    fn _types(&self, args: &Bound<'_, PyTuple>) -> PyResult<Vec<Option<String>>> {
+        let args: Vec<_> = args.iter().collect();
+        let mut taking = self.taking();
+        taking.all(&self.params, &args)?;
+        let name = |kind: &Kind| match kind {
+            Kind::Array { ty, .. } | Kind::Scalar(ty) => Some(ty.to_string()),
+            Kind::Text | Kind::Tuple(_) | Kind::Record(..) => None,
+        };
+        Ok(taking.kinds.iter().map(name).collect())
+    }
+
     /// The types of the results for these arguments: for each leaf its type and coordinates.
     #[pyo3(signature = (*args))]
     fn _results(&self, args: &Bound<'_, PyTuple>) -> PyResult<Vec<Shown>> {

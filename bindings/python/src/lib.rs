@@ -3,6 +3,7 @@
 //! * `array`: arrays of Python as tensors, without copies (the buffer protocol, DLPack,
 //!   `__array_interface__`), and tensors as arrays of Python.
 //! * `function`: what a call costs is decided here.
+//! * `edge`: what the functions written in Python raise.
 //! * `module`, `session`: programs, and programs that are written entry by entry.
 //!
 //! What is not hot is Python, in `python/einlang`.
@@ -15,6 +16,7 @@ mod around;
 mod array;
 mod class;
 mod convert;
+mod edge;
 mod fail;
 mod function;
 mod give;
@@ -31,6 +33,7 @@ fn _einlang(py: Python<'_>, m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<module::Module>()?;
     m.add_class::<function::Function>()?;
     m.add_class::<session::Session>()?;
+    m.add_class::<edge::Edge>()?;
     m.add_class::<tensor::Holder>()?;
     m.add("Tensor", tensor::make_type(py)?)?;
     m.add_function(wrap_pyfunction!(module::check, m)?)?;

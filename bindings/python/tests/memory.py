@@ -1,9 +1,10 @@
 """The calls at random where accesses to memory are watched.
 
     python bindings/python/tests/memory.py debug       # a debug build of CPython (`python3-dbg`)
-    python bindings/python/tests/memory.py valgrind    # valgrind, for an hour
+    python bindings/python/tests/memory.py valgrind    # valgrind, some minutes
 
-Both run `test_fuzz.py` with the packages of the Python that runs this. The debug build checks
+Both run `test_fuzz.py` with the packages of the Python that runs this; under valgrind with a tenth of
+its calls, or as many as `EINLANG_CALLS` says. The debug build checks
 reference counts and the borders of what Python allocates. valgrind checks every address that is read,
 written or freed; it does not know the vectors of 512 bits that a C compiler makes for this machine, so
 kernels are those of the engine `jit`.
@@ -30,6 +31,7 @@ def main(how):
     if how == "valgrind":
         valgrind = shutil.which("valgrind") or sys.exit("there is no valgrind")
         environment.update(PYTHONMALLOC="malloc", CC="false", OPENBLAS_NUM_THREADS="1")
+        environment.setdefault("EINLANG_CALLS", "100")
         watch = [valgrind, "--error-exitcode=9", "--undef-value-errors=no", "--num-callers=30"]
         watch.append(f"--suppressions={TESTS.with_name('valgrind.supp')}")
         python = os.path.realpath(sys.executable)

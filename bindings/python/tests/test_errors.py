@@ -1,5 +1,8 @@
 """What is wrong says which parameter, what was expected, what came, and how to mend it."""
 
+import inspect
+import pickle
+import pydoc
 import traceback
 
 import numpy as np
@@ -82,6 +85,53 @@ def test_tracebacks_end_at_the_call(m):
         assert frames[0].filename == __file__
     error = caught(m.dense, np.ones((2, 3), F), np.ones((4, 2), F))
     assert [it.filename for it in traceback.extract_tb(error.__traceback__)][-1] == __file__
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda m: ein.compile("let x = "),
+        lambda m: ein.load("nowhere.ein"),
+        lambda m: ein.run("let x = y;"),
+        lambda m: ein.check("nowhere.ein"),
+        lambda m: ein.ein("c[i] = a[i] + q", a=[1.0]),
+        lambda m: ein.grad(3),
+        lambda m: ein.grad(m.dense)(np.ones((2, 3), F), np.ones((3, 2), F)),
+        lambda m: ein.jacobian(m.dense)(1),
+        lambda m: ein.vjp(m.dense, 1),
+        lambda m: ein.vjp(m.twice, np.ones(3, F))[1](np.ones((4, 4), F)),
+        lambda m: m.dense(np.ones((2, 3), F)),
+        lambda m: m.dense.plan(1, 2, 3, 4),
+        lambda m: ein.Session().execute("1 +"),
+        lambda m: ein.Session().type("y"),
+    ],
+)
+def test_no_frame_of_the_package_is_shown(m, wrong):
+    frames = traceback.extract_tb(caught(wrong, m).__traceback__)
+    assert frames[-1].filename == __file__ and frames[-1].name == "<lambda>"
+
+
+def test_tracebacks_keep_what_others_raised():
+    session = ein.Session()
+
+    def inner():
+        ein.compile("let x = ")
+
+    with pytest.raises(ZeroDivisionError):
+        ein.run("let y: f64 = python::operator::truediv(1.0, 0.0);")
+    error = caught(inner)
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    assert names[-1] == "inner"
+    assert session.execute("1 + 1") == 2
+
+
+def test_functions_of_the_package_are_functions():
+    for name in ("compile", "load", "run", "check", "ein", "grad", "value_and_grad", "jacobian", "vjp", "jvp"):
+        function = getattr(ein, name)
+        assert inspect.isroutine(function) and function.__doc__ and function.__name__ == name
+        assert list(inspect.signature(function).parameters)
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert name + "(" in pydoc.render_doc(ein, renderer=pydoc.plaintext)
 
 
 def test_colours(m, monkeypatch):

@@ -1,5 +1,6 @@
 """Calls at random: a right result, or an error with a code."""
 
+import os
 import random
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 import einlang as ein
 
 TYPES = ["bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64", ">f4", "complex64", "U3"]
-COUNT = 1000
+#: How many calls; fewer where each takes long.
+COUNT = int(os.environ.get("EINLANG_CALLS", "1000"))
 
 
 def array(rng, dtype=None, rank=None):
@@ -65,7 +67,7 @@ RIGHT = {
 def test_calls_at_random(m, part):
     rng = random.Random(part)
     outcomes = {"right": 0, "error": 0}
-    for _ in range(COUNT // 10):
+    for _ in range(max(COUNT // 10, 10)):
         name = rng.choice(sorted(m.functions))
         if name == "spin":
             continue
@@ -94,20 +96,20 @@ def test_calls_at_random(m, part):
 def test_some_calls_succeed(m):
     rng = random.Random(99)
     good = 0
-    for _ in range(200):
+    for _ in range(COUNT // 5):
         x = array(rng, rng.choice(["float32", "int32", "float64"]))
         try:
             np.testing.assert_array_equal(m.same(x), x)
             good += 1
         except ein.EinlangError:
             pass
-    assert good > 150
+    assert good > COUNT // 5 * 3 // 4
 
 
 def test_texts_at_random():
     rng = random.Random(5)
     pieces = ["let ", "fn f", "(", ")", "[", "]", "{", "}", "x", "i", "1.0", "+", "sum[i]", ";", "=", ":", "f32", "\n", "\0", "é", '"']
-    for _ in range(200):
+    for _ in range(COUNT // 5):
         text = "".join(rng.choice(pieces) for _ in range(rng.randint(0, 30)))
         try:
             ein.compile(text)

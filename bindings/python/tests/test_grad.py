@@ -60,6 +60,26 @@ def test_jacobian_vjp_jvp():
     np.testing.assert_allclose(only, dx)
 
 
+def test_what_is_no_float_has_no_derivative():
+    m = ein.compile("""
+        fn scaled(x: [f64; i], n: [i64; i], k: i64) -> [f64; i] {
+            let y[i] = x[i] * x[i] * (n[i] + k) as f64;
+            y
+        }
+        fn counted(n: [i64; i]) -> i64 { sum[i](n[i]) }
+    """)
+    x, n = np.array([1.0, 2.0, 3.0]), np.array([1, 2, 3])
+    value, back = ein.vjp(m.scaled, x, n, 1)
+    np.testing.assert_array_equal(value, x * x * (n + 1))
+    (dx,) = back(np.ones(3))
+    np.testing.assert_array_equal(dx, 2 * x * (n + 1))
+    value, along = ein.jvp(m.scaled, (x, n, 1), (np.ones(3),))
+    np.testing.assert_array_equal(along, dx)
+    with pytest.raises(ein.CompileError) as caught:
+        ein.vjp(m.counted, n)
+    assert caught.value.code == "E0703"
+
+
 def test_mistakes(m, data):
     with pytest.raises(ein.EinlangError) as caught:
         ein.grad(m.loss, wrt="nothing")

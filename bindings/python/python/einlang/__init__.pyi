@@ -109,7 +109,6 @@ def compile(
 ) -> Module: ...
 def load(
     path: str | os.PathLike[str],
-    *,
     **options: Unpack[Options],
 ) -> Module: ...
 def run(

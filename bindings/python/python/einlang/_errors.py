@@ -71,11 +71,10 @@ class EinlangError(Exception):
         import traceback
 
         lines = str(self).lstrip("\n").splitlines()
-        package = os.path.dirname(__file__)
         frames = [
             frame
             for frame in traceback.extract_tb(self.__traceback__)
-            if not frame.filename.startswith(package) and "IPython" not in frame.filename
+            if not frame.filename.startswith(_PACKAGE) and "IPython" not in frame.filename
         ]
         if frames and frames[-1].line:
             lines += ["", f"called at line {frames[-1].lineno}: {frames[-1].line}"]
@@ -116,6 +115,24 @@ def _shows_colours() -> bool:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):
         return False
+
+
+_PACKAGE = os.path.dirname(__file__)
+
+
+def trim(error: BaseException) -> None:
+    """Takes the frames of this package out of the traceback of an exception of ours."""
+    if not isinstance(error, EinlangError):
+        return
+    left = []
+    at = error.__traceback__
+    while at is not None:
+        if os.path.dirname(at.tb_frame.f_code.co_filename) != _PACKAGE:
+            left.append(at)
+        at = at.tb_next
+    for one, after in zip(left, [*left[1:], None]):
+        one.tb_next = after
+    error.__traceback__ = left[0] if left else None
 
 
 def fail(kind: str, found):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, Sequence
 
 from . import _einlang, _errors
+from ._einlang import Edge
 from ._module import Function, _plain
 
 
@@ -196,6 +197,7 @@ class Derived:
     def __signature__(self):
         return self._source.__signature__
 
+    @Edge
     def __call__(self, *args, **kwargs):
         request, args = self._start(args, kwargs)
         value, *grads = request.made(*args)
@@ -278,9 +280,19 @@ def _check(function):
         )
 
 
-def _all(request):
-    """The parameters that a request was made with."""
-    return tuple(name for name, _, _ in request.params)
+def _floating(request, args):
+    """The parameters that can be differentiated by: all but those with integers, truths or texts."""
+    types = request.made._types(*args)
+    pairs = zip(request.params, types, args)
+    found = tuple(
+        name
+        for (name, _, _), ty, arg in pairs
+        if not isinstance(arg, str) and (ty is None or ty.startswith(("f", "bf")))
+    )
+    if not found:
+        message = f"`{request.function.__name__}` has no parameter of floating-point numbers here"
+        raise _errors.CompileError([_plain("E0703", message, ["pass arrays of floats"])])
+    return found
 
 
 def _named(function):
@@ -291,6 +303,7 @@ def _both(value, grads):
     return value, grads
 
 
+@Edge
 def grad(function: Callable, wrt: str | int | Sequence[str | int] | None = None) -> Callable:
     """The function that gives the derivative of one number by the parameters `wrt`.
 
@@ -301,6 +314,7 @@ def grad(function: Callable, wrt: str | int | Sequence[str | int] | None = None)
     return Derived(function, wrt, f"The derivative of `{_named(function)}`.", True)
 
 
+@Edge
 def value_and_grad(
     function: Callable, wrt: str | int | Sequence[str | int] | None = None
 ) -> Callable:
@@ -309,32 +323,38 @@ def value_and_grad(
     return Derived(function, wrt, doc, True, _both)
 
 
+@Edge
 def jacobian(function: Callable, wrt: str | int | Sequence[str | int] | None = None) -> Callable:
     """The function that gives all derivatives of the result by the parameters `wrt`: the axes of
     the result, then those of the parameter."""
     return Derived(function, wrt, f"All derivatives of `{_named(function)}`.", False)
 
 
+@Edge
 def vjp(function: Callable, *args: Any, wrt=None, **kwargs: Any) -> tuple[Any, Callable]:
-    """The value, and a function that takes a cotangent of its shape to one of each parameter."""
+    """The value, and a function that takes a cotangent of its shape to one of each parameter
+    `wrt`: of all with floating-point numbers, if it is not given."""
     _check(function)
     request, args = _asked(function, args, kwargs)
-    names = _all(request) if wrt is None else _wanted(function, wrt)
+    names = _floating(request, args) if wrt is None else _wanted(function, wrt)
     (value,) = request.made(*args)
 
+    @Edge
     def pullback(cotangent):
         return tuple(request.pulled(names).made(*args, cotangent))
 
     return value, pullback
 
 
+@Edge
 def jvp(
     function: Callable, primals: Sequence[Any], tangents: Sequence[Any], wrt=None
 ) -> tuple[Any, Any]:
-    """The value, and its derivative along tangents of the parameters `wrt` (all of them)."""
+    """The value, and its derivative along tangents of the parameters `wrt`: of all
+    with floating-point numbers, if it is not given."""
     _check(function)
     request, args = _asked(function, tuple(primals), {})
-    names = _all(request) if wrt is None else _wanted(function, wrt)
+    names = _floating(request, args) if wrt is None else _wanted(function, wrt)
     if len(tangents) != len(names):
         message = f"{len(tangents)} tangents came for {len(names)} parameters"
         raise _errors.ArgumentError(

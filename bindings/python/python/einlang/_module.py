@@ -11,6 +11,7 @@ import threading
 from typing import Any, Mapping, Sequence
 
 from . import _arrays, _einlang, _errors
+from ._einlang import Edge
 
 
 class Record(dict):
@@ -38,6 +39,7 @@ def _record(name, fields):
 _einlang.set_hooks(
     {
         "fail": _errors.fail,
+        "trim": _errors.trim,
         "take": _arrays.take,
         "give": _arrays.give,
         "jax": _arrays.jax_maker,
@@ -156,17 +158,20 @@ class Function(_einlang.Function):
         layouts["return"] = about["layout"]
         return {name: tuple(axes) for name, axes in layouts.items() if axes is not None}
 
+    @Edge
     def plan(self, *args, c: bool = False, **kwargs) -> str:
         """How a call with these arguments is computed: loops, storage, and why; or its C."""
         bound = self._bind(args, kwargs)
         return bound[0]._plan(*bound[1], c=c)
 
+    @Edge
     def torch(self):
         """This function for PyTorch, with autograd: its backward is the adjoint we derive."""
         from ._torch import wrap
 
         return wrap(self)
 
+    @Edge
     def jax(self):
         """This function for JAX, with a derivative, `vmap` by lifting, and `jit`."""
         from ._jax import wrap
@@ -185,6 +190,7 @@ class Function(_einlang.Function):
             function = self._without(tuple(name in given for name in names))
         return function, [given[name] for name, _, _ in function._params]
 
+    @Edge
     def _without(self, given):
         """The same function with some parameters left to their defaults."""
         about = self.module._about[self._at]
@@ -282,6 +288,7 @@ class Module(_einlang.Module):
         return Module, self._recipe
 
 
+@Edge
 def compile(
     source: str,
     *,
@@ -316,6 +323,7 @@ def _text(source):
     return textwrap.dedent(source)
 
 
+@Edge
 def load(path: str | os.PathLike, **options: Any) -> Module:
     """The program in a file, with its modules; options as of `compile`."""
     path = os.fspath(path)
@@ -345,6 +353,7 @@ def _program(source_or_path):
     return text, "<einlang>", None
 
 
+@Edge
 def run(
     source_or_path: str | os.PathLike,
     inputs: Mapping[str, Any] | None = None,
@@ -363,6 +372,7 @@ def run(
     return _einlang.run(text, name, path, how, dict(inputs or {}), observe, progress)
 
 
+@Edge
 def check(source_or_path: str | os.PathLike) -> list[_errors.Diagnostic]:
     """Everything that the checker says about a program; nothing runs."""
     text, name, path = _program(source_or_path)
@@ -383,6 +393,7 @@ def _empty() -> Module:
     return _EMPTY
 
 
+@Edge
 def ein(definition: str, /, **arrays: Any) -> Any:
     """One definition as a function call: `ein("C[i, j] = sum[k](A[i, k] * B[k, j])", A=a, B=b)`.
 

@@ -6,6 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from . import _einlang, _errors
+from ._einlang import Edge
 
 
 class Answer(NamedTuple):
@@ -25,10 +26,12 @@ class Session(_einlang.Session):
     An entry that is rejected or fails raises, and leaves everything as it was.
     """
 
+    @Edge
     def execute(self, text: str) -> Any:
         """Runs an entry; gives the value if it is an expression."""
         return self.answer(text).value
 
+    @Edge
     def answer(self, text: str) -> Answer:
         """The same with what is to be shown."""
         found = self._enter(text)
@@ -52,10 +55,12 @@ class Session(_einlang.Session):
         layout = self._layout_of(name)
         return f"{name}: {found}" + (f"\nlayout: {layout}" if layout else "")
 
+    @Edge
     def type(self, expression: str) -> str:
         """The type of an expression; nothing runs."""
         return self._type_of(expression)
 
+    @Edge
     def plan(self, text: str) -> str:
         """How an entry would be computed; nothing runs."""
         return self._plan_of(text)

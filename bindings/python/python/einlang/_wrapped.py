@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from . import _errors
+from ._einlang import Edge
 from ._grad import Request
 from ._module import Function, _plain
 
@@ -26,6 +27,7 @@ class Wrapped:
         self.__signature__ = function.__signature__
         self.__wrapped__ = function
 
+    @Edge
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         bound, args = self.__wrapped__._bind(args, kwargs)
         request = Request.of(bound)
