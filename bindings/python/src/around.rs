@@ -2,13 +2,14 @@
 
 use crate::class::Class;
 use crate::convert::Taking;
-use crate::{fail, give};
+use crate::{array, fail, give};
 use ein_driver::call::{Declared, Failure, Memory, ScalarType, Surroundings, Told, Value};
 use ein_driver::{Code, Work};
-use pyo3::exceptions::PyMemoryError;
+use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
@@ -23,7 +24,6 @@ pub(crate) struct Bounds {
 }
 
 /// The interpreter around a run.
-#[derive(Default)]
 pub(crate) struct Around {
     /// What a signal handler or a failing `write` raised.
     raised: Mutex<Option<PyErr>>,
@@ -36,21 +36,90 @@ pub(crate) struct Around {
     sandbox: bool,
     /// The thread on which a function of Python is being called.
     calls_on: CallsOn,
+    /// How many functions of Python called by programs this is inside of.
+    depth: usize,
+    _active: Active,
+}
+
+/// How many runs there are.
+static ACTIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether the interpreter is ending.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// A run that is counted.
+struct Active;
+
+impl Active {
+    fn new() -> PyResult<Active> {
+        if ENDING.load(Ordering::SeqCst) {
+            return Err(ended());
+        }
+        ACTIVE.fetch_add(1, Ordering::SeqCst);
+        Ok(Active)
+    }
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        ACTIVE.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Ends a thread without a word.
+fn ended() -> PyErr {
+    PySystemExit::new_err("the interpreter is ending")
+}
+
+/// Stops all runs, and lets no other begin. Called when the interpreter ends: a thread that comes
+/// back to it afterwards is ended by it, through our frames, which ends the process badly.
+#[pyfunction]
+pub(crate) fn end_runs(py: Python<'_>) {
+    ENDING.store(true, Ordering::SeqCst);
+    let patience = Instant::now() + Duration::from_secs(5);
+    py.detach(|| {
+        while ACTIVE.load(Ordering::SeqCst) > 0 && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    });
+}
+
+/// How deep programs and functions of Python may call each other. Every program has a stack of its
+/// own, so that Python does not see the depth.
+const DEEPEST: usize = 48;
+
+thread_local! {
+    /// How many functions of Python called by programs this thread is inside of.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
 /// A thread on which an entry calls a function of Python.
 pub(crate) type CallsOn = Arc<Mutex<Option<ThreadId>>>;
 
 impl Around {
-    /// With bounds, and somebody to tell how far it is.
-    pub(crate) fn new(bounds: Bounds, progress: Option<Py<PyAny>>) -> Around {
+    /// With bounds, and somebody to tell how far it is. Fails while the interpreter is ending.
+    pub(crate) fn new(
+        _py: Python<'_>,
+        bounds: Bounds,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Around> {
+        let active = Active::new()?;
         let deadline = bounds.time.and_then(|limit| Instant::now().checked_add(limit));
-        Around { progress, deadline, sandbox: bounds.sandbox, ..Around::default() }
+        Ok(Around {
+            raised: Mutex::default(),
+            progress,
+            deadline,
+            late: AtomicBool::default(),
+            sandbox: bounds.sandbox,
+            calls_on: CallsOn::default(),
+            depth: DEPTH.get(),
+            _active: active,
+        })
     }
 
     /// For entries of a session, which wants to know where they call Python.
-    pub(crate) fn of_session(calls_on: CallsOn) -> Around {
-        Around { calls_on, ..Around::default() }
+    pub(crate) fn of_session(py: Python<'_>, calls_on: CallsOn) -> PyResult<Around> {
+        Ok(Around { calls_on, ..Around::new(py, Bounds::default(), None)? })
     }
 
     /// What came of the run, or the exception that says why nothing did.
@@ -59,6 +128,7 @@ impl Around {
             return Err(error);
         }
         outcome.map_err(|failure| match failure {
+            Failure::Interrupted if ENDING.load(Ordering::Relaxed) => ended(),
             Failure::Interrupted if self.late.load(Ordering::Relaxed) => {
                 let message = "the time limit has passed".to_owned();
                 let fix = "pass a larger `time_limit`".to_owned();
@@ -99,7 +169,7 @@ impl Surroundings for Around {
     }
 
     fn interrupted(&self) -> bool {
-        if self.has_raised() {
+        if self.has_raised() || ENDING.load(Ordering::Relaxed) {
             return true;
         }
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -120,9 +190,16 @@ impl Surroundings for Around {
         if self.sandbox {
             return Err(format!("`{path}` of Python is not called in a sandbox"));
         }
+        if self.depth >= DEEPEST {
+            return Err(format!(
+                "`{path}` is inside of {DEEPEST} calls of Python by programs: does it call itself?"
+            ));
+        }
         let mark = |thread| *self.calls_on.lock().unwrap_or_else(PoisonError::into_inner) = thread;
         mark(Some(std::thread::current().id()));
+        let before = DEPTH.replace(self.depth + 1);
         let done = Python::try_attach(|py| called(py, path, args, ty));
+        DEPTH.set(before);
         mark(None);
         match done {
             Some(Ok(value)) => Ok(value),
@@ -171,7 +248,7 @@ fn called(py: Python<'_>, path: &str, args: &[Value], ty: Option<ScalarType>) ->
         // What gave an array may use it again.
         Value::Tensor(tensor) => {
             let detached = tensor.detached();
-            detached.map(Value::tensor).map_err(|error| PyMemoryError::new_err(error.to_string()))
+            detached.map(Value::tensor).map_err(|error| array::no_room(py, &error.to_string()))
         }
         value => Ok(value),
     }

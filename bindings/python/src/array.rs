@@ -5,8 +5,9 @@ pub(crate) mod dlpack;
 pub(crate) mod interface;
 pub(crate) mod numpy;
 
-use ein_driver::call::{Scalar, ScalarType, Tensor};
-use pyo3::exceptions::PyMemoryError;
+use crate::fail;
+use ein_driver::Code;
+use ein_driver::call::{Scalar, ScalarType, Tensor, Told};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList};
 
@@ -54,11 +55,19 @@ pub(crate) fn lists<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py
 }
 
 /// A copy with memory of its own.
-pub(crate) fn copied(tensor: &Tensor) -> PyResult<Tensor> {
+pub(crate) fn copied(py: Python<'_>, tensor: &Tensor) -> PyResult<Tensor> {
     let mut copy = tensor.clone();
     // The clone shares the elements, so this copies them.
-    copy.as_mut_ptr().map_err(|error| PyMemoryError::new_err(error.to_string()))?;
-    Ok(copy)
+    match copy.as_mut_ptr() {
+        Ok(_) => Ok(copy),
+        Err(error) => Err(no_room(py, &error.to_string())),
+    }
+}
+
+/// The exception for memory that is not there.
+pub(crate) fn no_room(py: Python<'_>, why: &str) -> PyErr {
+    let fix = "take less of it at a time, or raise the limit".to_owned();
+    fail::error(py, "run", &[Told::alone(Code::E0805, why.to_owned(), vec![fix])])
 }
 
 /// The strides in bytes of elements that lie one after the other.

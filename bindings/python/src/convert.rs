@@ -20,7 +20,12 @@ pub(crate) struct Taking<'a> {
     pub(crate) class: Option<Option<Class>>,
     /// Parameters whose elements were copied, for the plan.
     pub(crate) copied: Vec<String>,
+    /// How many tuples and structs the value is inside of.
+    depth: usize,
 }
+
+/// How deep tuples and structs may be nested.
+const DEEPEST: usize = 64;
 
 /// A failure that names the parameter.
 pub(crate) fn refuse(py: Python<'_>, code: Code, message: String, fix: &str) -> PyErr {
@@ -47,7 +52,14 @@ pub(crate) fn is_literal(object: &Bound<'_, PyAny>) -> bool {
 impl<'a> Taking<'a> {
     /// Nothing taken yet.
     pub(crate) fn new(memory: &'a Memory) -> Taking<'a> {
-        Taking { memory, kinds: Vec::new(), values: Vec::new(), class: None, copied: Vec::new() }
+        Taking {
+            memory,
+            kinds: Vec::new(),
+            values: Vec::new(),
+            class: None,
+            copied: Vec::new(),
+            depth: 0,
+        }
     }
 
     /// Takes all arguments; literals last, since their types follow from the others.
@@ -129,9 +141,13 @@ impl<'a> Taking<'a> {
             return Ok(kind);
         }
         if let Ok(dict) = object.cast::<PyDict>() {
-            return self.record(name, declared, dict);
+            self.enter(py, name)?;
+            let kind = self.record(name, declared, dict)?;
+            self.depth -= 1;
+            return Ok(kind);
         }
         if let Ok(tuple) = object.cast::<PyTuple>() {
+            self.enter(py, name)?;
             let open = Declared::Open;
             let mut kinds = Vec::new();
             for (at, item) in tuple.iter().enumerate() {
@@ -141,6 +157,7 @@ impl<'a> Taking<'a> {
                 };
                 kinds.push(self.one(&format!("{name}.{at}"), part, &item)?);
             }
+            self.depth -= 1;
             return Ok(Kind::Tuple(kinds));
         }
         let class = Class::of(object)?;
@@ -220,6 +237,16 @@ impl<'a> Taking<'a> {
         };
         self.values.push(Value::tensor(tensor));
         Ok(kind)
+    }
+
+    fn enter(&mut self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.depth += 1;
+        if self.depth <= DEEPEST {
+            return Ok(());
+        }
+        let whole = name.split('.').next().unwrap_or(name);
+        let message = format!("`{whole}` has tuples or structs nested more than {DEEPEST} deep");
+        Err(refuse(py, Code::E0905, message, "pass an array, or a flat tuple"))
     }
 
     fn record(
@@ -404,7 +431,7 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>) -> PyResult<(Tensor, Vec<Option<
     let mut values = taking.values.into_iter();
     match (taking.kinds.first(), values.next()) {
         (Some(Kind::Array { .. } | Kind::Scalar(_)), Some(Value::Tensor(tensor))) => {
-            Ok((array::copied(&tensor)?, dims))
+            Ok((array::copied(object.py(), &tensor)?, dims))
         }
         (_, Some(Value::Scalar(scalar))) if !object.is_instance_of::<PyTuple>() => {
             Ok((Tensor::scalar(scalar), dims))

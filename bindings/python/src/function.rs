@@ -96,7 +96,7 @@ impl Function {
         let args: Vec<_> = args.iter().collect();
         let mut taking = self.taking();
         taking.all(&self.params, &args)?;
-        let around = Around::default();
+        let around = Around::new(py, Bounds::default(), None)?;
         let (kinds, values) = (taking.kinds, taking.values);
         let planned = py.detach(|| {
             let special = self.module.special(&self.request, &kinds, &around)?;
@@ -130,7 +130,7 @@ impl Function {
         let args: Vec<_> = args.iter().collect();
         let mut taking = self.taking();
         taking.all(&self.params, &args)?;
-        let around = Around::default();
+        let around = Around::new(py, Bounds::default(), None)?;
         let kinds = taking.kinds;
         let special = py.detach(|| self.module.special(&self.request, &kinds, &around));
         let special = special.map_err(|failure| fail::raise(py, failure))?;
@@ -141,14 +141,7 @@ impl Function {
 
 impl Function {
     fn taking(&self) -> Taking<'_> {
-        let count = self.params.len();
-        Taking {
-            memory: self.module.memory(),
-            kinds: Vec::with_capacity(count),
-            values: Vec::with_capacity(count),
-            class: None,
-            copied: Vec::new(),
-        }
+        Taking::new(self.module.memory())
     }
 
     /// The arguments in the order of the parameters.
@@ -194,7 +187,7 @@ impl Function {
         let mut taking = self.taking();
         taking.all(&self.params, args)?;
         let Taking { kinds, values, class, .. } = taking;
-        let around = Around::new(self.bounds, None);
+        let around = Around::new(py, self.bounds, None)?;
         let found = {
             let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
             last.as_ref().filter(|last| last.0 == kinds).cloned()

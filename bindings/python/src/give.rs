@@ -41,7 +41,7 @@ pub(crate) fn give<'py>(
             let tensor = Arc::try_unwrap(tensor).unwrap_or_else(|shared| (*shared).clone());
             match tensor.is_own() {
                 true => tensor,
-                false => array::copied(&tensor)?,
+                false => array::copied(py, &tensor)?,
             }
         }
         Value::Unit => return Ok(py.None().into_bound(py)),

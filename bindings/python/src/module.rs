@@ -181,7 +181,7 @@ pub(crate) fn run<'py>(
         given.extend(taking.values.pop().map(|value| (key, value)));
     }
     let class: Option<Class> = taking.class.flatten();
-    let around = Around::new(how.bounds(), progress);
+    let around = Around::new(py, how.bounds(), progress)?;
     let outcome = py.detach(|| program.run(&given, observe.as_deref(), &around));
     let outputs = around.outcome(py, outcome)?;
     drop(given);

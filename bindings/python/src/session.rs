@@ -38,7 +38,7 @@ impl Session {
 
     /// Runs an entry: what it gave and the text of it, its warnings; raises what stopped it.
     fn _enter<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
-        let around = Around::of_session(Arc::clone(&self.calls_on));
+        let around = Around::of_session(py, Arc::clone(&self.calls_on))?;
         let interrupted = Arc::new(AtomicBool::new(false));
         self.outside()?;
         let answer = py.detach(|| {

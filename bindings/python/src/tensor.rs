@@ -235,7 +235,7 @@ impl TensorBase {
         }
         let this = slf.get();
         let tensor = match copy {
-            Some(true) => Arc::new(crate::array::copied(&this.tensor)?),
+            Some(true) => Arc::new(crate::array::copied(slf.py(), &this.tensor)?),
             Some(false) | None => Arc::clone(&this.tensor),
         };
         dlpack::give(slf.py(), tensor, max_version.is_some_and(|(major, _)| major >= 1))

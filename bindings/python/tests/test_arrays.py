@@ -234,3 +234,16 @@ def test_memory_does_not_grow(m):
     rounds(10000)
     gc.collect()
     assert resident() - before < 8 << 20
+
+
+def test_values_that_are_too_deep_or_too_large(m):
+    deep = 1.0
+    for _ in range(100_000):
+        deep = (deep,)
+    with pytest.raises(ein.CompileError, match="nested more than") as caught:
+        m.same(deep)
+    assert caught.value.code == "E0905"
+    # Read in place it is one number; the result would need memory for all.
+    with pytest.raises(ein.RunError) as caught:
+        m.same(np.broadcast_to(np.float32(1), (1 << 50,)))
+    assert caught.value.code == "E0805"

@@ -286,9 +286,13 @@ def test_options_are_those_of_the_command():
     ):  # fmt: skip
         with pytest.raises(ValueError):
             ein.compile(text, **wrong)
-    for wrong in ({"speed": 3}, {"threads": 1.5}, {"engine": None}):
-        with pytest.raises(TypeError):
+    for wrong in (
+        {"speed": 3}, {"threads": 1.5}, {"engine": None}, {"threads": 1 << 70},
+        {"time_limit": "soon"}, {"allow_read": 3}, {"memory_limit": 1 << 70},
+    ):  # fmt: skip
+        with pytest.raises(TypeError) as caught:
             ein.compile(text, **wrong)
+        assert isinstance(caught.value, ein.EinlangError) and caught.value.code == "E0509"
 
 
 @pytest.mark.parametrize("engine", ["auto", "eval"])

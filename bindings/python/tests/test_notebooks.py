@@ -104,6 +104,46 @@ def test_cells_of_python(kernels):
     assert "`nothing`" in text(outputs[7])
 
 
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ("-i 'x -o y", "No closing quotation"),
+        ("-q", "unrecognized arguments: -q"),
+        ("-i", "expected one argument"),
+        ("-o y extra", "unrecognized arguments: extra"),
+        ("-m 'a b'", "cannot be a name"),
+        ("-o y --engine gpu", "no engine"),
+        ("-i nowhere -o y", "no variable `nowhere`"),
+        ("-i nothing -o y", "`nothing` is a `NoneType`"),
+        ("-o z", "no output `z`"),
+    ],
+)
+def test_mistakes_in_the_options_of_cells(line, says):
+    from einlang import _magics, EinlangError
+
+    with pytest.raises(EinlangError, match=says) as caught:
+        _magics.cell(line, "let y = 1;", {"x": 1.0, "nothing": None})
+    assert caught.value.code
+
+
+@pytest.mark.parametrize("rank", range(6))
+def test_pictures_of_all_numbers(rank):
+    import numpy as np
+
+    import einlang as ein
+
+    for extent in (0, 1, 3):
+        for number in (0.0, np.nan, np.inf, -np.inf, 1e308, 5e-324):
+            x = np.full((extent,) * rank, number)
+            if x.size > 1:
+                x.flat[0] = -number
+            shown = ein.Tensor(x, dims=["<i>"] + [None] * (rank - 1) if rank else [])._repr_html_()
+            assert shown.count("<table>") == shown.count("</table>") and "<i>" not in shown
+    if rank == 1:
+        shown = ein.Tensor(np.arange(5000.0))._repr_html_()
+        assert "<th>4999</th>" in shown and "<td>4999</td>" in shown
+
+
 def test_the_kernel(kernels):
     outputs = run(
         notebook(

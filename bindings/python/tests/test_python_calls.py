@@ -139,3 +139,17 @@ def test_sessions_call_python():
     with pytest.raises(RuntimeError, match="runs the entry"):
         session.execute("let z: f64 = python::ein_helpers::again_in_session(1.0);")
     assert session.execute("y") == 4.0
+
+
+def test_programs_and_python_that_call_each_other(monkeypatch):
+    m = ein.compile("fn f(x: f64) -> f64 { let y: f64 = python::ein_helpers::again(x); y }")
+    helpers = sys.modules["ein_helpers"]
+    helpers.again = lambda x: m.f(x - 1.0) if x > 0 else 7.0
+    assert m.f(5.0) == 7.0
+    # Without an end it is stopped: each has a stack of its own, which the other does not see.
+    helpers.again = lambda x: m.f(x)
+    with pytest.raises(ein.RunError, match="does it call itself") as caught:
+        m.f(1.0)
+    assert caught.value.code
+    helpers.again = lambda x: 2 * x
+    assert m.f(1.0) == 2.0

@@ -122,3 +122,42 @@ def test_deep_recursion_is_an_error():
     with pytest.raises(ein.RunError) as caught:
         m.f(10_000_000)
     assert caught.value.code == "E0808"
+
+
+@pytest.mark.parametrize("what", ["python::ein_slow::wait(x)", "sum[a in 0..1_000_000_000_000i64](x + a as f64)"])
+def test_the_interpreter_ends_while_threads_run(what):
+    program = f"""
+        import sys, threading, time, types
+        import einlang as ein
+        slow = sys.modules["ein_slow"] = types.ModuleType("ein_slow")
+        slow.wait = lambda x: time.sleep(0.01) or x
+        m = ein.compile("fn f(x: f64) -> f64 {{ let y: f64 = {what}; y }}")
+        def work():
+            while True:
+                m.f(1.0)
+        for _ in range(3):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.5)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, timeout=60)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_fork_can_call():
+    program = """
+        import os, signal, sys
+        import numpy as np
+        import einlang as ein
+        m = ein.compile("fn f(a: [f32; i, k], b: [f32; k, j]) { let c[i, j] = sum[k](a[i, k] * b[k, j]); c }", threads=2)
+        x = np.ones((300, 300), np.float32)
+        want = m.f(x, x)
+        child = os.fork()
+        if not child:
+            signal.alarm(30)
+            other = ein.compile("fn g(x: [f32; i]) -> f32 { sum[i](x[i]) }").g(x[0])
+            os._exit(0 if np.array_equal(m.f(x, x), want) and other == 300 else 1)
+        sys.exit(os.waitpid(child, 0)[1] != 0)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, timeout=90)
+    assert done.returncode == 0, done.stderr

@@ -9,6 +9,8 @@ from ._einlang import Tensor
 
 #: At most so many rows and columns of a table, and cells of a picture.
 _ROWS, _COLUMNS, _CELLS = 10, 12, 64
+#: At most so many points of a line.
+_POINTS = 4096
 
 
 def _numpy(self):
@@ -72,6 +74,13 @@ def _finite(values):
     return [v for v in values if v == v and abs(v) != float("inf")]
 
 
+def _scale(low, high):
+    """Takes numbers from the least to the greatest to those from 0 to 1."""
+    # Halves, since the difference may be more than a number can be.
+    half = (high / 2 - low / 2) or 1.0
+    return lambda value: min(1.0, max(0.0, (value / 2 - low / 2) / half))
+
+
 def _heat(rows, dims):
     """A picture of numbers over two axes."""
     tall, wide = len(rows), len(rows[0])
@@ -79,14 +88,14 @@ def _heat(rows, dims):
     if not flat:
         return ""
     low, high = min(flat), max(flat)
-    scale = (high - low) or 1.0
+    scale = _scale(low, high)
     size = max(4, min(24, 320 // max(tall, wide)))
     cells = []
     for i, row in enumerate(rows):
         for j, value in enumerate(row):
             value = float(value)
             known = value == value and abs(value) != float("inf")
-            t = (value - low) / scale if known else 0.0
+            t = scale(value) if known else 0.0
             # From dark blue over green to yellow, which prints well in grey too.
             r, g, b = (int(255 * c) for c in (t * t, 0.1 + 0.85 * t, 0.45 - 0.35 * t))
             colour = f"rgb({r},{g},{b})" if known else "#888"
@@ -109,11 +118,11 @@ def _line(values, dims):
     if len(flat) < 2:
         return ""
     low, high = min(flat), max(flat)
-    scale = (high - low) or 1.0
+    scale = _scale(low, high)
     wide, tall = 320, 96
     step = wide / max(1, len(numbers) - 1)
     points = " ".join(
-        f"{i * step:.1f},{tall - 4 - (tall - 8) * (v - low) / scale:.1f}"
+        f"{i * step:.1f},{tall - 4 - (tall - 8) * scale(v):.1f}"
         for i, v in enumerate(numbers)
         if v == v and abs(v) != float("inf")
     )
@@ -126,7 +135,10 @@ def _line(values, dims):
 
 
 def _sample(count, limit):
-    return [i * count // limit for i in range(limit)] if count > limit else list(range(count))
+    """So many positions from the first to the last."""
+    if count <= limit:
+        return list(range(count))
+    return [i * (count - 1) // (limit - 1) for i in range(limit)]
 
 
 def html(tensor) -> str:
@@ -136,11 +148,9 @@ def html(tensor) -> str:
         return f"{title}<pre>{escape(str(tensor))}</pre>"
     array = memoryview(tensor) if tensor.dtype not in ("f16", "bf16") else None
     if tensor.ndim == 1:
-        shown = tensor.tolist() if tensor.size <= 4096 else None
-        if shown is None:
-            shown = [array[i] for i in _sample(tensor.size, 4096)] if array else []
-        picture = _line(shown, tensor.dims)
-        table = _table([shown], ("", tensor.dims[0]), (1, len(shown))) if shown else ""
+        numbers = tensor.tolist() if array is None or tensor.size <= _POINTS else array
+        picture = _line([numbers[i] for i in _sample(tensor.size, _POINTS)], tensor.dims)
+        table = _table([numbers], ("", tensor.dims[0]), (1, tensor.size))
         return f"{title}{table}{picture}"
     if tensor.ndim == 2 and tensor.size <= 1_000_000:
         rows = tensor.tolist()

@@ -76,7 +76,9 @@ class EinlangError(Exception):
             for frame in traceback.extract_tb(self.__traceback__)
             if not frame.filename.startswith(_PACKAGE) and "IPython" not in frame.filename
         ]
-        if frames and frames[-1].line:
+        # The line of a cell of ours is no line that anybody wrote.
+        ours = any("run_cell_magic(" in (frame.line or "") for frame in frames)
+        if frames and frames[-1].line and not ours:
             lines += ["", f"called at line {frames[-1].lineno}: {frames[-1].line}"]
         return [type(self).__name__, *lines]
 
@@ -88,8 +90,8 @@ class CompileError(EinlangError):
     """The program or the call is rejected; nothing ran."""
 
 
-class ArgumentError(CompileError, TypeError):
-    """An argument too many or too few, or one of a name that no parameter has."""
+class ArgumentError(CompileError, TypeError, ValueError):
+    """An argument too many or too few, one of a name that no parameter has, or an option that is none."""
 
 
 class RunError(EinlangError):

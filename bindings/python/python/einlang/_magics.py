@@ -9,7 +9,7 @@ import sys
 import time
 
 from . import _module
-from ._errors import EinlangError
+from ._errors import ArgumentError, CompileError, EinlangError
 
 
 class _Meter:
@@ -37,8 +37,15 @@ def _names(text):
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
+class _Parser(argparse.ArgumentParser):
+    """Options of a cell; what is wrong with them is an exception, so that no later cell runs."""
+
+    def error(self, message):
+        raise ArgumentError([_module._plain("E0509", message, [self.format_usage().strip()])])
+
+
 def _parser():
-    parser = argparse.ArgumentParser(prog="%%einlang", add_help=False, exit_on_error=False)
+    parser = _Parser(prog="%%einlang", add_help=False)
     parser.add_argument("-i", "--input", help="variables of Python that the cell reads")
     parser.add_argument("-o", "--output", help="bindings of the cell that become variables")
     parser.add_argument("-m", "--module", default="ein_cell", help="what its functions become")
@@ -48,7 +55,14 @@ def _parser():
 
 def cell(line: str, body: str, variables: dict):
     """Runs a cell with these variables of Python."""
-    options = _parser().parse_args(shlex.split(line))
+    parser = _parser()
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        parser.error(f"{error}: {line}")
+    options = parser.parse_args(words)
+    if not options.module.isidentifier():
+        parser.error(f"`{options.module}` cannot be a name of a variable")
     wanted = _names(options.output)
     if options.input is None and options.output is None:
         variables[options.module] = _module.compile(body, path=None, engine=options.engine)
@@ -57,7 +71,7 @@ def cell(line: str, body: str, variables: dict):
     for name in _names(options.input):
         if name not in variables:
             message = f"there is no variable `{name}` to read"
-            raise EinlangError([_module._plain("E0901", message, [f"assign it: `{name} = …`"])])
+            raise CompileError([_module._plain("E0901", message, [f"assign it: `{name} = …`"])])
         inputs[name] = variables[name]
     meter = _Meter()
     try:
@@ -92,7 +106,12 @@ def _type(name, value):
         return "i32" if -(2**31) <= value < 2**31 else "i64"
     if isinstance(value, float):
         return "f64"
-    tensor = value if isinstance(value, Tensor) else Tensor(value)
+    try:
+        tensor = value if isinstance(value, Tensor) else Tensor(value)
+    except EinlangError as error:
+        (about,) = error.diagnostics
+        message = about.message.replace("`array`", f"`{name}`", 1)
+        raise CompileError([_module._plain(about.code, message, about.fixes)]) from None
     if not tensor.ndim:
         return tensor.dtype
     axes = ", ".join(f"{axis}: ?" if axis else "?" for axis in tensor.dims)
@@ -103,12 +122,7 @@ def register(shell):
     """Gives a shell of IPython the magic."""
 
     def einlang(line, body):
-        try:
-            cell(line, body, shell.user_ns)
-        except argparse.ArgumentError as error:
-            print(f"%%einlang: {error}", file=sys.stderr)
-        except SystemExit:
-            pass
+        cell(line, body, shell.user_ns)
 
     einlang.__doc__ = """Runs a cell of Einlang.
 

@@ -61,19 +61,26 @@ def _options(
     sandbox=False,
     allow_read=(),
     allow_write=(),
+    **more,
 ):
     """How a program is run: what the options of the command `einlang run` say."""
-    if not isinstance(engine, str):
-        raise TypeError(f"engine is a text, not {type(engine).__name__}")
-    if threads is not None and operator.index(threads) < 1:
-        raise ValueError("threads must be at least 1")
+    if engine not in _ENGINES:
+        raise _option(f"there is no engine {engine!r}", f"it is one of {', '.join(_ENGINES)}")
+    if threads is not None and not 1 <= _whole("threads", threads) < 1 << 16:
+        raise _option(f"{threads} is no number of threads", "pass a number from 1 on, or nothing")
     for name, value in (("memory_limit", memory_limit), ("ad_memory", ad_memory)):
-        if value is not None and not 0 <= operator.index(value) < 1 << 64:
-            raise ValueError(f"{name} is a number of bytes")
-    if time_limit is not None and not 0 <= time_limit:
-        raise ValueError("time_limit is a number of seconds")
+        if value is not None and not 0 <= _whole(name, value) < 1 << 64:
+            raise _option(f"`{name}` is a number of bytes, not {value}", "pass a smaller number")
+    if time_limit is not None and not (
+        isinstance(time_limit, (int, float)) and 0 <= time_limit
+    ):
+        raise _option(f"`time_limit` is a number of seconds, not {time_limit!r}", "pass a number")
     if sandbox and (allow_read or allow_write):
-        raise ValueError("in a sandbox no files can be read or written: leave out allow_…")
+        raise _option(
+            "in a sandbox no files can be read or written", "leave out `allow_read` and `allow_write`"
+        )
+    if more:
+        raise _option(f"there is no option `{next(iter(more))}`", "`help(ein.compile)` lists them")
     return {
         "engine": engine,
         "threads": threads,
@@ -89,8 +96,25 @@ def _options(
     }
 
 
+_ENGINES = ("auto", "eval", "jit", "native")
+
+
+def _option(message, hint):
+    return _errors.ArgumentError([_plain("E0509", message, [hint])])
+
+
+def _whole(name, value):
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise _option(f"`{name}` is a whole number, not {value!r}", "pass an int") from None
+
+
 def _folders(paths):
-    return [os.fspath(path) for path in ([paths] if isinstance(paths, str) else paths)]
+    try:
+        return [os.fspath(path) for path in ([paths] if isinstance(paths, str) else paths)]
+    except TypeError:
+        raise _option(f"{paths!r} is no list of folders", "pass a list of paths") from None
 
 
 class Function(_einlang.Function):
@@ -314,7 +338,8 @@ def compile(
 def _text(source):
     """The text of a program, without the indentation that all of it has."""
     if not isinstance(source, str):
-        raise TypeError(f"the source of a program is a text, not {type(source).__name__}")
+        message = f"the source of a program is a text, not {type(source).__name__}"
+        raise _errors.ArgumentError([_plain("E0210", message, ["pass a str"])])
     try:
         source.encode()
     except UnicodeEncodeError as error:
