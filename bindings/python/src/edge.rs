@@ -50,7 +50,7 @@ impl Edge {
 
     /// Pickled by its name, as functions are.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        Ok(self.inside.bind(py).getattr("__qualname__")?.str()?)
+        self.inside.bind(py).getattr("__qualname__")?.str()
     }
 }
 

@@ -1,7 +1,9 @@
 """Every function of the package, on NumPy arrays."""
 
+import ast
 import inspect
 import os
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -306,3 +308,19 @@ def test_time_limit(engine):
     with pytest.raises(ein.RunError) as caught:
         ein.run(f"let y = {text};", engine=engine, time_limit=0.5)
     assert caught.value.code == "E0812"
+
+
+def test_stubs_are_of_this_package():
+    package = pathlib.Path(ein.__file__).parent
+    assert (package / "py.typed").exists()
+    stub = ast.parse((package / "__init__.pyi").read_text())
+    said = {node.name: node for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    assert set(ein.__all__) <= set(said)
+    for name in ein.__all__:
+        node, real = said[name], getattr(ein, name)
+        if isinstance(node, ast.FunctionDef):
+            named = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            assert set(named) <= set(inspect.signature(real).parameters), name
+        else:
+            methods = [it.name for it in node.body if isinstance(it, ast.FunctionDef)]
+            assert all(hasattr(real, it) for it in methods if it != "__buffer__"), name
