@@ -27,6 +27,7 @@
 
 pub(crate) mod address;
 mod before;
+mod beside;
 pub(crate) mod bins;
 mod choice;
 mod columns;
@@ -174,7 +175,8 @@ pub fn lower(flat: Flattened, settings: Settings) -> Lowered {
     for item in &items {
         match item {
             Item::Definitions(defs) => {
-                for group in group::run(&emit.points, defs, &wanted) {
+                let defs = beside::place(&mut emit, defs, &wanted);
+                for group in group::run(&emit.points, &defs, &wanted) {
                     notes.push(group.describe(&emit.points));
                     emit.group(&group, &wanted);
                 }
@@ -251,6 +253,18 @@ pub(crate) fn node_cost(points: &Points, node: Node) -> f64 {
     points.nodes[node].cost.min(1e15)
 }
 
+/// Zeros where the clauses of a definition may leave cells out.
+fn clear_left_out(emit: &mut Emit, def: &Def) {
+    let Body::Clauses(clauses, None) = &def.body else { return };
+    let shape = emit.points.arrs[def.arr].shape.clone();
+    let single = contract::only_clause(&emit.points, &def.body, &shape).is_some();
+    if !single && shape.iter().all(|extent| *extent > 0) {
+        for region in emit.left_out(clauses, &shape) {
+            emit.zeros(def.arr, &region);
+        }
+    }
+}
+
 impl Emit {
     /// Gives every input a buffer.
     fn inputs(&mut self) {
@@ -313,13 +327,7 @@ impl Emit {
                     let decays = [found.a.0, found.b.0].iter().any(|arr| self.decays(*arr));
                     return self.flushing(decays, |emit| emit.contraction(def.arr, &found, None));
                 }
-                let shape = self.points.arrs[def.arr].shape.clone();
-                let single = contract::only_clause(&self.points, &def.body, &shape).is_some();
-                if !single && shape.iter().all(|extent| *extent > 0) {
-                    for region in self.left_out(clauses, &shape) {
-                        self.zeros(def.arr, &region);
-                    }
-                }
+                clear_left_out(self, def);
                 for clause in clauses {
                     if let Some(found) = contract::of_clause(&self.points, clause) {
                         self.contraction(def.arr, &found, None);

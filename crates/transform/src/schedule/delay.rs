@@ -6,16 +6,19 @@
 //!          and columns); then all other cells, each read and written once for the eight steps
 //!
 //! This may be done if what an update reads besides the cell itself is final when it is read: no
-//! later step writes it.
+//! later step writes it. What another write of the same step destroys (a row that becomes zeros) is
+//! kept beside the array for the steps of a block.
 //!
 //! Failures: the same updates of the same cells in another order; those that may fail set the same
 //! flag.
 
 use crate::points::{
-    Act, Body, Ix, Kind, Linear, Node, Phase, Points, Region, Steps, Subst, Write,
+    Act, Arr, ArrInfo, Body, Ix, Kind, Linear, Node, Phase, Points, Region, Source, Steps, Subst,
+    Write,
 };
 use ein_base::Symbol;
-use rustc_hash::FxHashMap;
+use ein_scalar::BinaryOp;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Steps in one pass.
 const STEPS: i64 = 8;
@@ -27,15 +30,19 @@ const LEAST: i64 = 4 * STEPS;
 pub(crate) fn run(points: &mut Points) {
     for at in 0..points.defs.len() {
         let Body::InPlace(body) = &points.defs[at].body else { continue };
-        let mut phases = Vec::new();
+        let (mut phases, mut kept): (Vec<Phase>, Vec<Arr>) = (Vec::new(), Vec::new());
         for phase in body.phases.clone() {
-            match Update::of(points, &phase) {
-                Some(update) => phases.extend(update.in_blocks(points)),
+            match Update::of(points, at, &phase) {
+                Some(update) => {
+                    kept.extend(&update.kept);
+                    phases.extend(update.in_blocks(points));
+                }
                 None => phases.push(phase),
             }
         }
         if let Body::InPlace(body) = &mut points.defs[at].body {
             body.phases = phases;
+            body.others.extend(kept);
         }
     }
 }
@@ -50,6 +57,8 @@ struct Update {
     /// The other writes of a step, which come before the update.
     others: Vec<Write>,
     axes: Vec<Axis>,
+    /// Arrays of a row for each step of a block: what the update needs and the other writes destroy.
+    kept: Vec<Arr>,
 }
 
 /// An axis of the region that is updated: from `low`, a sum over the step, up to `end`.
@@ -61,7 +70,7 @@ struct Axis {
 }
 
 impl Update {
-    fn of(points: &mut Points, phase: &Phase) -> Option<Update> {
+    fn of(points: &mut Points, def: usize, phase: &Phase) -> Option<Update> {
         let steps = phase.steps.filter(|steps| !steps.backward)?;
         let count = points.as_int(steps.hi).filter(|count| *count >= LEAST)?;
         if points.as_int(steps.lo) != Some(0) {
@@ -82,9 +91,61 @@ impl Update {
         }
         let own = own_cell(points, &update)?;
         let axes = axes(points, &update, steps.ix)?;
-        let mut found = Update { steps, count, update, own, others, axes };
+        let mut found = Update { steps, count, update, own, others, axes, kept: Vec::new() };
         let read_again = found.read_what_was_written(points);
-        found.is_legal(points, &read_again).then_some(found)
+        let lost = found.lost(points, &read_again)?;
+        if !lost.is_empty() {
+            found.keep(points, def, &lost);
+        }
+        found.lost(points, &read_again).filter(Vec::is_empty).map(|_| found)
+    }
+
+    /// Keeps what is made of lost cells in rows that the update reads instead: for each the largest
+    /// part of the value that depends on the step and one index at most.
+    fn keep(&mut self, points: &mut Points, def: usize, lost: &[Node]) {
+        let loops = self.update.loops.clone();
+        let own = self.own;
+        let indices = |points: &Points, node: Node| {
+            loops.iter().filter(|(ix, ..)| points.depends(node, *ix)).count()
+        };
+        let (mut parts, mut open) = (Vec::new(), vec![self.update.value]);
+        let mut seen = FxHashSet::default();
+        while let Some(node) = open.pop() {
+            let below = points.below(&[node]);
+            if !seen.insert(node) || !below.iter().any(|node| lost.contains(node)) {
+                continue;
+            }
+            if indices(points, node) <= 1 && !below.contains(&own) {
+                parts.push(node);
+            } else {
+                points.each_child(node, &mut |child| open.push(child));
+            }
+        }
+        let (step, turn) = (points.index(self.steps.ix), points.int(STEPS));
+        let slot = points.binary(BinaryOp::Rem, step, turn, None);
+        for part in parts {
+            let along = loops.iter().find(|(ix, ..)| points.depends(part, *ix)).copied();
+            let extent = along.map_or(1, |(ix, ..)| points.ixs[ix].range.1 as i64 + 1);
+            let source = Source::Defined(def);
+            let info = ArrInfo {
+                name: None,
+                ty: points.nodes[part].ty,
+                shape: vec![STEPS, extent],
+                source,
+            };
+            let arr = points.arrs.push(info);
+            let place = match along {
+                Some((ix, ..)) => points.index(ix),
+                None => points.int(0),
+            };
+            let at = vec![slot, place];
+            let read = points.load(arr, &at);
+            let mut replace = Subst::nodes(FxHashMap::from_iter([(part, read)]));
+            self.update.value = replace.apply(points, self.update.value);
+            self.others
+                .insert(0, Write { arr, loops: along.into_iter().collect(), at, value: part });
+            self.kept.push(arr);
+        }
     }
 
     /// Where the update computes what another write of the step has just written, it reads that.
@@ -113,7 +174,9 @@ impl Update {
         put
     }
 
-    fn is_legal(&self, points: &mut Points, read_again: &[Node]) -> bool {
+    /// What the update reads that other writes of the step, or of later ones, have changed by then. None
+    /// if the updates cannot wait at all.
+    fn lost(&self, points: &mut Points, read_again: &[Node]) -> Option<Vec<Node>> {
         let step = self.steps.ix;
         let most = i128::from(self.count);
         let now_or_later = points.fresh(Symbol::intern("later"), (0, most));
@@ -124,25 +187,30 @@ impl Update {
         let after = |at: &[Node], by: Node| shifted(points, &region(at), step, by);
         let updated = after(&self.update.at, now_or_later);
         let spared = |at: &[Node]| points.regions_apart(&region(at), &updated);
-        // What the update reads is not updated any more, nor changed by others later.
-        let update_reads = points.below(&[self.update.value]).into_iter().all(|node| {
-            let Kind::Load(arr, at) = &points.nodes[node].kind else { return true };
-            if node == self.own {
-                return true;
+        let mut lost = Vec::new();
+        for node in points.below(&[self.update.value]) {
+            let Kind::Load(arr, at) = &points.nodes[node].kind else { continue };
+            if node == self.own || self.kept.contains(arr) {
+                continue;
             }
-            let of_update = *arr != self.update.arr || spared(at);
-            let of_others = self.others.iter().filter(|other| other.arr == *arr).all(|other| {
+            // What the update reads is not updated any more, nor changed by others later.
+            if *arr == self.update.arr && !spared(at) {
+                return None;
+            }
+            let stays = self.others.iter().filter(|other| other.arr == *arr).all(|other| {
                 let now = points.apart(at, &other.at, Some(step)) || read_again.contains(&node);
                 now && points.regions_apart(&region(at), &after(&other.at, later))
             });
-            of_update && of_others
-        });
+            if !stays {
+                lost.push(node);
+            }
+        }
         let others = self.others.iter().all(|other| {
             let written = other.arr != self.update.arr || spared(&other.at);
             let mut reads = points.loads(&[other.value]).into_iter();
             written && reads.all(|(arr, at)| arr != self.update.arr || spared(&at))
         });
-        update_reads && others
+        others.then_some(lost)
     }
 
     /// The steps in blocks: the edges of the region step by step, then the rest at once.
@@ -213,6 +281,8 @@ impl Update {
         for step in 0..STEPS {
             let mut here = base.clone();
             here.offset += step;
+            // Blocks begin at multiples of their steps.
+            let kept = self.own_row(points, step);
             let mut places = vec![(self.steps.ix, points.sum_node(&here))];
             for (axis, place) in self.axes.iter().zip(&at) {
                 let low = at_step(points, &axis.low, self.steps.ix, &here);
@@ -221,10 +291,20 @@ impl Update {
             }
             let mut subst = Subst::new(places);
             let own = subst.apply(points, self.own);
-            let updated = subst.apply(points, self.update.value);
+            let updated = subst.apply(points, kept);
             value = Subst::nodes(FxHashMap::from_iter([(own, value)])).apply(points, updated);
         }
         Write { arr: self.update.arr, loops, at, value }
+    }
+}
+
+impl Update {
+    /// The value of the update in a step of a block, which reads the rows that are kept for it.
+    fn own_row(&self, points: &mut Points, step: i64) -> Node {
+        let (here, turn) = (points.index(self.steps.ix), points.int(STEPS));
+        let slot = points.binary(BinaryOp::Rem, here, turn, None);
+        let own = points.int(step);
+        Subst::nodes(FxHashMap::from_iter([(slot, own)])).apply(points, self.update.value)
     }
 }
 

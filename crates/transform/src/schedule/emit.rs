@@ -93,6 +93,10 @@ pub(crate) struct Emit {
     /// Whether the loops around are those of a sweep: what is read there and has no floor was
     /// complete before them.
     pub(crate) sweeping: bool,
+    /// Addresses that are written beside recurrences.
+    pub(crate) beside: Vec<super::beside::Beside>,
+    /// The extremes whose addresses are to be kept with them in the nest being written.
+    pub(crate) kept: Option<super::beside::Kept>,
     /// Whether a parallel loop is open.
     pub(crate) in_parallel: bool,
     /// The step that is being filled of a recurrence.
@@ -131,6 +135,8 @@ impl Emit {
             samples: FxHashMap::default(),
             filled: FxHashMap::default(),
             sweeping: false,
+            beside: Vec::new(),
+            kept: None,
             in_parallel: false,
             step: None,
             ends: None,

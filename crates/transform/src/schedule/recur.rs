@@ -3,6 +3,7 @@
 //! Failures: the steps are those of the program in an order of the program; none is left out, also
 //! if its storage is used again before anybody reads it.
 
+use super::beside;
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::row_major;
 use super::sample::RowAxis;
@@ -101,7 +102,7 @@ impl Emit {
         let floor = self.floors.get(&arr).copied();
         self.flushing(self.decays(arr), |emit| {
             let mirrored = emit.mirrors.contains_key(&arr);
-            let whole = alone && emit.ends.is_none() && !mirrored;
+            let whole = alone && emit.ends.is_none() && !mirrored && !beside::has(emit, arr);
             if !whole || !emit.wavefront(arr, &ordered, steps) {
                 emit.step(&mut at, &ordered, 0);
             }
@@ -198,8 +199,8 @@ impl Emit {
                 .cloned()
                 .collect();
             let skew = match self.ends {
-                None => self.skew(at, &active, (lo, hi)),
-                Some(_) => None,
+                None if !beside::has(self, at.arr) => self.skew(at, &active, (lo, hi)),
+                None | Some(_) => None,
             };
             match skew {
                 Some(skew) => {
@@ -348,7 +349,7 @@ impl Emit {
             // The tile runs in vectors; short axes beside it are written out.
             loops.sort_by_key(|(_, lo, hi)| self.points.trip_count(*lo, *hi) <= 4.0);
             let cell = self.cell(&clause, at.arr);
-            self.nest(at.arr, loops, vec![cell]);
+            beside::nest_of_step(self, at.arr, &clause, loops, cell);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::emit::{AxisPlace, Emit, Place, Use};
 use super::nest::{Cell, Loop, TILE};
 use super::node_cost;
 use super::reduce::{neutral, operation};
-use crate::points::{Arr, ArrInfo, Ix, Kind, Node, Source, Subst};
+use crate::points::{Arr, ArrInfo, Ix, Kind, Node, Reduction, Source, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Stmt};
 use ein_ir::tensor::ReduceOp;
@@ -43,8 +43,10 @@ struct Row {
     body: Node,
     guard: Option<Node>,
     op: BinaryOp,
-    /// Where the extremes are, if that is what is asked for.
+    /// Where the extremes are, if that is asked for.
     places: Option<Arr>,
+    /// Whether the extremes are asked for as well.
+    both: bool,
 }
 
 impl Emit {
@@ -248,23 +250,23 @@ impl Emit {
         let Kind::Reduce(first) = self.points.nodes[inner[0]].kind.clone() else { return };
         let start = first.binders.last().and_then(|(_, lo, _)| self.points.as_int(*lo));
         let start = start.and_then(|lo| i32::try_from(lo).ok()).unwrap_or(0);
+        let kept = self.kept.take_if(|kept| inner.contains(&kept.node));
         let mut accs = Vec::new();
         for node in inner {
-            accs.push(self.row_of(*node, size, origin));
+            let both = kept.as_ref().is_some_and(|kept| kept.node == *node);
+            accs.push(self.row_of(*node, size, origin, both));
         }
-        self.row_loop(rest, |emit| {
-            for Row { acc, op, places, .. } in &accs {
-                let ty = emit.points.arrs[*acc].ty;
-                emit.store(*acc, &[place], Operand::Const(neutral(*op, ty)));
-                if let Some(places) = places {
-                    emit.store(*places, &[place], Operand::Const(Scalar::I32(start)));
-                }
-            }
-        });
+        clear_rows(self, &accs, rest, place, start);
         self.fill_rows(&accs, &first.binders, rest, place);
+        settle_zeros(self, &accs, &first.binders, rest, place);
         self.row_loop(rest, |emit| {
-            for Row { acc, node, places, .. } in &accs {
-                let held = places.unwrap_or(*acc);
+            for Row { acc, node, places, both, .. } in &accs {
+                if let (Some(kept), Some(places), true) = (&kept, places, both) {
+                    let (addr, _) = emit.address(*places, &[place]);
+                    let found = emit.let_here(ScalarType::I32, Op::Load(addr));
+                    emit.store(kept.arr, &kept.at, found);
+                }
+                let held = places.filter(|_| !both).unwrap_or(*acc);
                 let wide = emit.points.arrs[held].ty;
                 let (addr, _) = emit.address(held, &[place]);
                 let held = emit.let_here(wide, Op::Load(addr));
@@ -283,40 +285,37 @@ impl Emit {
         self.close();
     }
 
-    /// A local row of accumulators of a reduction.
-    fn row_of(&mut self, node: Node, size: i64, origin: ein_ir::loops::Reg) -> Row {
+    /// A local row of accumulators of a reduction; of extremes and where they are, if both are asked for.
+    fn row_of(&mut self, node: Node, size: i64, origin: ein_ir::loops::Reg, both: bool) -> Row {
         let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else {
             unreachable!("only reductions have rows")
         };
         let op = operation(reduction.op);
         let held = AxisPlace::From(1, origin);
-        if self.is_address(&reduction) {
+        if both || self.is_address(&reduction) {
             let acc = self.row(self.points.nodes[reduction.body].ty, size, held);
             let places = Some(self.row(ScalarType::I32, size, held));
-            return Row { acc, node, body: reduction.body, guard: None, op, places };
+            return Row { acc, node, body: reduction.body, guard: None, op, places, both };
         }
         let ty = self.row_type(&reduction, self.points.nodes[node].ty);
         let acc = self.row(ty, size, held);
-        Row { acc, node, body: reduction.body, guard: reduction.guard, op, places: None }
+        Row { acc, node, body: reduction.body, guard: reduction.guard, op, places: None, both }
     }
 
     /// Whether one of some reductions asks for the address of an extreme.
     pub(crate) fn finds_addresses(&self, nodes: &[Node]) -> bool {
-        nodes.iter().any(|node| match &self.points.nodes[*node].kind {
-            Kind::Reduce(reduction) => self.is_address(reduction),
-            _ => false,
-        })
+        self.kept.as_ref().is_some_and(|kept| nodes.contains(&kept.node))
+            || nodes.iter().any(|node| match &self.points.nodes[*node].kind {
+                Kind::Reduce(reduction) => self.is_address(reduction),
+                _ => false,
+            })
     }
 
     /// Whether a reduction asks for the address of an extreme in a way that rows can tell: each keeps
     /// the extremes so far and where they are.
-    fn is_address(&self, reduction: &crate::points::Reduction) -> bool {
-        let [(_, lo, hi)] = *reduction.binders.as_slice() else { return false };
-        let body = self.points.nodes[reduction.body].ty;
+    fn is_address(&self, reduction: &Reduction) -> bool {
         matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin)
-            && matches!(body, ScalarType::F32 | ScalarType::F64 | ScalarType::I32)
-            && reduction.guard.is_none()
-            && self.constant_extent(lo, hi).is_some_and(|n| n > 0)
+            && has_addresses(self, reduction)
     }
 
     /// Takes terms into a row of extremes with their addresses: the first of equal ones stays, and
@@ -489,4 +488,53 @@ impl Emit {
         }
         self.let_here(ty, Op::Binary(op, sum, value))
     }
+}
+
+/// Begins rows of accumulators.
+fn clear_rows(emit: &mut Emit, accs: &[Row], rest: Loop, place: Node, start: i32) {
+    emit.row_loop(rest, |emit| {
+        for Row { acc, op, places, .. } in accs {
+            let ty = emit.points.arrs[*acc].ty;
+            emit.store(*acc, &[place], Operand::Const(neutral(*op, ty)));
+            if let Some(places) = places {
+                emit.store(*places, &[place], Operand::Const(Scalar::I32(start)));
+            }
+        }
+    });
+}
+
+/// To an address zeros of both signs are equal, to an extreme they are not: where one of these is
+/// zero, which is rare, they are taken again by themselves.
+fn settle_zeros(emit: &mut Emit, accs: &[Row], binders: &[Loop], rest: Loop, place: Node) {
+    let own = |row: &&Row| row.both && emit.points.arrs[row.acc].ty.is_float();
+    let rows: Vec<Row> = accs.iter().filter(own).map(|row| Row { places: None, ..*row }).collect();
+    for row in rows {
+        let ty = emit.points.arrs[row.acc].ty;
+        let some = emit.reg(ScalarType::Bool);
+        emit.push(Stmt::Var(some, Operand::Const(Scalar::Bool(false))));
+        let (lo, hi) = (emit.bound_value(rest.1), emit.bound_value(rest.2));
+        emit.open(rest.0, lo, hi, ForKind::Vector { reductions: vec![(some, BinaryOp::Or)] });
+        let (addr, _) = emit.address(row.acc, &[place]);
+        let held = emit.let_here(ty, Op::Load(addr));
+        let zero = Op::Binary(BinaryOp::Eq, held, Operand::Const(Scalar::zero(ty)));
+        let zero = emit.let_here(ScalarType::Bool, zero);
+        let any = Op::Binary(BinaryOp::Or, Operand::Reg(some), zero);
+        let any = emit.let_here(ScalarType::Bool, any);
+        emit.push(Stmt::Set(some, any));
+        emit.close();
+        emit.open_block();
+        clear_rows(emit, &[row], rest, place, 0);
+        emit.fill_rows(&[row], binders, rest, place);
+        let again = emit.close_block();
+        emit.push(Stmt::If(Operand::Reg(some), again, Vec::new()));
+    }
+}
+
+/// Whether rows can tell where the extremes of the terms of a reduction are.
+pub(crate) fn has_addresses(emit: &Emit, reduction: &Reduction) -> bool {
+    let [(_, lo, hi)] = *reduction.binders.as_slice() else { return false };
+    let body = emit.points.nodes[reduction.body].ty;
+    matches!(body, ScalarType::F32 | ScalarType::F64 | ScalarType::I32)
+        && reduction.guard.is_none()
+        && emit.constant_extent(lo, hi).is_some_and(|n| n > 0)
 }
