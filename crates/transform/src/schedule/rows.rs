@@ -378,14 +378,20 @@ impl Emit {
             self.close();
         }
         if several == 0 || several * TERMS < extent {
-            let start = match several {
-                0 => *lo,
+            let many = self.points.trip_count(*lo, *hi) >= (4 * TERMS) as f64;
+            let known = self.constant_extent(*lo, *hi).is_some();
+            let from = match several {
+                0 if !compared && !known && many => {
+                    fill_in_groups(self, accs, (*ix, *lo, *hi), rest, place)
+                }
+                0 => self.bound_value(*lo),
                 _ => {
                     let start = self.points.as_int(*lo).unwrap_or(0) + several * TERMS;
-                    self.points.int(start)
+                    let start = self.points.int(start);
+                    self.bound_value(start)
                 }
             };
-            let (from, to) = (self.bound_value(start), self.bound_value(*hi));
+            let to = self.bound_value(*hi);
             self.open(*ix, from, to, ForKind::Serial);
             let here = self.points.index(*ix);
             self.row_loop(rest, |emit| {
@@ -537,4 +543,42 @@ pub(crate) fn has_addresses(emit: &Emit, reduction: &Reduction) -> bool {
     matches!(body, ScalarType::F32 | ScalarType::F64 | ScalarType::I32)
         && reduction.guard.is_none()
         && emit.constant_extent(lo, hi).is_some_and(|n| n > 0)
+}
+
+/// Adds terms to rows of accumulators, several at a time, where only the run tells how many there are:
+/// the first one that is left.
+fn fill_in_groups(
+    emit: &mut Emit,
+    accs: &[Row],
+    (ix, lo, hi): Loop,
+    rest: Loop,
+    place: Node,
+) -> Operand {
+    let int = ScalarType::I64;
+    let constant = |value: i64| Operand::Const(Scalar::I64(value));
+    let (lo, hi) = (emit.bound_value(lo), emit.bound_value(hi));
+    let count = emit.let_here(int, Op::Binary(BinaryOp::Sub, hi, lo));
+    let count = emit.let_here(int, Op::Binary(BinaryOp::Max, count, constant(0)));
+    let groups = emit.let_here(int, Op::Binary(BinaryOp::Div, count, constant(TERMS)));
+    let info = emit.points.ixs[ix].clone();
+    let group = emit.points.fresh(Symbol::intern("group"), info.range);
+    let var = Operand::Reg(emit.open(group, constant(0), groups, ForKind::Serial));
+    let first = emit.let_here(int, Op::Binary(BinaryOp::Mul, var, constant(TERMS)));
+    let first = emit.let_here(int, Op::Binary(BinaryOp::Add, first, lo));
+    // Each term has an index of its own with the range of the first, in which all of them are.
+    let mut terms = Vec::new();
+    for at in 0..TERMS {
+        let term = emit.points.fresh(info.name, info.range);
+        let here = emit.let_here(int, Op::Binary(BinaryOp::Add, first, constant(at)));
+        emit.bind(term, here);
+        terms.push(emit.points.index(term));
+    }
+    emit.row_loop(rest, |emit| {
+        for row in accs {
+            emit.accumulate_row(row, place, ix, &terms);
+        }
+    });
+    emit.close();
+    let taken = emit.let_here(int, Op::Binary(BinaryOp::Mul, groups, constant(TERMS)));
+    emit.let_here(int, Op::Binary(BinaryOp::Add, lo, taken))
 }
