@@ -125,9 +125,18 @@ impl Parser<'_> {
             }
             return self.fail(diagnostic);
         }
-        let starts_item = self.kind().starts_expr() && !self.kind().is_infix();
+        let condition = open.kind == TokenKind::LBracket && self.kind() == TokenKind::Where;
+        let starts_item = !condition && self.kind().starts_expr() && !self.kind().is_infix();
         let reported_before = self.diagnostics.len();
         let reported = self.unexpected(&format!("`,` or `{closer}`"));
+        if condition
+            && self.diagnostics.len() > reported_before
+            && let Some(last) = self.diagnostics.pop()
+        {
+            let help = "a condition stands behind the value: `sum[i](x[i] where i > 0)`, \
+                        `let y[i in 0..n] = x[i] where i > 0;`";
+            self.diagnostics.push(last.help(help));
+        }
         if starts_item && self.diagnostics.len() > reported_before {
             let place = Span::new(self.file, self.prev_end, self.prev_end);
             if let Some(last) = self.diagnostics.pop() {

@@ -14,7 +14,7 @@ use super::{Flat, Flatten, Val, declined, element_type, steps};
 use crate::points::{Body, Clause, Ix, Kind, Node, Slot};
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Binder, Clause as IrClause, ClauseSlot, Expr, Item, Tensor};
-use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
+use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 use std::rc::Rc;
 
 /// The most reductions that a step of a recurrence may be made of; the schedule stores so many.
@@ -227,8 +227,9 @@ impl<'p> Flatten<'p> {
             shape[..tensor.shape.len()].iter().map(|extent| (Some(*extent), 0)).collect();
         let mut inner = (tensor.inner_rank > 0).then(|| shape[tensor.shape.len()..].to_vec());
         let mut clauses = Vec::new();
+        let square = square_axes(tensor, &steps);
         for clause in &tensor.clauses {
-            clauses.extend(self.clause(clause, &steps, &mut outer, &mut inner)?);
+            clauses.extend(self.clause(clause, &square, &mut outer, &mut inner)?);
         }
         self.made = outside;
         let ends = match (until, made) {
@@ -283,14 +284,8 @@ impl<'p> Flatten<'p> {
         if !clauses.iter().all(constant) {
             return Err(declined("a recurrence with dependent steps", span));
         }
-        let meet = |a: &Clause, b: &Clause| {
-            a.slots.iter().zip(&b.slots).all(|(a, b)| {
-                let (a, b) = (self.points.ixs[a.ix].range, self.points.ixs[b.ix].range);
-                a.0 <= b.1 && b.0 <= a.1
-            })
-        };
         let overlap = (0..clauses.len())
-            .any(|at| clauses[at + 1..].iter().any(|other| meet(&clauses[at], other)));
+            .any(|at| clauses[at + 1..].iter().any(|other| self.meet(&clauses[at], other)));
         if overlap {
             return Err(declined("a recurrence whose clauses overlap", span));
         }
@@ -319,17 +314,18 @@ impl<'p> Flatten<'p> {
         self.points.renumber();
     }
 
-    /// A clause; none if it covers nothing. Widens `shape` where no extent is stated.
+    /// A clause; none if it covers nothing. Widens `shape` where no extent is stated. Its bounds are
+    /// constants on the axes that are to be `square`.
     fn clause(
         &mut self,
         clause: &'p IrClause,
-        steps: &[crate::points::Step],
+        square: &[usize],
         shape: &mut [Stated],
         inner: &mut Option<Vec<Extent>>,
     ) -> Flat<Option<Clause>> {
         let scope = self.enter();
         let span = clause.span;
-        let result = self.clause_in_scope(clause, steps, shape, inner);
+        let result = self.clause_in_scope(clause, square, shape, inner);
         if let Ok(Some(clause)) = &result {
             let bounds = clause.slots.iter().flat_map(|slot| [slot.lo, slot.hi]);
             let roots = bounds.chain([clause.value]).chain(clause.guard).chain(clause.otherwise);
@@ -342,7 +338,7 @@ impl<'p> Flatten<'p> {
     fn clause_in_scope(
         &mut self,
         clause: &'p IrClause,
-        steps: &[crate::points::Step],
+        square: &[usize],
         shape: &mut [Stated],
         inner: &mut Option<Vec<Extent>>,
     ) -> Flat<Option<Clause>> {
@@ -353,7 +349,7 @@ impl<'p> Flatten<'p> {
             let slot = match slot {
                 ClauseSlot::Point(at) => self.point(*at),
                 ClauseSlot::Loop(binder) => match self.open(binder)? {
-                    Some((ix, lo, hi)) if steps.iter().any(|step| step.axis == axis) => {
+                    Some((ix, lo, hi)) if square.contains(&axis) => {
                         self.squared(binder, Slot { ix, lo, hi }, &mut within)
                     }
                     Some((ix, lo, hi)) => Slot { ix, lo, hi },
@@ -381,7 +377,10 @@ impl<'p> Flatten<'p> {
         };
         let (value, otherwise) = match value {
             Val::Scalar(value) if inner.is_none() => {
-                (value, otherwise.map(|value| self.number(value, clause.span)).transpose()?)
+                let otherwise =
+                    otherwise.map(|value| self.number(value, clause.span)).transpose()?;
+                let under = guard.zip(otherwise);
+                (value, under.map(|(guard, side)| self.points.assuming(guard, false, side)))
             }
             value => {
                 let array = self.array(value, clause.span)?;
@@ -452,11 +451,7 @@ impl<'p> Flatten<'p> {
         while let Kind::Select(cond, a, b) = self.points.nodes[value].kind
             && !self.points.nodes[cond].traps
         {
-            let zero = |node: Node| match self.points.nodes[node].kind {
-                Kind::Const(value) => value == Scalar::zero(value.ty()),
-                _ => false,
-            };
-            let (left, kept) = match (zero(a), zero(b)) {
+            let (left, kept) = match (self.is_zero(a), self.is_zero(b)) {
                 (true, _) => (self.points.unary(UnaryOp::Not, cond, None), b),
                 (false, true) => (cond, a),
                 (false, false) => break,
@@ -566,5 +561,17 @@ impl<'p> Flatten<'p> {
             Kind::Const(value) => value.as_bool(),
             _ => None,
         }
+    }
+}
+
+/// The axes of a recurrence on which the bounds of clauses have to be constants: those of its steps,
+/// and all of them where several clauses share steps, so that cells of both are told apart.
+fn square_axes(tensor: &Tensor, steps: &[crate::points::Step]) -> Vec<usize> {
+    let moves = |clause: &&IrClause| {
+        steps.iter().all(|step| matches!(clause.slots[step.axis], ClauseSlot::Loop(_)))
+    };
+    match tensor.clauses.iter().filter(moves).count() {
+        0 | 1 => steps.iter().map(|step| step.axis).collect(),
+        _ => (0..tensor.shape.len()).collect(),
     }
 }

@@ -56,7 +56,7 @@ impl Points {
     }
 
     /// A side of a choice where its condition has a value.
-    fn assuming(&mut self, cond: Node, holds: bool, side: Node) -> Node {
+    pub fn assuming(&mut self, cond: Node, holds: bool, side: Node) -> Node {
         let info = &self.nodes[side];
         if info.reduces || info.traps || self.nodes[cond].traps || info.cost > SMALL {
             return side;
@@ -75,6 +75,10 @@ impl Points {
         }
         let truth = self.truth(holds);
         instead.insert(cond, truth);
+        if let Some(opposite) = self.opposite(cond) {
+            let truth = self.truth(!holds);
+            instead.insert(opposite, truth);
+        }
         let found = self.below(&[side]).iter().any(|node| instead.contains_key(node));
         if found { Subst::nodes(instead).apply(self, side) } else { side }
     }

@@ -10,11 +10,14 @@
 //! It is the same for sums with `t[i] == b` among their conditions, or of `if t[i] == b { v } else
 //! { 0 }`, and for greatest and least floats. Terms of `f32` are added as `f64`.
 //!
+//! What the keys do not mention is summed first: `h[b] = sum(i, j) x[i, j] where t[i] == b` adds
+//! `sum(j) x[i, j]` once for each `i`, and so is a term that is a reduction.
+//!
 //! In a recurrence the sums of a step are made before its cells ([`super::recur`]).
 //!
 //! Needs: axes of the result that begin at zero and are compared with an `i32`.
 //! Refuses: few keys, which vectors compare faster than memory is written; sums of integers that
-//! may not fit; terms that are reductions.
+//! may not fit; keys and conditions that are reductions.
 //!
 //! Failures: terms are computed once for each point, also where its key is none of the result: an
 //! alarm at most. A sum that may leave its type is refused.
@@ -33,7 +36,10 @@ use ein_scalar::{BinaryOp, ScalarType};
 use rustc_hash::FxHashMap;
 
 /// From so many keys on it is done: several threads compare as many in the time of one pass.
-const KEYS: i64 = 64;
+const KEYS: f64 = 64.0;
+
+/// A term of so many operations, computed once for each key, is as much as a key more.
+const OPERATIONS: f64 = 8.0;
 
 /// Parts of the points that have cells of their own.
 const PARTS: i64 = 8;
@@ -199,8 +205,9 @@ fn parts_of(points: &Points, slots: &[Slot], reduction: &Reduction) -> Option<Pa
         _ => true,
     });
     let count = |(axis, _): &(usize, Node)| points.as_int(slots[*axis].hi);
-    let many = keys.iter().map(count).product::<Option<i64>>()? >= KEYS;
-    many.then_some(Parts { keys, equal, others, value })
+    let cells = keys.iter().map(count).product::<Option<i64>>()? as f64;
+    let many = cells * (points.nodes[body].cost / OPERATIONS).max(1.0) >= KEYS;
+    (many && !keys.is_empty()).then_some(Parts { keys, equal, others, value })
 }
 
 /// The key of a reduction, if it is a sum for each value of one.
@@ -210,11 +217,12 @@ fn find(points: &mut Points, slots: &[Slot], reduction: &Reduction) -> Option<Bi
     let mut known = Known::new(points, slots, &keys, &equal);
     let value = known.apply(points, value);
     others.iter_mut().for_each(|part| *part = known.apply(points, *part));
-    let all = others.iter().chain([&value]).chain(keys.iter().map(|(_, key)| key));
-    let free = all.into_iter().all(|node| {
-        keys.iter().all(|(axis, _)| !points.depends(*node, slots[*axis].ix))
-            && !points.nodes[*node].reduces
-    });
+    let all = others.iter().chain(keys.iter().map(|(_, key)| key));
+    let plain = all.clone().all(|node| !points.nodes[*node].reduces);
+    let free = plain
+        && all
+            .chain([&value])
+            .all(|node| keys.iter().all(|(axis, _)| !points.depends(*node, slots[*axis].ix)));
     let mut guard = None;
     for part in others {
         guard = points.both(guard, Some(part));
@@ -312,10 +320,13 @@ fn binned(
     let (outer, inner): (Vec<_>, Vec<_>) = others
         .into_iter()
         .partition(|(ix, ..)| bins.keys.iter().any(|(_, key)| points.depends(*key, *ix)));
-    let binders = outer.into_iter().chain(reduction.binders.iter().copied()).chain(inner).collect();
+    let (of_points, value) =
+        one_of_each_point(points, defs, def, (&clause.slots, reduction, bins), value);
+    let parted = of_points.first().copied();
+    let binders = outer.into_iter().chain(of_points).chain(inner).collect();
     let op = operation(reduction.op);
     let sums = Scatter { binders, guard, at, value, op };
-    let parts = in_parts(points, &shape, reduction, &sums);
+    let parts = in_parts(points, &shape, parted, &sums);
     if wide == ty && parts.is_none() {
         return Body::Scatter(sums);
     }
@@ -335,14 +346,48 @@ fn binned(
     Body::Clauses(vec![Clause { value, ..clause }], None)
 }
 
+/// The points, and the value of each: where the keys mention only some of the indices, the sum over
+/// the others is made first, in vectors, and each key is looked at once.
+fn one_of_each_point(
+    points: &mut Points,
+    defs: &mut Vec<Def>,
+    def: &Def,
+    (slots, reduction, bins): (&[Slot], &Reduction, &Bins),
+    value: Node,
+) -> (Vec<Loop>, Node) {
+    let chosen = |ix: Ix| {
+        let mut deciding = bins.keys.iter().map(|(_, key)| *key).chain(bins.guard);
+        deciding.any(|node| points.depends(node, ix))
+    };
+    let (outer, inner): (Vec<Loop>, Vec<Loop>) =
+        reduction.binders.iter().copied().partition(|(ix, ..)| chosen(*ix));
+    if inner.is_empty() && !points.nodes[value].reduces {
+        return (outer, value);
+    }
+    let op = if reduction.op == ReduceOp::Count { ReduceOp::Sum } else { reduction.op };
+    let ty = points.nodes[value].ty;
+    let summed = match inner.is_empty() {
+        true => value,
+        false => points.reduce(Reduction { op, binders: inner, guard: None, body: value }, ty),
+    };
+    let own = |ix: &Ix| {
+        slots.iter().any(|slot| slot.ix == *ix) || outer.iter().any(|(other, ..)| other == ix)
+    };
+    let ixs: Vec<Ix> = points.nodes[summed].free.iter().copied().filter(own).collect();
+    let mut before = Before::new(def);
+    let read = before.stored(points, summed, &ixs);
+    defs.append(&mut before.take());
+    (outer, read)
+}
+
 /// The same sums for each part of the points, and the index of the part, if that pays.
 fn in_parts(
     points: &mut Points,
     shape: &[i64],
-    reduction: &Reduction,
+    parted: Option<Loop>,
     sums: &Scatter,
 ) -> Option<(Scatter, Loop)> {
-    let (ix, lo, hi) = *reduction.binders.first().filter(|it| sums.binders.first() == Some(it))?;
+    let (ix, lo, hi) = parted.filter(|it| sums.binders.first() == Some(it))?;
     let (first, end) = (points.as_int(lo)?, points.as_int(hi)?);
     let cells = shape.iter().product::<i64>();
     if (end - first) / POINTS / PARTS < cells {

@@ -6,6 +6,9 @@
 //! Before:  `c[j, k] = sum(i) (x[i, j] - m[j]) * (x[i, k] - m[k])`
 //! After:   `t[i, j] = x[i, j] - m[j]`, `c[j, k] = sum(i) t[i, j] * t[i, k]`
 //!
+//! Before:  `d[p] = sum(s, q) e[q, s] where p == key[s]`
+//! After:   `t[s] = sum(q) e[q, s]`, `d[p] = sum(s) t[s] where p == key[s]`
+//!
 //! An index is summed over as soon as few factors mention it: that order is chosen in which the next
 //! intermediate result costs least. A factor that mentions no more indices than another one is
 //! multiplied into it. The results are those of another order of the same additions, but for
@@ -105,6 +108,12 @@ impl Pass<'_> {
                 continue;
             }
             let reduction = self.with_own_indices(&reduction);
+            if let Some(guard) = reduction.guard {
+                if let Some(sum) = self.before_condition(&reduction, guard) {
+                    instead.insert(node, sum);
+                }
+                continue;
+            }
             if let Some(factors) = self.factors(reduction.body)
                 && let Some(sum) = self.apart(factors, reduction)
             {
@@ -117,7 +126,7 @@ impl Pass<'_> {
         Subst::nodes(instead).apply(self.points, clause.value)
     }
 
-    /// Whether a reduction is a plain sum of floats.
+    /// Whether a reduction is a sum of floats that cannot fail.
     fn is_simple(&self, reduction: &Reduction) -> bool {
         let body = &self.points.nodes[reduction.body];
         let known = |(_, lo, hi): &(Ix, Node, Node)| {
@@ -125,7 +134,7 @@ impl Pass<'_> {
             ends.is_some_and(|(lo, hi)| lo < hi)
         };
         reduction.op == ReduceOp::Sum
-            && reduction.guard.is_none()
+            && reduction.guard.is_none_or(|guard| !self.points.nodes[guard].traps)
             && body.ty.is_float()
             && !body.reduces
             && !body.traps
@@ -147,8 +156,38 @@ impl Pass<'_> {
             names.push((binder.0, place));
             *binder = (fresh, self.points.int(0), self.points.int(end - first));
         }
-        own.body = Subst::new(names).apply(self.points, own.body);
+        let mut subst = Subst::new(names);
+        own.body = subst.apply(self.points, own.body);
+        own.guard = own.guard.map(|guard| subst.apply(self.points, guard));
         own
+    }
+
+    /// A sum whose condition does not mention some of its indices, with the sum over those stored:
+    /// it is the same for all cells that only the condition tells apart.
+    fn before_condition(&mut self, reduction: &Reduction, guard: Node) -> Option<Node> {
+        let mentions = |node: Node| -> Vec<Ix> {
+            let free = self.points.nodes[node].free.iter().copied();
+            free.filter(|ix| !self.given.contains(ix)).collect()
+        };
+        let (of_guard, of_body) = (mentions(guard), mentions(reduction.body));
+        let (outer, inner): (Vec<_>, Vec<_>) =
+            reduction.binders.iter().copied().partition(|(ix, ..)| of_guard.contains(ix));
+        let stored: Vec<Ix> =
+            of_body.iter().copied().filter(|ix| inner.iter().all(|(own, ..)| own != ix)).collect();
+        let all = union(&[of_guard.clone(), of_body.clone()]);
+        let cost = self.points.nodes[reduction.body].cost + 1.0;
+        let naive = self.cells(&all) * (cost + 1.0);
+        let after = union(&[of_guard, stored.clone()]);
+        let work = self.cells(&of_body) * cost + 2.0 * self.cells(&after);
+        if inner.is_empty() || outer.is_empty() || naive < LEAST_WORK || 2.0 * work >= naive {
+            return None;
+        }
+        let ty = self.points.nodes[reduction.body].ty;
+        let sum = |binders, guard, body| Reduction { op: ReduceOp::Sum, binders, guard, body };
+        let part = self.points.reduce(sum(inner, None, reduction.body), ty);
+        let order = self.in_memory_order(part, &stored);
+        let part = self.defs.stored(self.points, part, &order);
+        Some(self.points.reduce(sum(outer, Some(guard), part), ty))
     }
 
     /// The factors of what is summed.

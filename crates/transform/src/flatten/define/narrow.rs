@@ -34,7 +34,7 @@ impl Flatten<'_> {
         left
     }
 
-    fn conjuncts(&self, node: Node, parts: &mut Vec<Node>) {
+    pub(super) fn conjuncts(&self, node: Node, parts: &mut Vec<Node>) {
         match self.points.nodes[node].kind {
             Kind::Binary(BinaryOp::And, a, b) => {
                 self.conjuncts(a, parts);
