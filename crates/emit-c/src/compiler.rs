@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use ein_ir::loops::Kernel;
+use ein_ir::target::{Target, Vectors};
 use ein_runtime::kernel::{Interface, KernelFn};
 use libloading::Library;
 
@@ -272,13 +273,19 @@ fn flags(version: &str) -> Vec<&'static str> {
         // register and back takes longer than the element that it is the position of.
         flags.push("-mno-stv");
     }
-    if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
+    let vectors = Target::host().vectors;
+    if cfg!(target_arch = "x86_64") && vectors < Vectors::longest() {
+        flags.push(if vectors == Vectors::Bits256 {
+            "-march=x86-64-v3"
+        } else {
+            "-march=x86-64-v2"
+        });
+    } else if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
         flags.push("-march=native");
     } else {
         flags.push("-mcpu=native");
     }
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx512f") {
+    if vectors == Vectors::Bits512 {
         flags.push("-mprefer-vector-width=512");
     }
     flags

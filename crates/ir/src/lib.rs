@@ -1,4 +1,4 @@
-//! The intermediate representations and the algebra of symbolic integers.
+//! The intermediate representations, the algebra of symbolic integers, and the machine that code is for.
 //!
 //! Does not know: trees, the checker's tables, passes, engines.
 
@@ -6,5 +6,6 @@
 
 pub mod loops;
 pub mod size;
+pub mod target;
 pub mod tensor;
 pub mod text;

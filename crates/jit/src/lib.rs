@@ -29,6 +29,7 @@ mod wide;
 
 use cranelift_jit::JITModule;
 use ein_ir::loops::Kernel;
+use ein_ir::target::{Target, Vectors};
 use ein_runtime::kernel::{Interface, KernelFn};
 use std::fmt;
 
@@ -66,21 +67,12 @@ unsafe impl Send for Compiled {}
 // SAFETY: as above.
 unsafe impl Sync for Compiled {}
 
-/// The vectors that loops use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vectors {
-    /// The widest of the machine.
-    Widest,
-    /// Those of 128 bits, which every machine has.
-    Short,
-}
-
-/// Translates a verified kernel.
+/// Translates a verified kernel for this machine.
 pub fn compile(kernel: &Kernel) -> Result<Compiled, Unsupported> {
-    compile_with(kernel, Vectors::Widest)
+    compile_with(kernel, Target::host().vectors)
 }
 
-/// Translates a verified kernel, with vectors of a kind.
+/// Translates a verified kernel, with vectors that this machine has.
 pub fn compile_with(kernel: &Kernel, vectors: Vectors) -> Result<Compiled, Unsupported> {
     let (module, entry) = module::build(kernel, vectors)?;
     // SAFETY: `build` gives the address of a function that it made with this signature.

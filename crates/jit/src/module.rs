@@ -4,13 +4,14 @@ use crate::function::Function;
 use crate::host::Host;
 use crate::locals::{self, LoopId};
 use crate::ops::Ops;
-use crate::{Unsupported, Vectors, scan, wide};
+use crate::{Unsupported, scan};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, AbiParam, FuncRef, Signature, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use ein_ir::loops::{Buf, For, Kernel, Reg};
+use ein_ir::target::Vectors;
 
 /// The body of a loop that is compiled as a function.
 pub(crate) struct Body<'k> {
@@ -35,8 +36,8 @@ pub(crate) struct Unit<'k> {
     pub(crate) bodies: Vec<Body<'k>>,
     /// How many loops have been made functions.
     pub(crate) loops: usize,
-    /// Whether vector loops use the widest vectors of the machine.
-    pub(crate) wide: bool,
+    /// The vectors of vector loops.
+    pub(crate) vectors: Vectors,
     /// The function for scans, if they are not left to loops.
     pub(crate) scan: Option<usize>,
 }
@@ -81,8 +82,8 @@ pub(crate) fn build(
         owners: locals::owners(kernel),
         bodies: Vec::new(),
         loops: 0,
-        wide: vectors == Vectors::Widest && wide::is_there(),
-        scan: scan::address().filter(|_| vectors == Vectors::Widest),
+        vectors,
+        scan: scan::address(vectors),
     };
     match define(&mut unit) {
         Ok(entry) => {

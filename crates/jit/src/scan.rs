@@ -4,14 +4,15 @@ use crate::function::Function;
 use cranelift_codegen::ir::{InstBuilder, types};
 use ein_ir::loops::For;
 use ein_ir::loops::scan::Scan;
+use ein_ir::target::Vectors;
 
 /// The bit of the result that tells a trap.
 const TRAPPED: i64 = 1 << 32;
 
-/// The function for this machine, if it is faster than a loop.
-pub(crate) fn address() -> Option<usize> {
+/// The function for these vectors, if it is faster than a loop.
+pub(crate) fn address(vectors: Vectors) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if vectors >= Vectors::Bits256 {
         return Some(vectors::scan as *const () as usize);
     }
     None

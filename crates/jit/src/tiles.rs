@@ -8,6 +8,7 @@ mod double;
 mod power;
 mod single;
 
+use ein_ir::target::Vectors;
 use ein_scalar::math;
 use ein_scalar::{BinaryOp, UnaryOp};
 
@@ -113,9 +114,9 @@ macro_rules! version {
     };
 }
 
-/// The version of a function for this machine.
+/// The version of a function for some vectors.
 macro_rules! fastest {
-    ($float:ident, $args:tt, $module:ident::$f:ident) => {{
+    ($vectors:ident, $float:ident, $args:tt, $module:ident::$f:ident) => {{
         version!(
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
@@ -136,27 +137,29 @@ macro_rules! fastest {
         );
         version!(plain, FUSED, $float, $args, $module::$f);
         #[cfg(target_arch = "x86_64")]
-        match machine() {
-            Machine::Avx512 => widest as *const () as usize,
-            Machine::Avx2 => wide as *const () as usize,
-            Machine::Other => plain as *const () as usize,
+        match $vectors {
+            Vectors::Bits512 => widest as *const () as usize,
+            Vectors::Bits256 => wide as *const () as usize,
+            Vectors::Bits128 => plain as *const () as usize,
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = $vectors;
         #[cfg(not(target_arch = "x86_64"))]
         (plain as *const () as usize)
     }};
 }
 
-/// The version of a function of one argument for this machine.
+/// The version of a function of one argument for some vectors.
 macro_rules! unary {
-    ($float:ident, $module:ident::$f:ident) => {
-        fastest!($float, [x], $module::$f)
+    ($vectors:ident, $float:ident, $module:ident::$f:ident) => {
+        fastest!($vectors, $float, [x], $module::$f)
     };
 }
 
-/// The version of a function of two arguments for this machine.
+/// The version of a function of two arguments for some vectors.
 macro_rules! binary {
-    ($float:ident, $module:ident::$f:ident) => {
-        fastest!($float, [a, b], $module::$f)
+    ($vectors:ident, $float:ident, $module:ident::$f:ident) => {
+        fastest!($vectors, $float, [a, b], $module::$f)
     };
 }
 
@@ -189,89 +192,66 @@ macro_rules! each2 {
 /// Whether every machine of this architecture has a fused multiply-add.
 const FUSED: bool = cfg!(target_arch = "aarch64");
 
-/// What the machine can run.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy)]
-enum Machine {
-    Avx512,
-    Avx2,
-    Other,
-}
-
-#[cfg(target_arch = "x86_64")]
-fn machine() -> Machine {
-    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-    let avx512 = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512bw");
-    match (avx2, avx512) {
-        (true, true) => Machine::Avx512,
-        (true, false) => Machine::Avx2,
-        (false, _) => Machine::Other,
-    }
-}
-
-/// The address of a function for this machine, on tiles of `f64` or `f32`.
-pub(crate) fn address(function: TileFn, double: bool) -> usize {
+/// The address of a function for some vectors, on tiles of `f64` or `f32`.
+pub(crate) fn address(vectors: Vectors, function: TileFn, double: bool) -> usize {
     match (function, double) {
-        (TileFn::Unary(op), false) => unary_single(op),
-        (TileFn::Unary(op), true) => unary_double(op),
-        (TileFn::Binary(BinaryOp::Pow), false) => binary!(f32, single::pow),
-        (TileFn::Binary(BinaryOp::Pow), true) => binary!(f64, power::pow),
+        (TileFn::Unary(op), false) => unary_single(vectors, op),
+        (TileFn::Unary(op), true) => unary_double(vectors, op),
+        (TileFn::Binary(BinaryOp::Pow), false) => binary!(vectors, f32, single::pow),
+        (TileFn::Binary(BinaryOp::Pow), true) => binary!(vectors, f64, power::pow),
         (TileFn::Binary(_), false) => each2!(f32, math::single::atan2),
-        (TileFn::Binary(_), true) => binary!(f64, angle::atan2),
+        (TileFn::Binary(_), true) => binary!(vectors, f64, angle::atan2),
     }
 }
 
-fn unary_single(op: UnaryOp) -> usize {
+fn unary_single(vectors: Vectors, op: UnaryOp) -> usize {
     match op {
-        UnaryOp::Exp => unary!(f32, single::exp),
-        UnaryOp::Expm1 => unary!(f32, single::expm1),
-        UnaryOp::Exp2 => unary!(f32, single::exp2),
-        UnaryOp::Log => unary!(f32, single::log),
-        UnaryOp::Log1p => unary!(f32, single::log1p),
-        UnaryOp::Log2 => unary!(f32, single::log2),
-        UnaryOp::Log10 => unary!(f32, single::log10),
-        UnaryOp::Sin => unary!(f32, single::sin),
-        UnaryOp::Cos => unary!(f32, single::cos),
-        UnaryOp::Tan => unary!(f32, single::tan),
-        UnaryOp::Tanh => unary!(f32, single::tanh),
-        UnaryOp::Sinh => unary!(f32, single::sinh),
-        UnaryOp::Cosh => unary!(f32, single::cosh),
+        UnaryOp::Exp => unary!(vectors, f32, single::exp),
+        UnaryOp::Expm1 => unary!(vectors, f32, single::expm1),
+        UnaryOp::Exp2 => unary!(vectors, f32, single::exp2),
+        UnaryOp::Log => unary!(vectors, f32, single::log),
+        UnaryOp::Log1p => unary!(vectors, f32, single::log1p),
+        UnaryOp::Log2 => unary!(vectors, f32, single::log2),
+        UnaryOp::Log10 => unary!(vectors, f32, single::log10),
+        UnaryOp::Sin => unary!(vectors, f32, single::sin),
+        UnaryOp::Cos => unary!(vectors, f32, single::cos),
+        UnaryOp::Tan => unary!(vectors, f32, single::tan),
+        UnaryOp::Tanh => unary!(vectors, f32, single::tanh),
+        UnaryOp::Sinh => unary!(vectors, f32, single::sinh),
+        UnaryOp::Cosh => unary!(vectors, f32, single::cosh),
         UnaryOp::Asin => each!(f32, math::single::asin),
         UnaryOp::Acos => each!(f32, math::single::acos),
         UnaryOp::Atan => each!(f32, math::single::atan),
         UnaryOp::Asinh => each!(f32, math::single::asinh),
         UnaryOp::Acosh => each!(f32, math::single::acosh),
         UnaryOp::Atanh => each!(f32, math::single::atanh),
-        UnaryOp::Erf => unary!(f32, single::erf),
+        UnaryOp::Erf => unary!(vectors, f32, single::erf),
         op => unreachable!("{op} is an instruction"),
     }
 }
 
-fn unary_double(op: UnaryOp) -> usize {
+fn unary_double(vectors: Vectors, op: UnaryOp) -> usize {
     match op {
-        UnaryOp::Exp => unary!(f64, double::exp),
-        UnaryOp::Log => unary!(f64, double::log),
-        UnaryOp::Tanh => unary!(f64, double::tanh),
-        UnaryOp::Sin => unary!(f64, double::sin),
-        UnaryOp::Cos => unary!(f64, double::cos),
+        UnaryOp::Exp => unary!(vectors, f64, double::exp),
+        UnaryOp::Log => unary!(vectors, f64, double::log),
+        UnaryOp::Tanh => unary!(vectors, f64, double::tanh),
+        UnaryOp::Sin => unary!(vectors, f64, double::sin),
+        UnaryOp::Cos => unary!(vectors, f64, double::cos),
         UnaryOp::Expm1 => each!(f64, math::expm1),
         UnaryOp::Exp2 => each!(f64, math::exp2),
-        UnaryOp::Log1p => unary!(f64, double::log1p),
+        UnaryOp::Log1p => unary!(vectors, f64, double::log1p),
         UnaryOp::Log2 => each!(f64, math::log2),
         UnaryOp::Log10 => each!(f64, math::log10),
-        UnaryOp::Tan => unary!(f64, double::tan),
+        UnaryOp::Tan => unary!(vectors, f64, double::tan),
         UnaryOp::Sinh => each!(f64, math::sinh),
-        UnaryOp::Cosh => unary!(f64, double::cosh),
+        UnaryOp::Cosh => unary!(vectors, f64, double::cosh),
         UnaryOp::Asin => each!(f64, math::asin),
         UnaryOp::Acos => each!(f64, math::acos),
-        UnaryOp::Atan => unary!(f64, angle::atan),
+        UnaryOp::Atan => unary!(vectors, f64, angle::atan),
         UnaryOp::Asinh => each!(f64, math::asinh),
         UnaryOp::Acosh => each!(f64, math::acosh),
         UnaryOp::Atanh => each!(f64, math::atanh),
-        UnaryOp::Erf => unary!(f64, double::erf),
+        UnaryOp::Erf => unary!(vectors, f64, double::erf),
         op => unreachable!("{op} is an instruction"),
     }
 }

@@ -202,7 +202,8 @@ impl<'k> Function<'_, '_, 'k> {
                     call.inputs.iter().map(|input| place(self, input)).collect();
                 arguments.push(place(self, &call.output));
                 arguments.push(count);
-                self.ops.call(tiles::address(call.function, call.double), None, &arguments);
+                let function = tiles::address(self.unit.vectors, call.function, call.double);
+                self.ops.call(function, None, &arguments);
             }
         }
         self.ops.b.def_var(start, last);

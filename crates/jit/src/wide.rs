@@ -1,12 +1,13 @@
 //! Vector loops with the widest vectors of the machine.
 //!
-//! Cranelift's vectors have 128 bits. On machines with AVX-512 the body of a vector loop, which is
-//! straight code, is assembled here instead, with 512 bits: 16 lanes, or 8 where there are elements
-//! of 8 bytes. Such a loop is a function of its own in the module of the kernel: it gets a block of
+//! Cranelift's vectors have 128 bits. On machines with AVX-512 or AVX2 the body of a vector loop, which
+//! is straight code, is assembled here instead, with 512 or 256 bits: 16 or 8 lanes, or half as many
+//! where there are elements of 8 bytes. Such a loop is a function of its own in the module of the kernel: it gets a block of
 //! addresses and values, the first counter and the last, and gives the lanes that trapped. What has
 //! no instruction here makes the whole loop run in short vectors.
 
 mod asm;
+mod avx2;
 mod code;
 mod convert;
 mod memory;
@@ -24,6 +25,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{FuncRef, InstBuilder, Value, types};
 use cranelift_module::{Linkage, Module};
 use ein_ir::loops::{For, Kernel, Op, Operand, Reg, Stmt, captures};
+use ein_ir::target::Vectors;
 use ein_scalar::BinaryOp;
 
 /// How many instructions the call of a loop takes, with what is passed and comes back.
@@ -49,20 +51,6 @@ struct Stage {
     traps: bool,
 }
 
-/// Whether this machine has the instructions.
-pub(crate) fn is_there() -> bool {
-    #[cfg(all(target_arch = "x86_64", unix))]
-    {
-        is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("bmi2")
-    }
-    #[cfg(not(all(target_arch = "x86_64", unix)))]
-    false
-}
-
 impl<'k> Function<'_, '_, 'k> {
     /// The stages of a loop in wide vectors, if all of them can be.
     pub(crate) fn wide(
@@ -72,13 +60,16 @@ impl<'k> Function<'_, '_, 'k> {
         plan: &Plan<'k>,
         trip: Option<i64>,
     ) -> Result<Option<Wide>, Unsupported> {
-        let lanes = lanes(self.unit.kernel, inner);
-        if !self.unit.wide
-            || trip.is_some_and(|trip| !is_worth_a_call(self.unit.kernel, plan, trip, lanes as i64))
+        let (kernel, width) = (self.unit.kernel, self.unit.vectors.bytes());
+        let lanes = width / longest(kernel, inner);
+        let worth = |trip| is_worth_a_call(kernel, plan, trip, [lanes, width]);
+        if !cfg!(all(target_arch = "x86_64", unix))
+            || self.unit.vectors == Vectors::Bits128
+            || trip.is_some_and(|trip| !worth(trip))
         {
             return Ok(None);
         }
-        let shapes = shapes(self.unit.kernel, inner, reductions, plan, lanes, trip);
+        let shapes = shapes(kernel, inner, reductions, plan, [lanes, width], trip);
         let codes: Option<Vec<Code>> = shapes.iter().map(code::build).collect();
         let Some(codes) = codes else { return Ok(None) };
         let results = self.room(RESULT as u64 * reductions.len() as u64)?;
@@ -176,9 +167,8 @@ impl Ops<'_> {
     }
 }
 
-/// How many iterations a vector does: fewer if the loop has elements or values of 8 bytes besides
-/// its counter.
-fn lanes(kernel: &Kernel, inner: &For) -> usize {
+/// The bytes of a lane: 8 if the loop has elements or values of as many besides its counter.
+fn longest(kernel: &Kernel, inner: &For) -> usize {
     let long = inner.body.iter().any(|stmt| match stmt {
         Stmt::Let(reg, Op::Cast(Operand::Reg(from))) if *from == inner.var => {
             is_wide(kernel.regs[*reg])
@@ -192,15 +182,21 @@ fn lanes(kernel: &Kernel, inner: &For) -> usize {
         Stmt::Set(reg, _) => is_wide(kernel.regs[*reg]),
         Stmt::Var(..) | Stmt::For(_) | Stmt::If(..) | Stmt::Gemm(_) | Stmt::Trap(_) => false,
     });
-    if long { 8 } else { 16 }
+    if long { 8 } else { 4 }
 }
 
-/// Whether short vectors would take more instructions than a call does: they take four times as many
-/// as wide ones, and some for each piece of a tile.
-fn is_worth_a_call(kernel: &Kernel, plan: &Plan<'_>, trip: i64, lanes: i64) -> bool {
+/// Whether vectors of 16 bytes would take more instructions than a call does: they take as many times
+/// as many as wide ones as they are shorter, and some for each piece of a tile.
+fn is_worth_a_call(
+    kernel: &Kernel,
+    plan: &Plan<'_>,
+    trip: i64,
+    [lanes, width]: [usize; 2],
+) -> bool {
+    let (lanes, shorter) = (lanes as i64, width as i64 / 16);
     let items = (0..=plan.last_stage()).flat_map(|stage| plan.items(stage));
     let weight: i64 = items.map(|n| weight(kernel, plan.stmt(n))).sum();
-    let saved = weight.saturating_mul(trip / lanes).saturating_mul(3);
+    let saved = weight.saturating_mul(trip / lanes).saturating_mul(shorter - 1);
     trip >= lanes && (!plan.calls.is_empty() || saved >= CALL)
 }
 
@@ -222,7 +218,7 @@ fn shapes<'k>(
     inner: &'k For,
     reductions: &[(Reg, BinaryOp)],
     plan: &Plan<'k>,
-    lanes: usize,
+    [lanes, width]: [usize; 2],
     trip: Option<i64>,
 ) -> Vec<Shape<'k>> {
     let tiled = !plan.calls.is_empty();
@@ -241,6 +237,7 @@ fn shapes<'k>(
             Shape {
                 kernel,
                 counter: inner.var,
+                width,
                 lanes,
                 accumulators: accumulators.collect(),
                 traps: items.iter().any(|it| matches!(it, Stmt::Trap(_))),
@@ -258,8 +255,8 @@ mod tests {
     use super::*;
     use ein_ir::loops::{ForKind, parse::parse};
 
-    /// Whether a vector loop over arrays of two types has code.
-    fn has_code(types: [&str; 2], reductions: &str, body: &str) -> bool {
+    /// Whether a vector loop over arrays of two types has code, in vectors of 64 and of 32 bytes.
+    fn has_code(types: [&str; 2], reductions: &str, body: &str) -> [bool; 2] {
         let [a, b] = types;
         let text = format!(
             "kernel \"k\" input a_0: {a}[400] input b_1: {b}[400] output c_2: {b}[400]
@@ -269,34 +266,41 @@ mod tests {
         let Some(Stmt::For(inner)) = kernel.body.last() else { panic!("the loop is last") };
         let ForKind::Vector { reductions } = &inner.kind else { panic!("of vectors") };
         let plan = Plan::of(&kernel, inner, reductions);
-        let shapes = shapes(&kernel, inner, reductions, &plan, lanes(&kernel, inner), Some(100));
-        shapes.iter().all(|shape| code::build(shape).is_some())
+        let lane = longest(&kernel, inner);
+        [64, 32].map(|width| {
+            let sizes = [width / lane, width];
+            let shapes = shapes(&kernel, inner, reductions, &plan, sizes, Some(100));
+            shapes.iter().all(|shape| code::build(shape).is_some())
+        })
     }
 
     #[test]
     fn loops_that_have_code() {
         let sum = "r1: f32 = load a_0[r0] r2: f32 = load b_1[r0*3 + 1] r3: f32 = muladd r1, r2, r9
                    set r9 = r3";
-        assert!(has_code(["f32", "f32"], "add r9", sum));
+        assert_eq!(has_code(["f32", "f32"], "add r9", sum), [true; 2]);
         let mixed = "r1: i32 = load a_0[r0] r2: f64 = cast r1 r3: f64 = load b_1[r0]
                      r4: f64 = max r2, r3 r5: bool = isnan r4 trap r5 store c_2[r0] = r4";
-        assert!(has_code(["i32", "f64"], "", mixed));
+        assert_eq!(has_code(["i32", "f64"], "", mixed), [true; 2]);
         let calls = "r1: f32 = load a_0[r0] r2: f32 = exp r1 r3: f32 = tanh r2 r4: f32 = add r9, r3
                      set r9 = r4 store c_2[r0] = r2";
-        assert!(has_code(["f32", "f32"], "add r9", calls));
+        assert_eq!(has_code(["f32", "f32"], "add r9", calls), [true; 2]);
         let truths = "r1: u8 = load a_0[r0] r2: bool = load b_1[r0] r3: bool = gt r1, 3u8
                       r4: bool = and r2, r3 r5: bool = or r9, r4 set r9 = r5 store c_2[r0] = r4";
-        assert!(has_code(["u8", "bool"], "or r9", truths));
+        assert_eq!(has_code(["u8", "bool"], "or r9", truths), [true; 2]);
         let places =
             "r1: i64 = load a_0[r0] r2: f32 = load b_1[r1*2 + r0] store c_2[r0*-1 + 200] = r2";
-        assert!(has_code(["i64", "f32"], "", places));
+        // Only the longer ones write to places anywhere.
+        assert_eq!(has_code(["i64", "f32"], "", places), [true, false]);
+        let reads = "r1: i64 = load a_0[r0] r2: f32 = load b_1[r1*2 + r0] store c_2[r0] = r2";
+        assert_eq!(has_code(["i64", "f32"], "", reads), [true; 2]);
     }
 
     #[test]
     fn loops_that_have_none() {
         let quotient = "r1: i32 = load a_0[r0] r2: i32 = div r1, 3i32 store c_2[r0] = r2";
-        assert!(!has_code(["i32", "i32"], "", quotient));
+        assert_eq!(has_code(["i32", "i32"], "", quotient), [false; 2]);
         let half = "r1: f16 = load a_0[r0] store c_2[r0] = r1";
-        assert!(!has_code(["f16", "f16"], "", half));
+        assert_eq!(has_code(["f16", "f16"], "", half), [false; 2]);
     }
 }

@@ -8,9 +8,10 @@
 
 mod support;
 
+use ein_ir::loops::parse::parse;
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 use std::fmt::Write;
-use support::{Array, run, samples};
+use support::{Array, kinds, run, run_with, samples};
 
 /// A generator of numbers.
 struct Random(u64);
@@ -291,16 +292,19 @@ fn bodies() {
             .collect();
         let (plain, plain_trap) = run(&kernel(""), &inputs);
         let vector = kernel(&format!("vector({op} r9999)"));
-        let (lanes, lanes_trap) = run(&vector, &inputs);
-        assert_eq!(plain_trap, lanes_trap, "seed {seed}\n{vector}");
-        for (n, (a, b)) in plain.iter().zip(&lanes).enumerate() {
-            let differs = a.values().iter().zip(b.values()).position(|(a, b)| *a != b);
-            if let Some(at) = differs {
-                panic!(
-                    "seed {seed}, output {n} at {at}: {:?} and {:?}\n{vector}",
-                    a.get(at),
-                    b.get(at)
-                );
+        for vectors in kinds() {
+            let parsed = parse(&vector).expect("as above");
+            let (lanes, lanes_trap) = run_with(&parsed, &inputs, vectors);
+            assert_eq!(plain_trap, lanes_trap, "seed {seed}, {vectors:?}\n{vector}");
+            for (n, (a, b)) in plain.iter().zip(&lanes).enumerate() {
+                let differs = a.values().iter().zip(b.values()).position(|(a, b)| *a != b);
+                if let Some(at) = differs {
+                    panic!(
+                        "seed {seed}, {vectors:?}, output {n} at {at}: {:?} and {:?}\n{vector}",
+                        a.get(at),
+                        b.get(at)
+                    );
+                }
             }
         }
     }

@@ -5,7 +5,7 @@
 mod support;
 
 use ein_ir::loops::parse::parse;
-use ein_jit::Vectors;
+use ein_ir::target::{Target, Vectors};
 use ein_scalar::{Scalar, ScalarType};
 use support::{Array, run_with};
 
@@ -32,8 +32,8 @@ fn check(op: &str, step: i32, values: &[i32], first: i32) -> bool {
     let kernel = parse(&text(op, step, values.len(), first)).unwrap();
     let scalars: Vec<Scalar> = values.iter().map(|it| Scalar::I32(*it)).collect();
     let input = [Array::of(ScalarType::I32, &scalars)];
-    let (plain, outside) = run_with(&kernel, &input, Vectors::Short);
-    let (vectors, trapped) = run_with(&kernel, &input, Vectors::Widest);
+    let (plain, outside) = run_with(&kernel, &input, Vectors::Bits128);
+    let (vectors, trapped) = run_with(&kernel, &input, Target::host().vectors);
     assert!(trapped || !outside, "{op} {step}: a step out of the type went unseen");
     for (a, b) in plain.iter().zip(&vectors).filter(|_| !trapped) {
         assert_eq!(a.values(), b.values(), "{op} {step} from {first}");

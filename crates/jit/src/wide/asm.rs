@@ -1,4 +1,5 @@
-//! An assembler for the instructions of wide loops: AVX-512, masks and a little of the rest.
+//! An assembler for the instructions of wide loops: AVX-512, masks and a little of the rest. For
+//! vectors of 256 bits the same instructions become those of AVX2 (`avx2.rs`).
 //!
 //! Displacements always take four bytes, so that no instruction changes its length.
 
@@ -29,11 +30,11 @@ pub(super) enum Pp {
 /// An instruction on vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Ins {
-    map: Map,
-    pp: Pp,
+    pub(super) map: Map,
+    pub(super) pp: Pp,
     /// Whether elements have 64 bits.
-    w: bool,
-    opcode: u8,
+    pub(super) w: bool,
+    pub(super) opcode: u8,
 }
 
 impl Ins {
@@ -84,11 +85,17 @@ pub(super) enum Under {
 pub(super) enum Jump {
     Less = 0x8c,
     NotLess = 0x8d,
+    NotMore = 0x8e,
 }
 
 /// Code under construction.
-#[derive(Default)]
 pub(super) struct Asm {
+    /// The bytes of a vector: 64, or 32 for AVX2.
+    width: usize,
+    /// How many iterations a vector does.
+    pub(super) lanes: usize,
+    /// Whether there is an instruction for everything so far.
+    pub(super) complete: bool,
     code: Vec<u8>,
     pool: Vec<Vec<u8>>,
     /// Where a displacement to a constant stands, and where its instruction ends.
@@ -96,6 +103,15 @@ pub(super) struct Asm {
 }
 
 impl Asm {
+    pub(super) fn new(width: usize, lanes: usize) -> Asm {
+        Asm { width, lanes, complete: true, code: vec![], pool: vec![], fixups: vec![] }
+    }
+
+    /// Notes that something has no instruction.
+    pub(super) fn missing(&mut self) {
+        self.complete = false;
+    }
+
     /// The code with its constants.
     pub(super) fn finish(mut self) -> Vec<u8> {
         let mut places = Vec::with_capacity(self.pool.len());
@@ -137,6 +153,9 @@ impl Asm {
         rm: Rm,
         imm: Option<u8>,
     ) {
+        if self.width == 32 {
+            return self.halved(ins, bytes, under, [reg, other], rm, imm);
+        }
         let (x, b, high) = match rm {
             Rm::Reg(r) => (r >> 4 & 1, r >> 3 & 1, 0),
             Rm::Gpr(base) => (0, base.0 >> 3, 0),
@@ -170,6 +189,35 @@ impl Asm {
         self.code.extend(imm);
     }
 
+    /// An instruction of AVX2, or before it.
+    pub(super) fn vex(
+        &mut self,
+        ins: Ins,
+        bytes: usize,
+        [reg, other]: [u8; 2],
+        rm: Rm,
+        imm: Option<u8>,
+    ) {
+        let (x, b) = match rm {
+            Rm::Reg(r) => (0, r >> 3 & 1),
+            Rm::Gpr(base) => (0, base.0 >> 3),
+            Rm::Mem { base, index, .. } => (index.map_or(0, |(it, _)| it.0 >> 3), base.0 >> 3),
+            Rm::Lanes { base, index, .. } => (index >> 3 & 1, base.0 >> 3),
+            Rm::Pool { .. } => (0, 0),
+        };
+        // Of the others the opcode says how long elements are.
+        let sized = matches!((ins.map, ins.opcode), (Map::B, 0x92 | 0x93 | 0xb8) | (Map::A, 0x6e));
+        let not = |bit: u8| (bit & 1) ^ 1;
+        self.code.push(0xc4);
+        self.code.push(not(reg >> 3) << 7 | not(x) << 6 | not(b) << 5 | ins.map as u8);
+        let length = u8::from(bytes == 32);
+        self.code
+            .push(u8::from(ins.w && sized) << 7 | (!other & 15) << 3 | length << 2 | ins.pp as u8);
+        self.code.push(ins.opcode);
+        self.operand(reg & 7, rm, usize::from(imm.is_some()));
+        self.code.extend(imm);
+    }
+
     fn operand(&mut self, reg: u8, rm: Rm, after: usize) {
         let modrm = |kind: u8, low: u8| kind << 6 | reg << 3 | low;
         let scaled = |scale: u8, index: u8, base: u8| {
@@ -198,6 +246,9 @@ impl Asm {
 
     /// An operation on masks, `to = a op b`; those on one mask have no `a`.
     pub(super) fn mask(&mut self, opcode: u8, to: u8, a: Option<u8>, b: u8) {
+        if self.width == 32 {
+            return self.halved_mask(opcode, to, a.unwrap_or(0), b);
+        }
         let first = !a.unwrap_or(0) & 15;
         self.code.extend([
             0xc5,
@@ -207,20 +258,27 @@ impl Asm {
         ]);
     }
 
-    /// The lowest bits of a general register as a mask.
-    pub(super) fn mask_of(&mut self, to: u8, from: Gpr) {
-        self.code.extend([0xc5, 0xf8, 0x92, 0xc0 | to << 3 | from.0]);
-    }
-
     /// A mask in the lowest bits of a general register.
     pub(super) fn bits_of(&mut self, to: Gpr, from: u8) {
+        if self.width == 32 {
+            return self.halved_bits(to, from);
+        }
         self.code.extend([0xc5, 0xf8, 0x93, 0xc0 | to.0 << 3 | from]);
     }
 
-    /// As many ones in `rax` as `rcx` says.
-    pub(super) fn ones(&mut self) {
-        // mov eax, -1; bzhi eax, eax, ecx
+    /// A mask of as many lanes as `rcx` says.
+    pub(super) fn tail(&mut self, to: u8) {
+        if self.width == 32 {
+            return self.halved_tail(to);
+        }
+        // mov eax, -1; bzhi eax, eax, ecx; kmovw to, eax
         self.code.extend([0xb8, 0xff, 0xff, 0xff, 0xff, 0xc4, 0xe2, 0x70, 0xf5, 0xc0]);
+        self.code.extend([0xc5, 0xf8, 0x92, 0xc0 | to << 3]);
+    }
+
+    /// Compares `rcx` with a number for a jump.
+    pub(super) fn compare_count(&mut self, number: u8) {
+        self.code.extend([0x48, 0x83, 0xf9, number]);
     }
 
     /// An instruction on general registers of 64 bits.

@@ -1,6 +1,7 @@
 //! The code of a wide loop: its registers, its operands and the loop itself.
 
 use super::asm::{Asm, Gpr, Ins, Jump, Map, Pp, R11, RAX, RCX, RDI, RDX, RSI, Rm, Under};
+use super::avx2::RESERVED;
 use super::operands::{constant, is_base, lane_size};
 use crate::ops::is_wide;
 use ein_ir::loops::{Addr, Kernel, Op, Operand, Reg, Stmt, captures};
@@ -16,13 +17,13 @@ const FREE_BASES: usize = 3;
 pub(super) const TAIL: u8 = 1;
 /// The lanes that trapped.
 const TRAPPED: u8 = 2;
-/// How many vector registers there are.
-const VECTORS: u32 = 32;
 
 /// A loop, or a stage of one.
 pub(super) struct Shape<'k> {
     pub(super) kernel: &'k Kernel,
     pub(super) counter: Reg,
+    /// The bytes of a vector.
+    pub(super) width: usize,
     /// How many iterations a vector does.
     pub(super) lanes: usize,
     pub(super) items: Vec<&'k Stmt>,
@@ -118,6 +119,7 @@ pub(super) const fn float(ty: ScalarType, opcode: u8) -> Ins {
 
 /// Makes the code of a loop, unless there is something in it that has none.
 pub(super) fn build(shape: &Shape<'_>) -> Option<Code> {
+    let vectors = if shape.width == 64 { 32 } else { 16 };
     let mut survey = Emitter::new(shape);
     survey.start(1)?;
     survey.body(0, false)?;
@@ -140,11 +142,11 @@ pub(super) fn build(shape: &Shape<'_>) -> Option<Code> {
         }
         let more = shape.accumulators.len() * (copies - 1);
         let used = survey.most_vectors as usize + more;
-        let spare = (VECTORS as usize).checked_sub(used)?.min(uniforms.len());
+        let spare = (vectors as usize).checked_sub(used)?.min(uniforms.len());
         let mut emitter = Emitter::new(shape);
         emitter.slots.clone_from(&survey.slots);
         emitter.all(copies, &uniforms[..spare])?;
-        (emitter.most_vectors <= VECTORS)
+        (emitter.most_vectors <= vectors && emitter.asm.complete)
             .then(|| Code { bytes: emitter.asm.finish(), slots: emitter.slots })
     })
 }
@@ -167,15 +169,17 @@ impl<'s, 'k> Emitter<'s, 'k> {
             Stmt::Set(to, Operand::Reg(reg)) if uses[reg] == 1 => Some((*reg, *to)),
             _ => None,
         });
+        let trapped = if shape.traps { 0 } else { 1 << TRAPPED };
+        let halved = shape.width == 32;
         Emitter {
             shape,
-            asm: Asm::default(),
+            asm: Asm::new(shape.width, shape.lanes),
             slots: Vec::new(),
             hoisted: FxHashMap::default(),
             wanted: FxHashMap::default(),
-            free_vectors: u64::MAX,
+            free_vectors: if halved { !RESERVED | trapped } else { u64::MAX },
             most_vectors: 0,
-            free_masks: 0b1111_1000 | if shape.traps { 0 } else { 1 << TRAPPED },
+            free_masks: 0b1111_1000 | trapped as u8,
             values: FxHashMap::default(),
             temporary: Vec::new(),
             last_use,
@@ -241,8 +245,7 @@ impl<'s, 'k> Emitter<'s, 'k> {
         self.asm.subtract(RCX, RSI);
         self.asm.compare(RSI, RDX);
         let skip = self.asm.jump(Jump::NotLess, None);
-        self.asm.ones();
-        self.asm.mask_of(TAIL, RAX);
+        self.asm.tail(TAIL);
         self.adopt(&accumulators[0]);
         self.body(0, true)?;
         self.asm.land(skip);
@@ -325,7 +328,7 @@ impl<'s, 'k> Emitter<'s, 'k> {
             }
             let other = self.temporary();
             let operands = if span > 16 { [other, all] } else { [other, 0] };
-            self.asm.vector(ins, 64, Under::All, operands, Rm::Reg(all), Some(order));
+            self.asm.vector(ins, self.shape.width, Under::All, operands, Rm::Reg(all), Some(order));
             let total = self.combine(accumulator.op, ty, loc, Loc::Vector(other))?;
             if total != loc {
                 self.take(loc, total);
@@ -437,7 +440,11 @@ impl<'s, 'k> Emitter<'s, 'k> {
         n as u8
     }
 
+    /// A register for a condition: with short vectors it is one of theirs.
     pub(super) fn new_mask(&mut self) -> Option<u8> {
+        if self.shape.width == 32 {
+            return Some(self.new_vector());
+        }
         let n = self.free_masks.trailing_zeros();
         (n < 8).then(|| self.free_masks &= !(1 << n)).map(|()| n as u8)
     }
@@ -473,6 +480,7 @@ impl<'s, 'k> Emitter<'s, 'k> {
     pub(super) fn release(&mut self, loc: Loc) {
         match loc {
             Loc::Vector(n) => self.free_vectors |= 1 << n,
+            Loc::Mask(n) if self.shape.width == 32 => self.free_vectors |= 1 << n,
             Loc::Mask(n) => self.free_masks |= 1 << n,
         }
     }
@@ -540,7 +548,7 @@ impl<'s, 'k> Emitter<'s, 'k> {
     pub(super) fn copy(&mut self, to: u8, from: u8) {
         if to != from {
             let ins = float(ScalarType::F32, 0x28);
-            self.asm.vector(ins, 64, Under::All, [to, 0], Rm::Reg(from), None);
+            self.asm.vector(ins, self.shape.width, Under::All, [to, 0], Rm::Reg(from), None);
         }
     }
 

@@ -62,7 +62,7 @@ impl Emitter<'_, '_> {
         let (mask, to) = (self.real_mask()?, self.new_vector());
         let (places, long) = self.places(addr)?;
         let ins = int(Map::B, ty, if long { 0x93 } else { 0x92 });
-        let bytes = if long { 64 } else { self.bytes(ty) };
+        let bytes = if long { self.shape.width } else { self.bytes(ty) };
         self.asm.vector(ins, bytes, Under::Merge(mask), [to, 0], places, None);
         Some(Loc::Vector(to))
     }
@@ -101,7 +101,7 @@ impl Emitter<'_, '_> {
         let mask = self.real_mask()?;
         let (places, long) = self.places(addr)?;
         let ins = int(Map::B, ty, if long { 0xa3 } else { 0xa2 });
-        let bytes = if long { 64 } else { self.bytes(ty) };
+        let bytes = if long { self.shape.width } else { self.bytes(ty) };
         self.asm.vector(ins, bytes, Under::Merge(mask), [from, 0], places, None);
         Some(())
     }

@@ -280,12 +280,26 @@ impl Emitter<'_, '_> {
                 let factor = self.uniform_vector(Uniform::Const(*factor as u64, 8));
                 let to = self.temporary();
                 let multiply = Ins::new(Map::B, Pp::P66, true, 0x40);
-                self.asm.vector(multiply, 64, Under::All, [to, lanes], Rm::Reg(factor), None);
+                self.asm.vector(
+                    multiply,
+                    self.shape.width,
+                    Under::All,
+                    [to, lanes],
+                    Rm::Reg(factor),
+                    None,
+                );
                 lanes = to;
             }
             if let Some(before) = sum {
                 let (to, add) = (self.temporary(), Ins::new(Map::A, Pp::P66, true, 0xd4));
-                self.asm.vector(add, 64, Under::All, [to, before], Rm::Reg(lanes), None);
+                self.asm.vector(
+                    add,
+                    self.shape.width,
+                    Under::All,
+                    [to, before],
+                    Rm::Reg(lanes),
+                    None,
+                );
                 lanes = to;
             }
             sum = Some(lanes);

@@ -4,7 +4,8 @@
 #![allow(dead_code)]
 
 use ein_ir::loops::{BufferKind, Kernel, parse::parse};
-use ein_jit::{Vectors, compile_with};
+use ein_ir::target::{Target, Vectors};
+use ein_jit::compile_with;
 use ein_runtime::kernel::{BodyFn, GemmArgs, Interface};
 use ein_scalar::{Scalar, ScalarType};
 use std::ffi::c_void;
@@ -71,12 +72,19 @@ pub fn run(text: &str, inputs: &[Array]) -> (Vec<Array>, bool) {
     run_kernel(&kernel, inputs)
 }
 
-/// Runs a kernel with vectors of both kinds, which must agree about traps; gives what the widest do.
+/// Runs a kernel with vectors of every kind, which must agree about traps; gives what the widest do.
 pub fn run_kernel(kernel: &Kernel, inputs: &[Array]) -> (Vec<Array>, bool) {
-    let (_, short_trapped) = run_with(kernel, inputs, Vectors::Short);
-    let (outputs, trapped) = run_with(kernel, inputs, Vectors::Widest);
-    assert_eq!(trapped, short_trapped, "{}", ein_ir::loops::print::print(kernel));
+    let mut all: Vec<_> = kinds().map(|vectors| run_with(kernel, inputs, vectors)).collect();
+    let (outputs, trapped) = all.pop().expect("there are vectors of 128 bits");
+    for (_, other) in all {
+        assert_eq!(trapped, other, "{}", ein_ir::loops::print::print(kernel));
+    }
     (outputs, trapped)
+}
+
+/// The vectors that this machine has, the widest last.
+pub fn kinds() -> impl Iterator<Item = Vectors> {
+    Vectors::ALL.into_iter().filter(|it| *it <= Target::host().vectors)
 }
 
 /// Runs a kernel with vectors of a kind.
