@@ -22,6 +22,7 @@ use choice::{Choice, choose};
 use ein_base::{Diagnostic, Span};
 use ein_emit_c::Compiler;
 use ein_interp::{Accelerator, Environment, Rows, Value};
+use ein_ir::cost::Cost;
 use ein_ir::loops::verify;
 use ein_ir::tensor::{Expr, Program, Stmt, VarId};
 use ein_runtime::Pool;
@@ -205,7 +206,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             // The same bits on every engine: the one whose scalar code is that of the oracle.
             engine: if options.deterministic { Engine::Jit } else { options.engine },
             arithmetic: Arithmetic { wrapping: options.wrapping, exact: options.deterministic },
-            settings: schedule::Settings { ad_memory, passes: options.passes },
+            settings: schedule::Settings { ad_memory, passes: options.passes, cost: Cost::host() },
             pool,
             watch: watch::Watch::new(options.paranoid),
             compiler: None,

@@ -7,6 +7,7 @@ use crate::run::{InputValue, RunOptions};
 use crate::{CheckReport, Compiled, InternalError, Session, guarded, json, named};
 use ein_base::{Code, Diagnostic, Symbol, Work};
 use ein_interp::{Host, InputError, Outcome, Value};
+use ein_ir::cost::Cost;
 use ein_ir::tensor::{Program, Type, VarId};
 use ein_runtime::Memory;
 use ein_runtime::format::{self, FileError, FileErrorKind};
@@ -164,7 +165,7 @@ fn storage(
     inputs: &[(String, InputValue)],
     ad_memory: Option<u64>,
 ) -> Vec<(String, String)> {
-    let settings = Settings { ad_memory, ..Settings::default() };
+    let settings = Settings { ad_memory, cost: Cost::host(), ..Settings::default() };
     let histories = plan::histories(program, inputs, settings);
     ein_transform::storage::plan(program, &histories)
         .into_iter()

@@ -10,6 +10,7 @@
 //!
 //! Loops that only read would lose: they keep memory busy as it is. Sums would be interrupted.
 
+use ein_ir::cost::Cost;
 use ein_ir::loops::{Addr, Buf, BufferKind, For, Kernel, Op, Operand, Reg, Stmt};
 use ein_scalar::BinaryOp;
 
@@ -17,15 +18,8 @@ use crate::emit::Function;
 
 /// The iterations between two requests.
 const STRIP: i64 = 128;
-/// The bytes of a line of the cache.
-const LINE: i64 = 64;
 /// How far ahead in an array requests are, in bytes.
 const AHEAD: i64 = 2048;
-/// The longest rows, in bytes: the next one must find room in the first cache.
-const LONGEST: i64 = 8 << 10;
-/// The smallest arrays, in bytes: others are in a cache anyway.
-const SMALLEST: i64 = 1 << 20;
-
 /// The rows that vector loops have read so far in one iteration of the loop around them.
 #[derive(Default)]
 pub(crate) struct Rows {
@@ -62,11 +56,12 @@ impl Rows {
         }
         let costly = inner.body.iter().any(is_costly);
         let mut arrays: Vec<Buf> = Vec::new();
-        let (mut addrs, mut size) = (Vec::new(), LINE);
+        let cost = Cost::host();
+        let (mut addrs, mut size) = (Vec::new(), cost.line_bytes());
         for addr in loads(&inner.body) {
             let buffer = &kernel.bufs[addr.buf];
             let bytes = buffer.ty.size_bytes() as i64;
-            let far = buffer.len.saturating_mul(bytes) >= SMALLEST;
+            let far = buffer.len.saturating_mul(bytes) >= cost.distant_bytes();
             if buffer.kind == BufferKind::Local || !far || !is_stream(addr, inner) {
                 continue;
             }
@@ -74,7 +69,8 @@ impl Rows {
             let again = row.as_ref().is_some_and(|(row, _)| self.read.contains(row));
             let ahead = match row {
                 Some((row, stride)) if again => {
-                    let short = length.is_some_and(|it| it.saturating_mul(bytes) <= LONGEST);
+                    let short = length
+                        .is_some_and(|it| it.saturating_mul(bytes) <= cost.fetched_row_bytes());
                     let new = !reduces && short && !self.fetched.contains(&row);
                     if new {
                         self.fetched.push(row);
@@ -93,7 +89,7 @@ impl Rows {
                 addrs.push(Addr { offset: addr.offset.checked_add(ahead)?, ..addr.clone() });
             }
         }
-        (!addrs.is_empty()).then_some(Fetch { addrs, step: LINE / size })
+        (!addrs.is_empty()).then_some(Fetch { addrs, step: cost.line_bytes() / size })
     }
 
     /// The row that a loop of this length reads, if the loop around chooses it: where it starts, and

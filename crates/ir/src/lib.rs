@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cost;
 pub mod loops;
 pub mod size;
 pub mod target;

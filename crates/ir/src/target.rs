@@ -1,7 +1,7 @@
 //! The machine that kernels are made for.
 //!
 //! What decisions depend on is here and nowhere else: engines ask a [`Target`] how long vectors are,
-//! and the schedule asks [`Cost`](crate::cost) what pays on it. Plans in tests are made for
+//! and the schedule asks [`Cost`](crate::cost::Cost) what pays on it. Plans in tests are made for
 //! [`Target::REFERENCE`], so that they do not depend on the machine that runs the test.
 //!
 //! `EINLANG_VECTORS` (128, 256 or 512) asks for shorter vectors than the machine has.
@@ -71,19 +71,35 @@ impl Vectors {
 pub struct Target {
     /// The vectors that loops use.
     pub vectors: Vectors,
+    /// What the nearest cache of a core surely holds, in bytes.
+    pub nearest_cache: i64,
+    /// What the cache behind it surely holds.
+    pub second_cache: i64,
+    /// The bytes that a cache fetches at a time.
+    pub line: i64,
+    /// The bytes of the stack of a thread that the arrays of a loop may take.
+    pub stack: i64,
 }
 
 impl Target {
     /// The machine that plans in tests are made for.
-    pub const REFERENCE: Target = Target { vectors: Vectors::Bits512 };
+    pub const REFERENCE: Target = Target {
+        vectors: Vectors::Bits512,
+        nearest_cache: 32 << 10,
+        second_cache: 1 << 20,
+        line: 64,
+        stack: 400 << 10,
+    };
 
-    /// This machine, with the vectors that `EINLANG_VECTORS` asks for if it has them.
+    /// This machine, as far as code depends on it; its caches are taken to be those of the reference,
+    /// which few machines do not have. It has the vectors that `EINLANG_VECTORS` asks for, if
+    /// there are such.
     pub fn host() -> Target {
         static HOST: OnceLock<Target> = OnceLock::new();
         *HOST.get_or_init(|| {
             let asked = std::env::var("EINLANG_VECTORS").ok();
             let asked = asked.and_then(|text| Vectors::asked(&text)).unwrap_or(Vectors::Bits512);
-            Target { vectors: asked.min(Vectors::longest()) }
+            Target { vectors: asked.min(Vectors::longest()), ..Target::REFERENCE }
         })
     }
 }

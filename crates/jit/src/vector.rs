@@ -18,13 +18,11 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use ein_base::Idx;
+use ein_ir::cost::Cost;
 use ein_ir::loops::{For, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, Scalar};
 use plan::{Plan, Source};
 use rustc_hash::FxHashMap;
-
-/// The tiles of a loop together take at most so many bytes, so that they stay in the first cache.
-const TILE_BYTES: i64 = 16 << 10;
 
 /// A variable of a reduction in lanes, once for each copy of the body.
 struct Accumulator {
@@ -148,9 +146,10 @@ impl<'k> Function<'_, '_, 'k> {
         let kernel = self.unit.kernel;
         let size = |reg: Reg| if is_wide(kernel.regs[reg]) { 8 } else { 4 };
         let per_element: i64 = lanes.plan.tiles.iter().map(|reg| size(*reg)).sum();
+        let most = Cost::host().tile_bytes();
         let length = [256, 128, 64, 32]
             .into_iter()
-            .find(|length| length * per_element <= TILE_BYTES)
+            .find(|length| length * per_element <= most)
             .unwrap_or(16);
         let mut rooms = FxHashMap::default();
         for reg in lanes.plan.tiles.clone() {

@@ -37,6 +37,7 @@ mod subst;
 pub mod verify;
 
 use ein_base::{IndexVec, Span, Symbol, id};
+use ein_ir::cost::Cost;
 use ein_ir::tensor::{ReduceOp, VarId};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
@@ -443,6 +444,8 @@ pub struct Points {
     pub wrapping: bool,
     /// Whether every number must have the bits that the oracle gives it.
     pub exact: bool,
+    /// What pays on the machine that they are for.
+    pub cost: Cost,
     /// What is known of the cells of arrays.
     pub facts: FxHashMap<Arr, Vec<Fact>>,
     shared: FxHashMap<(Kind, ScalarType), Node>,

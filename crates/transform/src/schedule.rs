@@ -65,6 +65,7 @@ use crate::pipeline::{self, Passes};
 use crate::points::print::print;
 use crate::points::{Arr, Body, Clause, Def, Input, Kind, Node, Points, Slot, Source};
 use ein_base::Symbol;
+use ein_ir::cost::Cost;
 use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
 use ein_ir::tensor::VarId;
 use ein_scalar::Scalar;
@@ -74,9 +75,6 @@ use sweep::Item;
 
 pub use emit::Use;
 pub(crate) use gemm::row_major;
-
-/// Work (in operations) from which a second thread pays.
-pub(crate) const PARALLEL_WORK: f64 = 60_000.0;
 
 /// A kernel with what is needed to run it.
 #[derive(Clone, Debug)]
@@ -142,6 +140,8 @@ pub struct Settings {
     pub ad_memory: Option<u64>,
     /// The passes that run before.
     pub passes: Passes,
+    /// What pays on the machine that they are for.
+    pub cost: Cost,
 }
 
 /// The points of a region after some passes, as text.
@@ -154,9 +154,10 @@ pub fn points_text(flat: Flattened, passes: Passes) -> String {
 
 /// Writes the loops of a region.
 pub fn lower(flat: Flattened, settings: Settings) -> Lowered {
-    let Settings { ad_memory, passes } = settings;
+    let Settings { ad_memory, passes, cost } = settings;
     let wanted = flat.wanted();
     let Flattened { mut points, outputs, .. } = flat;
+    points.cost = cost;
     pipeline::run(&mut points, &wanted, passes);
     let work = points.defs.iter().map(|def| def_cost(&points, def)).sum();
     let name = kernel_name(&points);
@@ -388,7 +389,8 @@ impl Emit {
         let last = scatter.binders.len().wrapping_sub(1);
         let trips = scatter.binders.iter().map(|(_, lo, hi)| self.points.trip_count(*lo, *hi));
         let work = trips.product::<f64>() * (node_cost(&self.points, scatter.value) + 4.0);
-        let threads = work > 2.0 * PARALLEL_WORK && !self.in_parallel && self.here() == 0;
+        let threads =
+            work > 2.0 * self.points.cost.thread_work() && !self.in_parallel && self.here() == 0;
         for (at, (ix, lo, hi)) in scatter.binders.iter().enumerate() {
             let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
             let kind = match self.scatters_apart(scatter, *ix) {

@@ -4,6 +4,7 @@ use super::{BuildOptions, Emit};
 use crate::execute::root_file;
 use ein_base::{Code, Diagnostic, Idx as _, Span, Symbol};
 use ein_emit_c::ahead;
+use ein_ir::cost::Cost;
 use ein_ir::loops::Buf;
 use ein_ir::tensor::{Expr, ExprKind, HostOp, Program, Stmt, StmtKind, VarId};
 use ein_scalar::{Overflow, Scalar, ScalarType, UnaryOp};
@@ -134,7 +135,8 @@ pub(super) fn lower(program: &Program, options: &BuildOptions) -> Result<Whole, 
             false => refused,
         }
     })?;
-    let settings = Settings { ad_memory: options.ad_memory, ..Settings::default() };
+    let settings =
+        Settings { ad_memory: options.ad_memory, cost: Cost::host(), ..Settings::default() };
     let lowered = schedule::lower(flat, settings);
     debug_assert_eq!(ein_ir::loops::verify::verify(&lowered.kernel), Vec::<String>::new());
     let Outputs { list: outputs, written } = outputs(program, &parts, &lowered)?;

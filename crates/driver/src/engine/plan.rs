@@ -5,6 +5,7 @@ use crate::execute::{ad_memory, given_scalar};
 use crate::run::{DumpOptions, InputValue};
 use crate::{CheckReport, Input, InternalError, Session, guarded};
 use ein_base::Symbol;
+use ein_ir::cost::Cost;
 use ein_ir::tensor::{ExprKind, HostOp, Program, StmtKind, Type, VarId};
 use ein_runtime::Memory;
 use ein_scalar::Scalar;
@@ -129,7 +130,7 @@ impl Session {
 impl DumpOptions {
     fn settings(&self) -> Settings {
         let ad_memory = ad_memory(self.ad_memory, &Memory::default());
-        Settings { ad_memory, passes: self.passes }
+        Settings { ad_memory, passes: self.passes, cost: Cost::host() }
     }
 
     /// What is shown of a region.

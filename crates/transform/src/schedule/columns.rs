@@ -24,9 +24,6 @@ const DEAR: f64 = 4.0;
 /// How often a value must be used, so that it is stored.
 const OFTEN: f64 = 4.0;
 
-/// The longest row, in bytes: what the nearest cache surely holds.
-const LONGEST: i128 = 32 << 10;
-
 /// At most so many rows at a time.
 const MOST: usize = 4;
 
@@ -67,7 +64,8 @@ impl Emit {
         if self.points.exact || range.0 < 0 || changes(lo) || changes(hi) {
             return FxHashMap::default();
         }
-        let fits = |ty: ScalarType| (range.1 + 1) * ty.size_bytes() as i128 <= LONGEST;
+        let near = i128::from(self.points.cost.near_bytes());
+        let fits = |ty: ScalarType| (range.1 + 1) * ty.size_bytes() as i128 <= near;
         let movable = |node: Node| {
             let info = &self.points.nodes[node];
             info.free.iter().all(|other| *other == ix || self.is_bound(*other))

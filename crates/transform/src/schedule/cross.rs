@@ -17,13 +17,6 @@ use super::nest::{Cell, Loop};
 use crate::points::Arr;
 use ein_ir::loops::ForKind;
 
-/// The tile of the index that runs along memory: a few pieces that are fetched at once.
-const ALONG: i64 = 64;
-
-/// The tile of the index that runs across it: as many pieces are fetched, often from places that
-/// exclude each other from the nearest cache.
-const ACROSS: i64 = 16;
-
 /// The least number of cells.
 const LEAST: f64 = 65536.0;
 
@@ -35,18 +28,19 @@ impl Emit {
             self.constant_extent(*lo, *hi).is_some_and(|extent| extent >= least)
         };
         let all: f64 = loops.iter().map(|(_, lo, hi)| self.points.trip_count(*lo, *hi)).product();
-        if all < LEAST || !wide(&(*inner, *lo, *hi), 4 * ACROSS) {
+        let [along_tile, across_tile] = self.points.cost.crossed_tiles();
+        if all < LEAST || !wide(&(*inner, *lo, *hi), 4 * across_tile) {
             return None;
         }
         let values: Vec<_> = cells.iter().map(|(_, value)| *value).collect();
         let loads = self.points.loads(&values);
         let across = |(arr, at): &(Arr, Box<[_]>)| {
-            let far = self.stride(*arr, at, *inner).is_some_and(|it| it.abs() >= ACROSS);
+            let far = self.stride(*arr, at, *inner).is_some_and(|it| it.abs() >= across_tile);
             let along = |(ix, ..): &Loop| self.stride(*arr, at, *ix) == Some(1);
             outer.iter().position(along).filter(|_| far)
         };
         let found = loads.iter().find_map(across)?;
-        wide(&outer[found], ALONG).then_some(found)
+        wide(&outer[found], along_tile).then_some(found)
     }
 
     /// The same loops, in tiles of the innermost one and the one that it goes across.
@@ -59,11 +53,12 @@ impl Emit {
     ) {
         let kind = self.outer_kind(&loops, cells);
         let Some(inner) = loops.pop() else { return };
-        let (outer_tile, outer) = self.tiles(loops.remove(along), ALONG);
-        let (inner_tile, inner) = self.tiles(inner, ACROSS);
+        let [along_tile, across_tile] = self.points.cost.crossed_tiles();
+        let (outer_tile, outer) = self.tiles(loops.remove(along), along_tile);
+        let (inner_tile, inner) = self.tiles(inner, across_tile);
         let kind = match kind {
             ForKind::Parallel { grain } if loops.is_empty() => {
-                ForKind::Parallel { grain: (grain / ALONG).max(1) }
+                ForKind::Parallel { grain: (grain / along_tile).max(1) }
             }
             kind => kind,
         };

@@ -28,9 +28,6 @@ use rustc_hash::FxHashMap;
 /// Sums of less work are left alone.
 const LEAST_WORK: f64 = 1e5;
 
-/// A matrix product does so many multiplications in the time of one in a loop.
-const PRODUCT: f64 = 8.0;
-
 /// Intermediate results may be so many times larger than the largest factor or result.
 const GROWTH: f64 = 16.0;
 
@@ -237,6 +234,7 @@ impl Pass<'_> {
     fn order(&mut self, factors: &[Factor], binders: &[Ix]) -> Option<Vec<Ix>> {
         let all: f64 = self.cells(&indices(factors));
         let costs: f64 = factors.iter().map(|factor| self.points.nodes[factor.node].cost).sum();
+        let product_speed = self.points.cost.product_speed();
         let naive = all * (costs + factors.len() as f64);
         if naive < LEAST_WORK {
             return None;
@@ -266,7 +264,7 @@ impl Pass<'_> {
                     sets.iter().cloned().partition(|set| set.contains(ix));
                 let all = union(&with);
                 let kept: Vec<Ix> = all.iter().copied().filter(|other| other != ix).collect();
-                let speed = if with.len() == 2 { PRODUCT } else { 1.0 };
+                let speed = if with.len() == 2 { product_speed } else { 1.0 };
                 let small = self.cells(&kept) <= GROWTH * largest;
                 (!without.is_empty() && !with.is_empty() && small)
                     .then(|| (self.cells(&all) / speed, kept, without))
@@ -283,7 +281,7 @@ impl Pass<'_> {
             sets.push(kept);
             sets = merged(sets);
         }
-        let speed = if sets.len() == 2 { PRODUCT } else { 1.0 };
+        let speed = if sets.len() == 2 { product_speed } else { 1.0 };
         work += self.cells(&union(&sets)) / speed;
         (2.0 * work < naive).then_some(order)
     }

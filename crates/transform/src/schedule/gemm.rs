@@ -17,9 +17,6 @@ use ein_ir::loops::{BufferKind, ForKind, Gemm, Matrix, Operand, Stmt};
 use ein_scalar::{Scalar, ScalarType};
 use plan::{Copied, Dim, Plan, Roles};
 
-/// Products of fewer multiplications run one per thread.
-const SHARED_WORK: f64 = 200_000.0;
-
 /// A contraction being written.
 struct Product {
     /// The result.
@@ -51,18 +48,18 @@ impl Emit {
             found.k.iter().map(|(ix, lo, hi)| self.dim(&product, *ix, *lo, hi - lo)).collect();
         let size = |dims: &[Dim]| dims.iter().map(|dim| dim.extent as f64).product::<f64>();
         let work = size(&m) * size(&n) * size(&k);
-        let small = work < SHARED_WORK && size(&outer) > 1.0;
+        let small = work < self.points.cost.shared_product_work() && size(&outer) > 1.0;
         for (at, dim) in outer.iter().enumerate() {
             let kind = if at == 0 && !self.in_parallel && small {
-                let grain = ((SHARED_WORK / work).ceil() as i64).max(1);
+                let grain = ((self.points.cost.shared_product_work() / work).ceil() as i64).max(1);
                 ForKind::Parallel { grain }
             } else {
                 ForKind::Serial
             };
             self.open(dim.ix, int(dim.lo), int(dim.lo + dim.extent), kind);
         }
-        let bytes = self.points.arrs[arr].ty.size_bytes() as i64;
-        let roles = Roles { m: &m, n: &n, k: &k, tiled: tiled.map(|(ix, _)| ix), bytes };
+        let part = self.points.cost.part_bytes() / self.points.arrs[arr].ty.size_bytes() as i64;
+        let roles = Roles { m: &m, n: &n, k: &k, tiled: tiled.map(|(ix, _)| ix), part };
         // Threads would write into one copy.
         let plan = Plan::best(&roles, !small && !self.any_parallel());
         self.products(&mut product, &plan, small);

@@ -15,12 +15,6 @@ use super::tidy::as_contraction;
 use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Points, Slot};
 use rustc_hash::FxHashSet;
 
-/// Intermediate arrays of a fused nest may take so many bytes of stack.
-const LOCAL_BYTES: i64 = 400 << 10;
-
-/// A result of a contraction smaller than this is written whole.
-const LARGE: i64 = 4 << 20;
-
 /// Neighbours that read the same array of so many cells, in rows of so many, run together.
 const NEIGHBOURS: (i64, i64) = (1 << 18, 64);
 
@@ -84,10 +78,11 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
         axes.extend(found.m.first());
         // Only leading axes in order, so that a tile of the result is one block.
         let leading = axes.iter().enumerate().all(|(at, axis)| at == *axis);
-        let saves = bytes > LARGE && !wanted.contains(&def.arr);
-        let reads_large = points.defs[..at]
-            .iter()
-            .any(|other| other.arr == found.a.0 && size_bytes(points, other.arr) > LARGE);
+        let saves = bytes > points.cost.whole_result_bytes() && !wanted.contains(&def.arr);
+        let reads_large = points.defs[..at].iter().any(|other| {
+            other.arr == found.a.0
+                && size_bytes(points, other.arr) > points.cost.whole_result_bytes()
+        });
         let axes = if leading && (saves || reads_large) { axes } else { Vec::new() };
         return Member { def: at, axes, kind: MemberKind::Contraction, along: false };
     }
@@ -224,7 +219,7 @@ impl Group {
         joined.members.push(member.clone());
         joined.members.iter_mut().for_each(|member| member.axes.truncate(depth));
         joined.tile = joined.members.iter().map(tile_of).max().unwrap_or(1);
-        if joined.local_bytes(points) > LOCAL_BYTES {
+        if joined.local_bytes(points) > points.cost.local_bytes() {
             return false;
         }
         *self = joined;

@@ -11,7 +11,7 @@
 //! failed is known at the end, and the evaluator says what. Addresses never depend on it.
 
 use super::emit::{Emit, Place};
-use super::{PARALLEL_WORK, node_cost};
+use super::node_cost;
 use crate::points::{Arr, Ix, Kind, Node, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{ForKind, Op, Operand, Stmt};
@@ -249,7 +249,7 @@ impl Emit {
         let each = self.work_inside(loops, cells).max(1.0);
         let count = self.points.trip_count(loops[0].1, loops[0].2);
         // Inside a loop the threads meet again and again.
-        let least = if self.here() == 0 { PARALLEL_WORK } else { 8.0 * PARALLEL_WORK };
+        let least = self.points.cost.thread_work() * if self.here() == 0 { 1.0 } else { 8.0 };
         if self.in_parallel || each * count < least || count < 2.0 {
             return ForKind::Serial;
         }

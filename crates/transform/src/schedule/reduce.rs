@@ -16,7 +16,7 @@ mod parts;
 mod quotients;
 
 use super::emit::Emit;
-use super::{PARALLEL_WORK, node_cost};
+use super::node_cost;
 use crate::points::{Ix, Kind, Node, Reduction, magnitude};
 use ein_ir::loops::{ForKind, Op, Operand, Reg, Stmt};
 use ein_ir::tensor::ReduceOp;
@@ -126,7 +126,7 @@ impl Emit {
             }
             _ => false,
         });
-        if self.here() == 0 && work > 2.0 * PARALLEL_WORK && simple {
+        if self.here() == 0 && work > 2.0 * self.points.cost.thread_work() && simple {
             return self.reduce_in_parts(group);
         }
         let accs: Vec<Acc> = group.iter().map(|node| self.accumulator(*node)).collect();

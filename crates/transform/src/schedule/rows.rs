@@ -22,9 +22,6 @@ const TERMS: i64 = 4;
 /// Windows shorter than this are less than a vector.
 const SHORT_WINDOW: i64 = 16;
 
-/// What the nearest cache surely holds, in bytes.
-const NEAREST_CACHE: i64 = 32 << 10;
-
 /// The longest tile that so many cells are some of: all of them if they are few.
 fn even_tile(extent: i64) -> Option<i64> {
     if extent <= TILE {
@@ -443,7 +440,7 @@ impl Emit {
             let info = &self.points.arrs[arr];
             info.shape.iter().product::<i64>() * info.ty.size_bytes() as i64
         });
-        bytes.sum::<i64>() > NEAREST_CACHE
+        bytes.sum::<i64>() > self.points.cost.near_bytes()
     }
 
     /// Adds the terms for these values of an index to a row of accumulators.

@@ -45,9 +45,6 @@ pub(crate) struct Sweep {
     between: Vec<usize>,
 }
 
-/// Histories of fewer bytes are stored if recurrences run forward over them.
-const LEAST_BYTES: u64 = 1 << 16;
-
 /// What is computed, one after another.
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
@@ -106,7 +103,7 @@ fn starts(points: &Points, defs: &[usize]) -> Vec<usize> {
     let long = |def: &usize| {
         let axis = find::ordered(points, *def).map(|(axis, _)| axis);
         let shape = &points.arrs[points.defs[*def].arr].shape;
-        axis.is_some_and(|axis| Segments::of(shape[axis], u64::MAX).is_some())
+        axis.is_some_and(|axis| Segments::of(shape[axis], u64::MAX, points.cost).is_some())
     };
     let reads_others = |def: &usize| {
         let own = points.defs[*def].arr;
@@ -122,7 +119,9 @@ fn starts(points: &Points, defs: &[usize]) -> Vec<usize> {
 /// Whether recurrences that run forward over each other need less memory in segments.
 fn is_worth_it(points: &Points, built: &Built) -> bool {
     let no_way_back = built.stages.iter().all(|stage| stage.late.is_empty());
-    built.forward.len() > 1 && no_way_back && bytes(points, built) >= LEAST_BYTES
+    built.forward.len() > 1
+        && no_way_back
+        && bytes(points, built) >= points.cost.short_history_bytes()
 }
 
 /// What the histories take if they are stored, in bytes.

@@ -15,12 +15,6 @@ use crate::points::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A definition of at most this cost is computed wherever it is read.
-const CHEAP: f64 = 16.0;
-
-/// The same, where it is read again and again: about as much as to read a cell.
-const AS_CHEAP_AS_A_READ: f64 = 4.0;
-
 /// From this cost on for each cell it is not computed again where it is read.
 const REPEATED: f64 = 64.0;
 
@@ -116,7 +110,8 @@ pub(crate) fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
             && (info.cost <= LONG_FORMULA || matches!(info.kind, Kind::Reduce(_)))
             && reads_each_cell_once(points, readers[0], def.arr);
         let cost = info.cost;
-        let cheap = !info.reduces && cost <= CHEAP;
+        let read_cost = points.cost.as_cheap_as_a_read();
+        let cheap = !info.reduces && cost <= points.cost.cheap();
         // Where fewer cells are read than there are, the others need not be computed.
         let few = !info.reduces
             && cost <= LONG_FORMULA
@@ -128,9 +123,9 @@ pub(crate) fn inline(points: &mut Points, wanted: &FxHashSet<Arr>) {
         let ixs = clause.slots.iter().map(|slot| slot.ix).collect();
         let cell = (def.arr, (ixs, clause.value));
         for reader in readers {
-            let again = cost > AS_CHEAP_AS_A_READ
+            let again = cost > read_cost
                 && (reads_again(points, reader, def.arr)
-                    || (times_read(points, reader, def.arr) - 1.0) * (cost - AS_CHEAP_AS_A_READ)
+                    || (times_read(points, reader, def.arr) - 1.0) * (cost - read_cost)
                         >= REPEATED);
             if !again && stays_a_product(points, reader, &clause.slots, clause.value) {
                 rewrite(points, reader, &cell);

@@ -8,12 +8,6 @@ use ein_base::Symbol;
 use ein_ir::loops::BufferKind;
 use rustc_hash::FxHashMap;
 
-/// Larger arrays are read as they are.
-const LARGEST: i64 = 1 << 18;
-
-/// A copy pays if every element is read at least so many times.
-const READS: f64 = 32.0;
-
 impl Emit {
     /// A definition without recurrence that reads turned copies where that pays. `unfinished` are
     /// not complete yet.
@@ -57,7 +51,8 @@ impl Emit {
     fn across_memory(&self, of: Arr, at: &[Node], ix: Ix, work: f64) -> Option<usize> {
         let size: i64 = self.points.arrs[of].shape.iter().product();
         let jumps = self.stride(of, at, ix).is_some_and(|stride| (2..=64).contains(&stride));
-        let pays = size <= LARGEST && work >= READS * size as f64;
+        let pays = size <= self.points.cost.turned_elements()
+            && work >= self.points.cost.reads_of_a_copy() * size as f64;
         let axis = at.iter().position(|node| self.points.nodes[*node].kind == Kind::Index(ix));
         axis.filter(|_| jumps && pays && !self.floors.contains_key(&of))
     }
@@ -133,7 +128,11 @@ impl Emit {
         };
         let partly = self.filled.contains_key(&arr) || self.samples.contains_key(&arr);
         let size: i64 = info.shape.iter().product();
-        if steps.len() != info.shape.len() || !whole || partly || size > LARGEST {
+        if steps.len() != info.shape.len()
+            || !whole
+            || partly
+            || size > self.points.cost.turned_elements()
+        {
             return clauses.to_vec();
         }
         let mut found = Vec::new();
@@ -195,7 +194,12 @@ impl Emit {
         let wrong = self.stride(of, at, inner) == Some(1)
             && self.stride(of, at, along).is_some_and(|stride| stride > 1);
         let axis = at.iter().position(|node| self.points.nodes[*node].kind == Kind::Index(along));
-        axis.filter(|_| plain && wrong && size <= LARGEST && !self.floors.contains_key(&of))
+        axis.filter(|_| {
+            plain
+                && wrong
+                && size <= self.points.cost.turned_elements()
+                && !self.floors.contains_key(&of)
+        })
     }
 
     /// A copy of an array with one axis last: what its cells are.

@@ -10,8 +10,8 @@
 //!
 //! Steps of which there are as many as of others have that number as their end.
 
+use super::def_cost;
 use super::emit::{Emit, Use};
-use super::{PARALLEL_WORK, def_cost};
 use crate::points::{Clause, Def, End, Ix, Node, Until};
 use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
@@ -56,7 +56,7 @@ impl Emit {
         let (made, outside) = (self.kernel.bufs.len(), self.in_parallel);
         let mut shared = Vec::new();
         for (axis, ix) in body.around.iter().enumerate() {
-            let parallel = axis == 0 && !self.in_parallel && work > PARALLEL_WORK;
+            let parallel = axis == 0 && !self.in_parallel && work > self.points.cost.thread_work();
             let kind = if parallel { ForKind::Parallel { grain: 1 } } else { ForKind::Serial };
             let var = self.open(*ix, int(0), int(shape[axis]), kind);
             clauses.iter().for_each(|clause| self.alias(clause.slots[axis].ix, var));

@@ -9,14 +9,11 @@
 //! Failures: the same cells in another order; each is computed once.
 
 use super::emit::{AxisPlace, Emit, Place};
-use super::{PARALLEL_WORK, node_cost};
+use super::node_cost;
 use crate::points::{Arr, Clause, Ix, Node, Step, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{ForKind, Op, Reg, Stmt};
 use ein_scalar::BinaryOp;
-
-/// The extent of a tile along both axes.
-const TILE: i64 = 256;
 
 /// How many tiles an axis must have, so that several can run at a time.
 const LEAST_TILES: i64 = 4;
@@ -69,9 +66,12 @@ impl Emit {
             Some((self.points.as_int(slot.lo)?, self.points.as_int(slot.hi)?))
         };
         let bounds = [bound(0)?, bound(1)?];
-        let tiles = bounds.iter().all(|(lo, hi)| hi - lo >= LEAST_TILES * TILE);
-        let work = (TILE * TILE) as f64 * (node_cost(&self.points, main.value) + 1.0);
-        let pays = tiles && work >= PARALLEL_WORK && !self.points.nodes[main.value].reduces;
+        let tile = self.points.cost.table_tile();
+        let tiles = bounds.iter().all(|(lo, hi)| hi - lo >= LEAST_TILES * tile);
+        let work = (tile * tile) as f64 * (node_cost(&self.points, main.value) + 1.0);
+        let pays = tiles
+            && work >= self.points.cost.thread_work()
+            && !self.points.nodes[main.value].reduces;
         if !waits_for_earlier || !pays || covered != Some(shape.iter().product()) {
             return None;
         }
@@ -85,7 +85,8 @@ impl Emit {
     }
 
     fn diagonals(&mut self, front: &Front) {
-        let tiles = front.bounds.map(|(lo, hi)| (hi - lo + TILE - 1) / TILE);
+        let tile = self.points.cost.table_tile();
+        let tiles = front.bounds.map(|(lo, hi)| (hi - lo + tile - 1) / tile);
         let diagonal = self.counter("diagonal", tiles[0] + tiles[1] - 1);
         let number = self.points.index(diagonal);
         let (zero, end) = (self.points.int(0), self.points.int(tiles[0] + tiles[1] - 1));
@@ -147,7 +148,8 @@ impl Emit {
 
     fn tile_bounds(&mut self, front: &Front, tile: Node, axis: usize) -> (Node, Node) {
         let (lo, hi) = front.bounds[axis];
-        let [size, lo, hi] = [TILE, lo, hi].map(|value| self.points.int(value));
+        let extent = self.points.cost.table_tile();
+        let [size, lo, hi] = [extent, lo, hi].map(|value| self.points.int(value));
         let skipped = self.points.binary(BinaryOp::Mul, tile, size, None);
         let first = self.points.binary(BinaryOp::Add, lo, skipped, None);
         let after = self.points.binary(BinaryOp::Add, first, size, None);

@@ -7,9 +7,6 @@
 
 use crate::points::Ix;
 
-/// A copied matrix that is larger is made in parts: each is used while it is in the cache.
-const PART_BYTES: i64 = 1 << 20;
-
 /// The dimensions of matrices are not cut below this.
 const LEAST_PART: i64 = 256;
 
@@ -65,8 +62,8 @@ pub(super) struct Roles<'a> {
     pub(super) k: &'a [Dim],
     /// An index of which only a part is computed: it is a dimension of its own.
     pub(super) tiled: Option<Ix>,
-    /// Bytes of an element.
-    pub(super) bytes: i64,
+    /// Elements of a matrix that are copied at a time, at most.
+    pub(super) part: i64,
 }
 
 impl Plan {
@@ -97,13 +94,12 @@ impl Plan {
         let n = Split::of(roles.n, roles.tiled, |x, y| in_b(x, y) && in_c(x, y));
         let k = Split::of(roles.k, None, |x, y| in_a(x, y) && in_b(x, y));
         let mut plan = Plan { m, n, k, a, b, turned };
-        plan.cut(roles.bytes);
+        plan.cut(roles.part);
         plan
     }
 
     /// Turns outer indices into loops until what is copied at a time fits into a cache.
-    fn cut(&mut self, bytes: i64) {
-        let limit = PART_BYTES / bytes;
+    fn cut(&mut self, limit: i64) {
         while self.a != Copied::Not && self.m.size() * self.k.size() > limit {
             if !self.m.cut() && !self.k.cut() {
                 break;
@@ -254,7 +250,7 @@ mod tests {
     }
 
     fn best(m: &[Dim], n: &[Dim], k: &[Dim]) -> Plan {
-        Plan::best(&Roles { m, n, k, tiled: None, bytes: 4 }, true)
+        Plan::best(&Roles { m, n, k, tiled: None, part: 1 << 18 }, true)
     }
 
     #[test]

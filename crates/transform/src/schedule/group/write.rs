@@ -5,7 +5,7 @@ use crate::points::{Arr, Body, Def, Ix, Node, Subst};
 use crate::schedule::emit::{AxisPlace, Emit, Place, Use};
 use crate::schedule::nest::{Loop, TILE};
 use crate::schedule::tidy::as_contraction;
-use crate::schedule::{PARALLEL_WORK, def_cost, row_major};
+use crate::schedule::{def_cost, row_major};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Operand, Reg};
 use ein_scalar::Scalar;
@@ -53,9 +53,12 @@ impl Emit {
             }
         }
         for (at, extent) in group.extents.iter().enumerate() {
-            let kind = if at == across && !self.in_parallel && work > PARALLEL_WORK {
+            let kind = if at == across && !self.in_parallel && work > self.points.cost.thread_work()
+            {
                 let each = (work / first.max(1.0)).max(1.0);
-                ForKind::Parallel { grain: ((PARALLEL_WORK / 2.0 / each).ceil() as i64).max(1) }
+                ForKind::Parallel {
+                    grain: ((self.points.cost.thread_work() / 2.0 / each).ceil() as i64).max(1),
+                }
             } else {
                 ForKind::Serial
             };

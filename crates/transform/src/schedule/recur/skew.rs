@@ -15,18 +15,11 @@
 //! Failures: the same cells in another order; each is computed once.
 
 use super::super::emit::{AxisPlace, Emit, Place};
-use super::super::{PARALLEL_WORK, node_cost};
+use super::super::node_cost;
 use super::At;
 use crate::points::{Clause, Node, Step};
 use ein_ir::loops::ForKind;
 use ein_scalar::BinaryOp;
-
-/// Rings of at most so many bytes stay in the caches of the cores by themselves.
-const SMALL: i64 = 1 << 21;
-
-/// The bytes of a ring that a tile may touch while it moves, and the fewest steps for which that
-/// pays: in the nearest cache, or in the one behind it.
-const TOUCHED: [(i64, i64); 2] = [(1 << 15, 8), (1 << 19, 4)];
 
 /// The fewest tiles and blocks: several tiles of a line run beside each other on several threads.
 const TILES: i64 = 16;
@@ -83,14 +76,15 @@ impl Emit {
         let steps = hi - lo - kept;
         let each: f64 = active.iter().map(|clause| node_cost(&self.points, clause.value)).sum();
         let each = (row / (size * kept)) as f64 * (each + 1.0);
-        let cut = TOUCHED.into_iter().find_map(|(touched, fewest)| {
+        let cut = self.points.cost.skewed_tiles().into_iter().find_map(|(touched, fewest)| {
             // While a tile moves, it touches about twice its rows.
             let width = (touched / (2 * row)).min((rows.1 - rows.0) / TILES);
             let block = (width / reach.max(1)).min(MOST).min(steps / BLOCKS);
-            let pays = block >= fewest && (width * block) as f64 * each >= PARALLEL_WORK;
+            let pays =
+                block >= fewest && (width * block) as f64 * each >= self.points.cost.thread_work();
             pays.then_some((width, block))
         });
-        let (width, block) = cut.filter(|_| reach > 0 && ring > SMALL)?;
+        let (width, block) = cut.filter(|_| reach > 0 && ring > self.points.cost.ring_bytes())?;
         Some(Skew { axis, reach, rows, width, block, kept })
     }
 

@@ -7,9 +7,6 @@ use ein_base::Symbol;
 use ein_ir::loops::{Addr, BufferKind, ForKind, Op, Operand, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
 
-/// Parts of a reduction that threads share.
-const PARTS: i64 = 64;
-
 impl Emit {
     /// A reduction outside all loops, in parts that threads share.
     pub(super) fn reduce_in_parts(&mut self, group: &[Node]) -> Vec<Operand> {
@@ -21,17 +18,18 @@ impl Emit {
         let (_, lo, hi) = reduction.binders[0];
         let (lo, hi) = (self.bound_value(lo), self.bound_value(hi));
         let length = self.let_here(i64, Op::Binary(BinaryOp::Sub, hi, lo));
-        let up = self.let_here(i64, Op::Binary(BinaryOp::Add, length, int(PARTS - 1)));
-        let share = self.let_here(i64, Op::Binary(BinaryOp::Div, up, int(PARTS)));
-        let part = self.points.fresh(Symbol::intern("part"), (0, i128::from(PARTS - 1)));
+        let parts = self.points.cost.reduction_parts();
+        let up = self.let_here(i64, Op::Binary(BinaryOp::Add, length, int(parts - 1)));
+        let share = self.let_here(i64, Op::Binary(BinaryOp::Div, up, int(parts)));
+        let part = self.points.fresh(Symbol::intern("part"), (0, i128::from(parts - 1)));
         let mut partials = Vec::new();
         for node in group {
             let Kind::Reduce(reduction) = self.points.nodes[*node].kind.clone() else { continue };
             let (ty, _) = self.start(&reduction);
             let kind = BufferKind::Scratch;
-            partials.push(self.buffer("parts".into(), ty, PARTS, kind, Use::Scratch));
+            partials.push(self.buffer("parts".into(), ty, parts, kind, Use::Scratch));
         }
-        let at = self.open(part, int(0), int(PARTS), ForKind::Parallel { grain: 1 });
+        let at = self.open(part, int(0), int(parts), ForKind::Parallel { grain: 1 });
         let skip = self.let_here(i64, Op::Binary(BinaryOp::Mul, Operand::Reg(at), share));
         let first = self.let_here(i64, Op::Binary(BinaryOp::Add, lo, skip));
         let first = self.let_here(i64, Op::Binary(BinaryOp::Min, first, hi));
@@ -52,7 +50,7 @@ impl Emit {
         self.close();
         // The parts are put together in order.
         let accs: Vec<Acc> = group.iter().map(|node| self.accumulator(*node)).collect();
-        let at = self.open(part, int(0), int(PARTS), ForKind::Serial);
+        let at = self.open(part, int(0), int(parts), ForKind::Serial);
         for (acc, partial) in accs.iter().zip(&partials) {
             let ty = self.kernel.regs[acc.var];
             let addr = Addr { buf: *partial, terms: vec![(at, 1)], offset: 0 };
@@ -74,8 +72,9 @@ impl Emit {
         let Kind::Reduce(reduction) = self.points.nodes[group[0]].kind.clone() else { return None };
         let [(ix, lo, hi)] = *reduction.binders.as_slice() else { return None };
         let (lo, hi) = (self.points.as_int(lo)?, self.points.as_int(hi)?);
-        let share = (hi - lo) / (PARTS * STREAMS);
-        if group.len() > 2 || share * PARTS * STREAMS != hi - lo {
+        let parts = self.points.cost.reduction_parts();
+        let share = (hi - lo) / (parts * STREAMS);
+        if group.len() > 2 || share * parts * STREAMS != hi - lo {
             return None;
         }
         let inside = self.points.fresh(Symbol::intern("i"), (0, i128::from(share - 1).max(0)));

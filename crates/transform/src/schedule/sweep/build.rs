@@ -10,6 +10,7 @@ use crate::points::{
     Arr, ArrInfo, Body, Clause, Def, Ix, Node, Points, Slot, Source, Subst, Window,
 };
 use ein_base::Symbol;
+use ein_ir::cost::Cost;
 use ein_scalar::{BinaryOp, ScalarType};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,9 +24,6 @@ const SOME: i64 = 16;
 
 /// The least number where there are few, but large ones.
 const FEW: i64 = 8;
-
-/// So many bytes are a large history.
-const LARGE: u64 = 1 << 20;
 
 /// Parts of a sum of `f32` are added in `f32` if there are at most so many.
 const FEW_PARTS: i64 = 1024;
@@ -44,11 +42,11 @@ pub(super) struct Segments {
 impl Segments {
     /// About as many segments as they have steps; none for a few steps of a few bytes. It does not
     /// depend on the memory there is, and so neither do the results.
-    pub(super) fn of(steps: i64, bytes: u64) -> Option<Segments> {
+    pub(super) fn of(steps: i64, bytes: u64, cost: Cost) -> Option<Segments> {
         let least = match steps {
             _ if steps >= 4 * MANY => MANY,
             _ if steps >= 4 * SOME => SOME,
-            _ if bytes >= LARGE => FEW,
+            _ if bytes >= cost.large_history_bytes() => FEW,
             _ => return None,
         };
         let (root, unit) = ((steps as f64).sqrt().ceil() as i64, least.min(SOME));
@@ -153,7 +151,8 @@ pub(super) struct Built {
 
 /// Makes the definitions. Those outside the sweep are changed so that they read what it leaves.
 pub(super) fn build(points: &mut Points, found: &Found) -> Result<Built, Why> {
-    let segments = Segments::of(found.steps, found.bytes(points)).ok_or("it has few steps")?;
+    let segments =
+        Segments::of(found.steps, found.bytes(points), points.cost).ok_or("it has few steps")?;
     let between = (1, i128::from(segments.count - 2));
     let number = points.fresh(Symbol::intern("segment"), between);
     let needs = Needs::of(found)?;
