@@ -5,6 +5,7 @@
 //! side along a random direction. The gradient of the first must agree with a tangent along that
 //! direction, and with the difference of the other two.
 
+mod calls;
 mod crossed;
 mod descents;
 mod nested;
@@ -60,6 +61,8 @@ struct Gen {
     next: usize,
     funcs: Vec<(String, usize)>,
     tables: Vec<(String, usize, usize)>,
+    /// Functions of whole arrays.
+    wholes: Vec<calls::Whole>,
 }
 
 /// A generated program, and what to look at.
@@ -82,6 +85,7 @@ pub fn program(seed: u64, second: bool, step: f64) -> Program {
         next: 0,
         funcs: Vec::new(),
         tables: Vec::new(),
+        wholes: Vec::new(),
     };
     let mut params = Vec::new();
     let shapes: Vec<Vec<usize>> = match it.rng.below(4) {
@@ -328,7 +332,8 @@ impl Gen {
         let depth = 1 + self.rng.below(2);
         let one = [(i.clone(), n)];
         let two = [(i.clone(), n), (j.clone(), m)];
-        match self.rng.below(28) {
+        match self.rng.below(34) {
+            28..=33 => self.called(name),
             27 => self.descent(name),
             20..=22 => self.crossed(name),
             23 | 24 => self.crossed_steps(name),
