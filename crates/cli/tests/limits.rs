@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -282,4 +283,50 @@ fn rows_without_elements_are_not_written_out() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("\"shape\": [2, 0], \"data\": [[], []]"), "{text}");
     assert!(text.contains("\"shape\": [2147483647, 0], \"data\": []"), "{text}");
+}
+
+/// A file with one array `w` of 100,000 ones.
+fn weights(path: &Path) {
+    let header = r#"{"w":{"dtype":"F32","shape":[100000],"data_offsets":[0,400000]}} "#;
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.extend((0..100_000).flat_map(|_| 1.0f32.to_le_bytes()));
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn weights_that_are_cut_during_a_run_end_it_with_a_message() {
+    let folder = folder("cut");
+    let program = folder.join("p.ein");
+    let text = "use std::io::{file_exists, load_safetensors};\n\
+        let w = load_safetensors(\"w.safetensors\", \"w\") as [f32; ?];\n\
+        print(len(w));\n\
+        fn wait(n: i64) -> i64 { if file_exists(\"go\") { n } else { wait(n + 1) } }\n\
+        let n = wait(0);\n\
+        let s = sum[i](w[i] * 2.0);\n\
+        print(n >= 0, s);\n";
+    fs::write(&program, text).unwrap();
+    for engine in ["eval", "jit", "native"] {
+        // Cut by pages, within the last page, and written to without a change of its length.
+        for length in [Some(100_000), Some(400_070), None] {
+            weights(&folder.join("w.safetensors"));
+            let _ = fs::remove_file(folder.join("go"));
+            let mut child =
+                einlang().args(["run", "--engine", engine]).arg(&program).spawn().unwrap();
+            let mut first = [0; 7];
+            child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+            assert_eq!(&first, b"100000\n");
+            let file = fs::File::options().write(true).open(folder.join("w.safetensors")).unwrap();
+            match length {
+                Some(length) => file.set_len(length).unwrap(),
+                None => (&file).write_all(&[0; 8]).unwrap(),
+            }
+            fs::write(folder.join("go"), "").unwrap();
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{engine} {length:?}: {said}");
+            assert!(said.contains("E0902") && said.contains("changed while"), "{engine}: {said}");
+        }
+    }
+    fs::remove_dir_all(&folder).unwrap();
 }

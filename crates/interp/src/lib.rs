@@ -217,7 +217,8 @@ pub fn run_tests<'a>(
     }
     let clean = machine.checkpoint();
     for (_, _, func) in tests.iter().filter_map(|test| program.tests.get(*test)) {
-        match machine.within(Scope::default(), |machine| machine.enter(*func)).0 {
+        let result = machine.within(Scope::default(), |machine| machine.enter(*func)).0;
+        match machine.unchanged_files().and(result) {
             Ok(_) => failures.push(None),
             Err(Stop::Error(diagnostic)) => failures.push(Some(machine.told(*diagnostic))),
             Err(Stop::Interrupted) => break,
@@ -241,6 +242,8 @@ fn run_then<'a>(
         Some(func) => machine.enter(func).map(Some),
         None => Ok(None),
     });
+    // Also where something else stopped it: that may follow from what was read.
+    let result = machine.unchanged_files().and(result);
     let outputs = machine.outputs();
     let (result, error, interrupted) = match result {
         Ok(value) => (value, None, false),

@@ -86,6 +86,7 @@ impl<'p> Machine<'p> {
         host: &'p mut dyn Host,
         accelerator: Option<&'p mut (dyn Accelerator + 'p)>,
     ) -> Self {
+        options.memory.begin();
         let slots = program.top_slots as usize;
         // Kernels have their own ways with histories, and cannot read these.
         let large = match (options.ad_memory, &accelerator) {
@@ -218,6 +219,7 @@ impl<'p> Machine<'p> {
         }
         self.within_limit()?;
         self.within_time()?;
+        self.whole_files()?;
         if let Some(accelerator) = &mut self.accelerator {
             accelerator.evaluated();
         }

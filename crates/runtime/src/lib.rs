@@ -11,7 +11,7 @@
 //!   products.
 //!
 //! Unsafe: buffers of raw memory and the typed views of them; threads that share the parts of a
-//! loop; the counting allocator. Every other crate gets safe types from here.
+//! loop; the counting allocator; files as memory, and the signal of one that was cut. Every other crate gets safe types from here.
 //!
 //! Does not know: the compiler, programs, diagnostics.
 
@@ -26,6 +26,7 @@ mod paint;
 mod pool;
 mod print;
 mod tensor;
+mod torn;
 
 pub use element::Element;
 pub use format::{FileError, FileErrorKind};

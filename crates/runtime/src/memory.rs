@@ -2,6 +2,7 @@
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::fmt;
+use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,6 +11,7 @@ use ein_scalar::ScalarType;
 use rustc_hash::FxHashMap;
 
 use crate::heap;
+use crate::torn::Files;
 
 /// Buffers start at a multiple of this, so that vector loads are aligned.
 const ALIGNMENT: usize = 64;
@@ -40,6 +42,7 @@ struct Counters {
     /// What the process had in use before; see [`heap`].
     before: u64,
     idle: Mutex<Idle>,
+    mapped: Files,
 }
 
 /// Buffers that nobody uses, kept because the next step or run wants the same: fresh pages cost more
@@ -161,8 +164,30 @@ impl Memory {
             limit,
             before: heap::in_use(),
             idle: Mutex::default(),
+            mapped: Files::default(),
         };
         Memory { counters: Arc::new(counters) }
+    }
+
+    /// The files that arrays are mapped from.
+    pub(crate) fn files(&self) -> &Files {
+        &self.counters.mapped
+    }
+
+    /// A run begins: what earlier ones mapped and let go is none of its business.
+    pub fn begin(&self) {
+        self.counters.mapped.begin();
+    }
+
+    /// Whether a page of a mapped file could not be read: its file was cut, or the disk failed. What was
+    /// computed since is worth nothing.
+    pub fn torn(&self) -> bool {
+        self.counters.mapped.torn()
+    }
+
+    /// A mapped file that is not what it was when it was mapped, if there is one.
+    pub fn changed_file(&self) -> Option<PathBuf> {
+        self.counters.mapped.changed()
     }
 
     /// Memory without a limit.

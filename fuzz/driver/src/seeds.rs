@@ -53,7 +53,9 @@ impl Seeds {
                 "ein" => self.programs.extend(sections(&text())),
                 "rem" | "svx" => self.notations.push(text()),
                 "ir" => self.ir.push(text()),
-                "npy" | "npz" | "safetensors" | "csv" | "onnx" => self.files.push((ending, bytes)),
+                "npy" | "npz" | "safetensors" | "csv" | "onnx" | "png" => {
+                    self.files.push((ending, bytes))
+                }
                 _ => {}
             }
         }

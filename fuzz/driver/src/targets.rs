@@ -44,6 +44,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "npz", kind: Kind::File("npz"), run: npz },
     Target { name: "safetensors", kind: Kind::File("safetensors"), run: safetensors },
     Target { name: "csv", kind: Kind::File("csv"), run: csv },
+    Target { name: "png", kind: Kind::File("png"), run: png },
     Target { name: "onnx", kind: Kind::File("onnx"), run: onnx },
 ];
 
@@ -182,6 +183,46 @@ pub fn safetensors(bytes: &[u8]) {
 /// Numbers as text.
 pub fn csv(bytes: &[u8]) {
     file("csv", bytes);
+}
+
+/// A picture. Bytes that were changed have other sums than the file says: each is also tried with right
+/// ones, so that what is behind them is reached.
+pub fn png(bytes: &[u8]) {
+    let path = scratch("png");
+    for bytes in [bytes, &with_right_sums(bytes)] {
+        if std::fs::write(&path, bytes).is_err() {
+            return;
+        }
+        let memory = Memory::new(Some(16 << 20));
+        if let Ok(picture) = format::read_png(&path, &memory) {
+            let shape = picture.shape();
+            assert!(matches!(shape, [_, _, 1..=4]), "{shape:?}");
+            let mut cells = picture.iter().take(100).map(|it| it.as_f64());
+            assert!(cells.all(|it| (0.0..=1.0).contains(&it)), "a number outside of 0 to 1");
+        }
+        assert!(memory.peak() <= 16 << 20, "more memory than allowed");
+    }
+}
+
+/// The same parts, each with the sum that it should have.
+fn with_right_sums(bytes: &[u8]) -> Vec<u8> {
+    let mut out = bytes.to_vec();
+    let mut at = 8;
+    while let Some(head) = out.get(at..at + 8) {
+        let length = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        let (from, end) = (at + 4, (at + 8).saturating_add(length));
+        let Some(sum) = out.get(from..end).map(crc) else { break };
+        let Some(place) = out.get_mut(end..end.saturating_add(4)) else { break };
+        place.copy_from_slice(&sum.to_be_bytes());
+        at = end + 4;
+    }
+    out
+}
+
+/// The cyclic redundancy check of a part of a PNG file.
+fn crc(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, _| if sum & 1 == 1 { (sum >> 1) ^ 0xEDB8_8320 } else { sum >> 1 };
+    !bytes.iter().fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
 }
 
 /// A model: what can be imported is a program that can be checked.

@@ -230,7 +230,9 @@ impl Special {
         if env.ended.get() {
             return Err(Failure::Interrupted);
         }
-        Ok(Some(result.and_then(|values| self.in_order(values))))
+        // The evaluator says what happened to the file.
+        let whole = !self.memory.torn();
+        Ok(Some(result.filter(|_| whole).and_then(|values| self.in_order(values))))
     }
 
     fn on_deep_stack(

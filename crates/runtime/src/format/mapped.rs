@@ -1,16 +1,18 @@
 //! Arrays that stay in their file: the system brings in the pages that are read, and drops them again
 //! without asking when memory is short. Loading weights takes no time and no memory of its own.
 //!
-//! Needs: elements that lie in the file as they lie in memory, and that nobody changes them there while
-//! the program runs; files of our own are replaced, never written to (`atomic`). What is small or lies
-//! at an odd address is read.
+//! Needs: elements that lie in the file as they lie in memory. Files of our own are replaced, never
+//! written to (`atomic`); if others change one while the program runs, the run ends with an error
+//! (`torn`). What is small or lies at an odd address is read.
 
 use std::fs::File;
+use std::path::Path;
 
 use ein_scalar::ScalarType;
 use memmap2::MmapOptions;
 
 use super::byte_count;
+use crate::torn::Watched;
 use crate::{Memory, Tensor};
 
 /// Below this reading is as fast, and the file may go.
@@ -19,6 +21,7 @@ const SMALLEST: u64 = 1 << 16;
 /// The array whose elements begin at a byte of a file, where it can be mapped. The caller has made
 /// sure that they lie in it.
 pub(super) fn elements(
+    path: &Path,
     file: &File,
     start: u64,
     ty: ScalarType,
@@ -31,15 +34,17 @@ pub(super) fn elements(
         return None;
     }
     let length = usize::try_from(bytes).ok()?;
-    // SAFETY: a private map that is only read; see above for who may not change the file.
+    // SAFETY: a private map that is only read. Nothing relies on what it holds: any bytes are elements
+    // of these types, and pages that go away are replaced.
     let map = unsafe { MmapOptions::new().offset(start).len(length).map(file) }.ok()?;
     let first = map.as_ptr();
     let mut strides = vec![1isize; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis].checked_mul(isize::try_from(shape[axis]).ok()?)?;
     }
+    let watched = Watched::new(memory, path, file, map)?;
     // SAFETY: the map holds as many bytes as the shape has, and lives as long as the tensor.
-    unsafe { memory.foreign(ty, shape.to_vec(), strides, first, Box::new(map)) }
+    unsafe { memory.foreign(ty, shape.to_vec(), strides, first, Box::new(watched)) }
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(super) fn read(path: &Path, name: Option<&str>, memory: &Memory) -> Result<T
     })?;
     let start = data + entry.start;
     if let Stored::Scalar(ty) = stored
-        && let Some(tensor) = mapped::elements(&file, start, ty, &entry.shape, memory)
+        && let Some(tensor) = mapped::elements(path, &file, start, ty, &entry.shape, memory)
     {
         return Ok(tensor);
     }
