@@ -18,6 +18,7 @@ use std::ffi::OsString;
 
 /// Does what the arguments say, the name of the command among them; gives the exit code.
 pub fn main(arguments: Vec<OsString>) -> u8 {
+    ein_driver::long_files_are_errors();
     interrupt::listen();
     let exit =
         ein_driver::guarded(|| run(arguments)).unwrap_or_else(|bug| output::internal_error(&bug));

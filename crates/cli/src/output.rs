@@ -6,6 +6,7 @@ use anstream::{AutoStream, ColorChoice};
 use ein_driver::InternalError;
 use ein_driver::render::{Style, clean_text};
 use std::io::{self, ErrorKind, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The line that is drawn on the terminal; empty if none is.
@@ -66,7 +67,11 @@ pub fn out(text: &str) -> Exit {
         Ok(()) => Exit::Success,
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Success,
         Err(error) => {
-            message("error", &format!("standard output cannot be written: {error}"));
+            // A program may go on printing; once is enough.
+            static SAID: AtomicBool = AtomicBool::new(false);
+            if !SAID.swap(true, Ordering::Relaxed) {
+                message("error", &format!("standard output cannot be written: {error}"));
+            }
             Exit::Failed
         }
     }

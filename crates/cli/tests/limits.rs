@@ -330,3 +330,25 @@ fn weights_that_are_cut_during_a_run_end_it_with_a_message() {
     }
     fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn a_file_that_is_too_long_for_the_system_is_a_message() {
+    let folder = folder("long");
+    let program = folder.join("p.ein");
+    let text =
+        "use std::io::save_npy;\nlet x[i in 0..200000] = i;\nprint(save_npy(\"x.npy\", x));\n";
+    fs::write(&program, text).unwrap();
+    let limited = |command: &str| {
+        let shell = format!("ulimit -f 1; cd '{}'; {command}", folder.display());
+        let binary = env!("CARGO_BIN_EXE_einlang");
+        let output = Command::new("sh").args(["-c", &shell, binary]).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = limited("exec \"$0\" run --engine eval --allow-write . p.ein");
+    assert!(code == Some(2) && said.contains("E0907"), "{code:?} {said}");
+    let (code, said) =
+        limited("exec \"$0\" run --engine eval --outputs json -c 'let x[i in 0..9000] = i;' > out");
+    assert!(code == Some(2) && said.contains("standard output"), "{code:?} {said}");
+    assert_eq!(said.matches("standard output").count(), 1, "{said}");
+    fs::remove_dir_all(&folder).unwrap();
+}

@@ -38,7 +38,7 @@ pub use ein_base::{
     Code, Diagnostic, Progress, Severity, SourceError, SourceMap, Stage, Symbol, Work,
 };
 pub use ein_emit_c::stop_compilers;
-pub use ein_runtime::heap;
+pub use ein_runtime::{heap, long_files_are_errors};
 pub use ein_transform::pipeline::{PASSES, Passes};
 pub use engine::Evaluated;
 pub use engine::plan::{Form, Planned, Show};

@@ -11,7 +11,7 @@
 //!   products.
 //!
 //! Unsafe: buffers of raw memory and the typed views of them; threads that share the parts of a
-//! loop; the counting allocator; files as memory, and the signal of one that was cut. Every other crate gets safe types from here.
+//! loop; the counting allocator; files as memory, and the signals of those that are cut or too long. Every other crate gets safe types from here.
 //!
 //! Does not know: the compiler, programs, diagnostics.
 
@@ -25,6 +25,7 @@ mod memory;
 mod paint;
 mod pool;
 mod print;
+mod signal;
 mod tensor;
 mod torn;
 
@@ -34,4 +35,5 @@ pub use memory::{Memory, MemoryError};
 pub use paint::{Canvas, MARK};
 pub use pool::Pool;
 pub use print::print_array;
+pub use signal::long_files_are_errors;
 pub use tensor::{Elements, Tensor, TensorError};

@@ -60,11 +60,21 @@ impl Gen {
                 let _ = write!(body, "assert(len({v}) == len({w}), \"one length\"); ");
             }
             let inner = self.wholes.last().cloned();
-            let at = match self.rng.below(9) {
+            let at = match self.rng.below(12) {
                 0 => format!("let s[i] = {v}[i] * sin({w}[i]);"),
                 1 => format!("let s[i] = 0.5 * {v}[i] * {w}[max(i - 1, 0)];"),
                 2 => format!(
                     "let s[0] = {v}[0]; let s[i in 1..len({v})] = tanh(0.5 * s[i - 1] + {v}[i] * {w}[i - 1]);"
+                ),
+                // Of earlier steps that are computed, so that several steps read one.
+                8 => format!(
+                    "let s[0] = {v}[0]; let s[i in 1..len({v})] = tanh(s[i / 2] * {w}[i] + 0.5 * s[i - 1]);"
+                ),
+                9 => format!(
+                    "let s[0] = {w}[0]; let s[i in 1..len({v})] = sin(s[(i + 1) / 3] + {v}[i]) * {w}[i / 2];"
+                ),
+                10 => format!(
+                    "let s[0] = {w}[0]; let s[i in 1..len({v})] = 0.5 * s[(i * 7) % i] * {v}[i] + {w}[i];"
                 ),
                 3 => format!(
                     "let e[i] = exp(sin({v}[i])); let z = sum[i](e[i]); let s[i] = e[i] / z + {w}[i];"

@@ -280,6 +280,9 @@ impl Reverse<'_, '_> {
             return self.out.push(let_stmt(var, value));
         };
         let value = self.definition("$r", &value).unwrap_or(value);
+        // It is made of the same terms that read it, under loops over the same variables, and what is
+        // bound twice on one way is lost.
+        let value = self.pass.freshened(&value, &mut Renaming::default());
         self.steps[at] = Step::Let(var, value);
     }
 
