@@ -58,7 +58,9 @@ impl Emit {
         for (axis, ix) in body.around.iter().enumerate() {
             let parallel = axis == 0 && !self.in_parallel && work > self.points.cost.thread_work();
             let kind = if parallel { ForKind::Parallel { grain: 1 } } else { ForKind::Serial };
-            let var = self.open(*ix, int(0), int(shape[axis]), kind);
+            // Not all positions of the axis: what is read was proved for those of the loop.
+            let (lo, hi) = self.points.ixs[*ix].range;
+            let var = self.open(*ix, int(lo as i64), int(hi as i64 + 1), kind);
             clauses.iter().for_each(|clause| self.alias(clause.slots[axis].ix, var));
             shared.push((axis, None));
         }

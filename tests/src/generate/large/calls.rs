@@ -133,7 +133,9 @@ impl Gen {
             self.fresh("i"),
             self.fresh("k"),
         );
-        let body = match self.rng.below(3) {
+        // A loop that begins later may read what stands before it.
+        let from = if x.shape[0] > 1 { self.rng.below(2) } else { 0 };
+        let body = match self.rng.below(4) {
             0 => format!(
                 "let {w}[{j}] = {x}[{i}, {j}] - {x}[{i}, 0]; sum[{k}]({w}[{k}] * {w}[{k}])",
                 x = x.text
@@ -142,14 +144,19 @@ impl Gen {
                 "let {w}[{j}] = sum[{k}]({x}[{i}, {k}] * {x}[{j}, {k}]); max[{k}]({w}[{k}])",
                 x = x.text
             ),
-            _ => {
+            kind => {
+                // The steps may end early, of their own accord.
+                let until = if kind == 2 { "" } else { " until s[#] > 30.0" };
+                let until = until.replace('#', &k);
+                let last = if kind == 2 { "s[len(v) - 1]".into() } else { format!("last[{k}](s)") };
                 self.statements.push(format!(
-                    "fn {f}(v: [{t}; ?n]) -> {t} {{ let s[0] = v[0]; let s[{k} in 1..len(v)] = s[{k} - 1] + v[{k}]; s[len(v) - 1] }}",
+                    "fn {f}(v: [{t}; ?n]) -> {t} {{ let s[0] = v[0]; let s[{k} in 1..len(v)] = s[{k} - 1] + v[{k}]{until}; {last} }}",
                     t = ty.name()
                 ));
-                format!("{f}({x}[{i}])", x = x.text)
+                format!("{f}({x}[{i} - {from}])", x = x.text)
             }
         };
-        self.statements.push(format!("let {name}[{i} in 0..{}] = {{ {body} }};", x.shape[0]));
+        let rows = x.shape[0];
+        self.statements.push(format!("let {name}[{i} in {from}..{rows}] = {{ {body} }};"));
     }
 }
