@@ -11,6 +11,7 @@ use std::time::{Instant, SystemTime};
 
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Expr, IoOp, Type};
+use ein_runtime::format::Archive;
 use ein_runtime::{FileError, FileErrorKind, Tensor, format};
 use ein_scalar::{Scalar, ScalarType};
 
@@ -30,6 +31,10 @@ impl<'p> Machine<'p> {
     #[inline(never)]
     pub(crate) fn file_op(&mut self, op: IoOp, args: &[Value], e: &'p Expr) -> Result<Value, Stop> {
         let span = e.span;
+        // What was opened may be replaced by what the program writes.
+        if op != IoOp::LoadSafetensors {
+            self.weights = None;
+        }
         let text = |at: usize| match args.get(at) {
             Some(Value::Str(text)) => Ok(text.as_str()),
             Some(other) => Err(self.expected(span, "a path or a text", other)),
@@ -70,11 +75,15 @@ impl<'p> Machine<'p> {
             }
             IoOp::LoadNpy => {
                 let path = self.allowed(text(0)?, Access::Read, span)?;
-                self.load_array(&path, None, span)
+                match format::read(&path, None, &self.options.memory) {
+                    Ok(tensor) => Ok(Value::tensor(tensor)),
+                    Err(error) => Err(self.unreadable(&error, span)),
+                }
             }
             IoOp::LoadSafetensors => {
-                let path = self.allowed(text(0)?, Access::Read, span)?;
-                self.load_array(&path, Some(text(1)?), span)
+                let (path, name) = (text(0)?, text(1)?);
+                let array = self.load_named(path, name, span)?;
+                Ok(Value::tensor(array))
             }
             IoOp::SaveNpy => {
                 let path = self.allowed(text(0)?, Access::Write, span)?;
@@ -170,11 +179,25 @@ impl<'p> Machine<'p> {
     }
 
     /// An array of a file; `name` chooses among several.
-    fn load_array(&self, path: &Path, name: Option<&str>, span: Span) -> Result<Value, Stop> {
-        match format::read(path, name, &self.options.memory) {
-            Ok(tensor) => Ok(Value::tensor(tensor)),
-            Err(error) => Err(self.unreadable(&error, span)),
-        }
+    /// One of the arrays of a file, which stays open for the next one.
+    fn load_named(&mut self, path: &str, name: &str, span: Span) -> Result<Tensor, Stop> {
+        let memory = &self.options.memory;
+        let found = match &self.weights {
+            Some((open, archive)) if open == path => archive.read(Some(name), memory),
+            _ => {
+                let real = self.allowed(path, Access::Read, span)?;
+                match Archive::open(&real) {
+                    Ok(Some(archive)) => {
+                        let array = archive.read(Some(name), memory);
+                        self.weights = Some((path.to_owned(), archive));
+                        array
+                    }
+                    Ok(None) => format::read(&real, Some(name), memory),
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        found.map_err(|error| self.unreadable(&error, span))
     }
 
     #[cold]

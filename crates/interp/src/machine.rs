@@ -8,6 +8,7 @@ use ein_ir::size::{self, Atom};
 use ein_ir::tensor::{
     AtomDef, Expr, ExprKind, FuncId, Pattern, Place, Program, Require, Stmt, StmtKind, Type, VarId,
 };
+use ein_runtime::format::Archive;
 use ein_scalar::{Overflow, Scalar};
 
 use crate::gather::Gathered;
@@ -66,6 +67,8 @@ pub(crate) struct Machine<'p> {
     ticks: u32,
     /// How far the outermost loops are.
     pub(crate) meter: Meter,
+    /// The file of weights that was read last, as the program names it.
+    pub(crate) weights: Option<(String, Archive)>,
 }
 
 /// How far the stacks reach: what `try` goes back to.
@@ -118,6 +121,7 @@ impl<'p> Machine<'p> {
             stack_top: stack::here(),
             ticks: POLL,
             meter: Meter::default(),
+            weights: None,
         }
     }
 

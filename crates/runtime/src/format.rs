@@ -29,6 +29,7 @@ use crate::{Memory, MemoryError, Tensor, TensorError};
 pub use csv::read_csv;
 pub use npy::described as npy_type;
 pub use png::{read_png, write_png};
+pub use safetensors::Archive;
 
 /// What is wrong with a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -148,7 +149,7 @@ pub fn read(path: &Path, name: Option<&str>, memory: &Memory) -> Result<Tensor, 
             npy::read(&mut file, length, memory)
         }
         Format::Npz => npz::read(path, name, memory),
-        Format::Safetensors => safetensors::read(path, name, memory),
+        Format::Safetensors => safetensors::opened(path)?.array(name, memory),
         Format::Csv => csv::read(path, ScalarType::F64, memory),
     };
     read().map_err(|fault| fault.at(path))

@@ -26,24 +26,39 @@ pub(crate) struct Files {
     known: Mutex<Vec<Arc<Known>>>,
 }
 
-/// A file as it was when it was mapped.
+/// A file that is mapped.
 #[derive(Debug)]
 struct Known {
     path: PathBuf,
+    state: State,
+    slot: &'static Slot,
+    map: Arc<Mmap>,
+}
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        self.slot.end.store(0, Ordering::Release);
+        self.slot.used.store(false, Ordering::Release);
+    }
+}
+
+/// What tells a file from another one, and from what it was.
+#[derive(Debug)]
+struct State {
     identity: (u64, u64),
     length: u64,
     modified: SystemTime,
 }
 
-impl Known {
-    fn of(path: &Path, about: &Metadata) -> Option<Known> {
+impl State {
+    fn of(about: &Metadata) -> Option<State> {
         let modified = about.modified().ok()?;
-        Some(Known { path: path.into(), identity: identity(about), length: about.len(), modified })
+        Some(State { identity: identity(about), length: about.len(), modified })
     }
 
-    /// Whether another file at this path is the same one, with other contents. One that took its place
-    /// is none of our business: the map is of the file that was there.
-    fn differs(&self, other: &Known) -> bool {
+    /// Whether another file at the same path is the same one, with other contents. One that took its
+    /// place is none of our business: the map is of the file that was there.
+    fn differs(&self, other: &State) -> bool {
         self.identity == other.identity
             && (self.length != other.length || self.modified != other.modified)
     }
@@ -61,16 +76,18 @@ fn identity(_: &Metadata) -> (u64, u64) {
 }
 
 impl Files {
-    /// Takes note of a file that is being mapped.
-    fn know(&self, path: &Path, file: &File) -> Option<Arc<Known>> {
-        let now = Known::of(path, &file.metadata().ok()?)?;
+    /// Takes note of a file that is mapped.
+    fn know(&self, path: &Path, file: &File, map: &Arc<Mmap>) -> Option<Arc<Known>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // Models have one file and hundreds of arrays; what was noted first stays.
-        let same = |it: &&Arc<Known>| it.path == now.path && it.identity == now.identity;
-        if let Some(before) = known.iter().rev().find(same) {
+        if let Some(before) = known.iter().rev().find(|it| Arc::ptr_eq(&it.map, map)) {
             return Some(Arc::clone(before));
         }
-        known.push(Arc::new(now));
+        let state = State::of(&file.metadata().ok()?)?;
+        let flag = std::ptr::from_ref(&self.torn).cast_mut();
+        let start = map.as_ptr().addr();
+        let slot = Slot::take(flag, start, start + map.len());
+        known.push(Arc::new(Known { path: path.into(), state, slot, map: Arc::clone(map) }));
         known.last().cloned()
     }
 
@@ -90,8 +107,8 @@ impl Files {
     /// The first file that is not what it was.
     pub(crate) fn changed(&self) -> Option<PathBuf> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = |it: &Arc<Known>| Known::of(&it.path, &std::fs::metadata(&it.path).ok()?);
-        let changed = known.iter().find(|it| now(it).is_some_and(|now| it.differs(&now)));
+        let now = |it: &Arc<Known>| State::of(&std::fs::metadata(&it.path).ok()?);
+        let changed = known.iter().find(|it| now(it).is_some_and(|now| it.state.differs(&now)));
         // A page was lost: of a file that has no name any more, or by a disk that failed.
         let lost = || known.iter().find(|_| self.torn());
         changed.or_else(lost).map(|it| it.path.clone())
@@ -100,34 +117,27 @@ impl Files {
 
 /// A map whose pages may go away without harm.
 pub(crate) struct Watched {
-    slot: &'static Slot,
-    // The flag that the slot points to is in it.
+    _map: Arc<Known>,
+    // The flag that the slot of the map points to is in it.
     _memory: Memory,
-    _file: Arc<Known>,
-    _map: Mmap,
 }
 
 impl Watched {
     /// Watches a map of a file; nothing if the system does not say what would have to be compared.
-    pub(crate) fn new(memory: &Memory, path: &Path, file: &File, map: Mmap) -> Option<Watched> {
+    pub(crate) fn new(
+        memory: &Memory,
+        path: &Path,
+        file: &File,
+        map: &Arc<Mmap>,
+    ) -> Option<Watched> {
         handler::install();
-        let (memory, file) = (memory.clone(), memory.files().know(path, file)?);
-        let flag = std::ptr::from_ref(&memory.files().torn).cast_mut();
-        let start = map.as_ptr().addr();
-        // The pages that the map begins and ends in belong to it.
-        let slot = Slot::take(flag, start, start + map.len());
-        Some(Watched { slot, _memory: memory, _file: file, _map: map })
-    }
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        self.slot.end.store(0, Ordering::Release);
-        self.slot.used.store(false, Ordering::Release);
+        let known = memory.files().know(path, file, map)?;
+        Some(Watched { _map: known, _memory: memory.clone() })
     }
 }
 
 /// Where a map lies, for the handler.
+#[derive(Debug)]
 struct Slot {
     used: AtomicBool,
     start: AtomicUsize,
@@ -224,25 +234,30 @@ mod handler {
 
     /// Puts empty pages in place of those from this address to the end of its map.
     fn replaced(address: usize) -> bool {
-        let inside = std::iter::successors(slots(), |slot| slot.next).find(|slot| {
+        let inside = |slot: &&super::Slot| {
             let end = slot.end.load(Ordering::Acquire);
             let start = slot.start.load(Ordering::Relaxed);
             start <= address && address < end
-        });
-        let Some(slot) = inside else { return false };
+        };
+        // Several runs may read one map.
+        let mut end = 0;
+        for slot in std::iter::successors(slots(), |slot| slot.next).filter(inside) {
+            end = end.max(slot.end.load(Ordering::Acquire));
+            // SAFETY: the flag is in the memory that whoever took the slot keeps.
+            unsafe { &*slot.flag.load(Ordering::Relaxed) }.store(true, Ordering::Release);
+        }
         // SAFETY: a call of the system that a handler may make.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let Some(page) = usize::try_from(page).ok().filter(|it| it.is_power_of_two()) else {
             return false;
         };
         let from = address & !(page - 1);
-        let end = slot.end.load(Ordering::Acquire).next_multiple_of(page);
-        let Some(length) = end.checked_sub(from) else { return false };
-        // SAFETY: the flag is in the memory that whoever took the slot keeps.
-        unsafe { &*slot.flag.load(Ordering::Relaxed) }.store(true, Ordering::Release);
+        let Some(length) = end.next_multiple_of(page).checked_sub(from).filter(|_| end > 0) else {
+            return false;
+        };
         let flags = libc::MAP_FIXED | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let place = std::ptr::with_exposed_provenance_mut(from);
-        // SAFETY: these pages are a part of the map of this slot, which nobody writes to and which
+        // SAFETY: these pages are a part of the map of these slots, which nobody writes to and which
         // lives: somebody has just read from it. `mmap` is one call of the system.
         let fresh = unsafe { libc::mmap(place, length, libc::PROT_READ, flags, -1, 0) };
         fresh != libc::MAP_FAILED

@@ -332,78 +332,143 @@ fn transposed(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let groups = node.int("group", 1).max(1);
     let auto = node.string("auto_pad", "NOTSET");
     let wanted = node.ints("output_shape").filter(|it| it.len() >= n);
-    let (outs, steps) = (spatial(n), inner(n));
-    let mut out_dims = Vec::new();
-    let (mut places, mut guards) = (Vec::new(), Vec::new());
+    let mut ways = Vec::new();
     for i in 0..n {
+        let extent = x.shape[2 + i].clone();
         let reach = (kernel[i] - 1) * dilations[i] + 1;
-        let full =
-            x.shape[2 + i].plus_int(-1).times(&Dim::from(strides[i])).plus_int(extra[i] + reach);
+        let full = extent.plus_int(-1).times(&Dim::from(strides[i])).plus_int(extra[i] + reach);
         let (before, out) = if let Some(wanted) = &wanted {
             let out = Dim::from(wanted[wanted.len() - n + i]);
             let total = full.minus(&out).larger(&Dim::from(0));
             let half = total.over(&Dim::from(2));
             (if auto == "SAME_UPPER" { half } else { total.minus(&half) }, out)
         } else if auto == "SAME_UPPER" || auto == "SAME_LOWER" {
-            let out = x.shape[2 + i].times(&Dim::from(strides[i]));
+            let out = extent.times(&Dim::from(strides[i]));
             let total = full.minus(&out).larger(&Dim::from(0));
             let half = total.over(&Dim::from(2));
             (if auto == "SAME_UPPER" { half } else { total.minus(&half) }, out)
         } else {
             (Dim::from(pads[i]), full.plus_int(-pads[i] - pads[n + i]))
         };
-        let from = shifted(&outs[i], &before);
-        let from = if kernel[i] > 1 {
-            format!("{from} - {}", scaled(dilations[i], &steps[i]))
-        } else {
-            from
-        };
-        let stride = strides[i];
-        if stride == 1 {
-            guards.push(format!("{from} in 0..{}", x.shape[2 + i]));
-            places.push(from);
-        } else {
-            guards.push(format!("({from}) % {stride} == 0"));
-            guards.push(format!("{from} >= 0"));
-            guards.push(format!("({from}) / {stride} < {}", x.shape[2 + i]));
-            places.push(format!("({from}) / {stride}"));
-        }
-        out_dims.push(out);
+        let (stride, dilation) = (strides[i], dilations[i]);
+        ways.push(Spread { kernel: kernel[i], stride, dilation, before, extent, out });
     }
-    let per = w.shape[1].clone();
-    let within = x.shape[1].over(&Dim::from(groups));
-    let (own, source) = if groups == 1 {
-        ("channel".to_owned(), "k".to_owned())
-    } else {
-        (
-            format!("channel % {}", per.factor_text()),
-            format!("channel / {} * {} + k", per.factor_text(), within.factor_text()),
-        )
+    spread(cx, node, &x, &w, groups, &ways);
+    Ok(())
+}
+
+/// How the points of an axis spread over that of the result.
+struct Spread {
+    kernel: i64,
+    stride: i64,
+    dilation: i64,
+    /// The points that are cut off before.
+    before: Dim,
+    /// The extent of the operand and of the result.
+    extent: Dim,
+    out: Dim,
+}
+
+impl Spread {
+    /// What reaches a point of the result: a step of the sum if there are several, the points of the
+    /// kernel and of the operand, and the conditions under which they are there.
+    fn source(&self, out: &str, step: &str) -> (Option<String>, String, String, Vec<String>) {
+        let Spread { kernel, stride, dilation, extent, .. } = self;
+        let from = shifted(out, &self.before);
+        let whole = if self.before.is(0) { from.clone() } else { format!("({from})") };
+        if *dilation == 1 && *stride > 1 && self.before.known().is_none_or(|n| n >= 0) {
+            // Only every so many points of the kernel can have been there.
+            let (rest, place) = (format!("{whole} % {stride}"), format!("{whole} / {stride}"));
+            if kernel <= stride {
+                let end = extent.times(&Dim::from(*stride)).minus(&self.before);
+                let inside = self.out.minus(&end).known().is_some_and(|n| n <= 0);
+                let mut guards = Vec::new();
+                guards.extend((kernel < stride).then(|| format!("{rest} < {kernel}")));
+                guards.extend((!inside).then(|| format!("{place} < {extent}")));
+                return (None, rest, place, guards);
+            }
+            let (at, place) = (format!("{stride} * {step} + {rest}"), format!("{place} - {step}"));
+            let guards = vec![format!("{at} < {kernel}"), format!("{place} in 0..{extent}")];
+            let steps = (kernel + stride - 1) / stride;
+            return (Some(format!("{step} in 0..{steps}")), at, place, guards);
+        }
+        let several = *kernel > 1;
+        let at = if several { step.to_owned() } else { "0".to_owned() };
+        let from = if several { format!("{from} - {}", scaled(*dilation, step)) } else { from };
+        let over = several.then(|| format!("{step} in 0..{kernel}"));
+        if *stride == 1 {
+            return (over, at, from.clone(), vec![format!("{from} in 0..{extent}")]);
+        }
+        let place = format!("({from}) / {stride}");
+        let guards = vec![
+            format!("({from}) % {stride} == 0"),
+            format!("{from} >= 0"),
+            format!("{place} < {extent}"),
+        ];
+        (over, at, place, guards)
+    }
+}
+
+/// A product of every point with the kernel, and the sum of what reaches each point of the result.
+fn spread(cx: &mut Cx<'_>, node: &Node<'_>, x: &Value, w: &Value, groups: i64, ways: &[Spread]) {
+    let (outs, steps) = (spatial(ways.len()), inner(ways.len()));
+    let (per, within) = (w.shape[1].clone(), x.shape[1].over(&Dim::from(groups)));
+    let grouped = groups > 1;
+    let source = match grouped {
+        true => format!("group * {} + k", within.factor_text()),
+        false => "k".to_owned(),
     };
-    let mut over = vec![format!("k in 0..{within}")];
-    over.extend(
-        steps.iter().zip(&kernel).filter(|(_, k)| **k > 1).map(|(s, k)| format!("{s} in 0..{k}")),
+    let (x_name, w_name) = (cx.name_of(x), cx.name_of(w));
+    let product = format!(
+        "sum[k in 0..{within}]({x_name}[batch, {source}, {}] * {w_name}[{source}, channel, {}])",
+        outs.join(", "),
+        steps.join(", ")
     );
-    let at_w: Vec<String> = steps
-        .iter()
-        .zip(&kernel)
-        .map(|(s, k)| if *k > 1 { s.clone() } else { "0".into() })
+    let mut axes = vec!["batch".to_owned()];
+    let mut shape = vec![x.shape[0].clone()];
+    if grouped {
+        axes.push("group".to_owned());
+        shape.push(Dim::from(groups));
+    }
+    axes.push("channel".to_owned());
+    shape.push(per.clone());
+    let result: Vec<Dim> = [x.shape[0].clone(), per.times(&Dim::from(groups))]
+        .into_iter()
+        .chain(ways.iter().map(|way| way.out.clone()))
         .collect();
-    let (x_name, w_name) = (cx.name_of(&x), cx.name_of(&w));
-    let mut body = format!(
-        "sum[{}]({x_name}[batch, {source}, {}] * {w_name}[{source}, {own}, {}] where {})",
-        over.join(", "),
-        places.join(", "),
-        at_w.join(", "),
-        guards.join(" && ")
-    );
+    axes.extend(steps.iter().cloned().chain(outs.iter().cloned()));
+    shape.extend(ways.iter().map(|way| Dim::from(way.kernel)));
+    shape.extend(ways.iter().map(|way| way.extent.clone()));
+    let covered = vec![false; axes.len()];
+    let all = cx.temp("spread", x.elem, shape, &axes, &covered, &product);
+    let mut at = vec!["batch".to_owned()];
+    match grouped {
+        true => at.extend([
+            format!("channel / {}", per.factor_text()),
+            format!("channel % {}", per.factor_text()),
+        ]),
+        false => at.push("channel".to_owned()),
+    }
+    let (mut over, mut guards, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    for (way, (out, step)) in ways.iter().zip(outs.iter().zip(&steps)) {
+        let (step, kernel, place, conditions) = way.source(out, step);
+        over.extend(step);
+        at.push(kernel);
+        places.push(place);
+        guards.extend(conditions);
+    }
+    at.extend(places);
+    let (read, guards) = (cx.read(&all, &at), guards.join(" && "));
+    let mut body = match over.is_empty() {
+        true if guards.is_empty() => read,
+        true => format!("(if {guards} {{ {read} }} else {{ 0.0 }})"),
+        false => format!("sum[{}]({read} where {guards})", over.join(", ")),
+    };
     if let Some(bias) = node.optional(2) {
         body = format!("{body} + {}", cx.read(&bias, &["channel".to_owned()]));
     }
     let axes: Vec<String> =
         ["batch".to_owned(), "channel".to_owned()].into_iter().chain(outs).collect();
-    let shape: Vec<Dim> =
-        [x.shape[0].clone(), per.times(&Dim::from(groups))].into_iter().chain(out_dims).collect();
-    cx.define(node.out(0), x.elem, shape, &axes, &[true], &body);
-    Ok(())
+    let covered = vec![false; axes.len()];
+    cx.define(node.out(0), x.elem, result, &axes, &covered, &body);
 }

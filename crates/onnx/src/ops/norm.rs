@@ -84,7 +84,9 @@ fn batch(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         (mean_at, var_at) = (now_at, spread_at);
     }
     let (scale, bias) = (cx.read(&scale, &channel), cx.read(&bias, &channel));
-    let body = format!("({element} - {mean_at}) / sqrt({var_at} + {epsilon}) * {scale} + {bias}");
+    // What belongs to the channel is one number: no division for each point.
+    let factor = format!("({scale} / sqrt({var_at} + {epsilon}))");
+    let body = format!("({element} - {mean_at}) * {factor} + {bias}");
     let covered = vec![true; at.len()];
     cx.define(node.out(0), x.elem, x.shape, &at, &covered, &body);
     Ok(())

@@ -7,9 +7,10 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use ein_scalar::ScalarType;
-use memmap2::MmapOptions;
+use memmap2::{Mmap, MmapOptions};
 
 use super::byte_count;
 use crate::torn::Watched;
@@ -18,11 +19,17 @@ use crate::{Memory, Tensor};
 /// Below this reading is as fast, and the file may go.
 const SMALLEST: u64 = 1 << 16;
 
-/// The array whose elements begin at a byte of a file, where it can be mapped. The caller has made
+/// All bytes of a file, where the system can do that.
+pub(super) fn whole(file: &File) -> Option<Arc<Mmap>> {
+    // SAFETY: a private map that is only read. Nothing relies on what it holds: any bytes are elements
+    // of the types that are taken from it, and pages that go away are replaced.
+    unsafe { MmapOptions::new().map(file) }.ok().map(Arc::new)
+}
+
+/// The array whose elements begin at a byte of a file, where it can stay there. The caller has made
 /// sure that they lie in it.
 pub(super) fn elements(
-    path: &Path,
-    file: &File,
+    (path, file, map): (&Path, &File, &Arc<Mmap>),
     start: u64,
     ty: ScalarType,
     shape: &[usize],
@@ -33,11 +40,9 @@ pub(super) fn elements(
     if cfg!(target_endian = "big") || ty.is_bool() {
         return None;
     }
-    let length = usize::try_from(bytes).ok()?;
-    // SAFETY: a private map that is only read. Nothing relies on what it holds: any bytes are elements
-    // of these types, and pages that go away are replaced.
-    let map = unsafe { MmapOptions::new().offset(start).len(length).map(file) }.ok()?;
-    let first = map.as_ptr();
+    let start = usize::try_from(start).ok()?;
+    let end = start.checked_add(usize::try_from(bytes).ok()?)?;
+    let first = map.get(start..end)?.as_ptr();
     let mut strides = vec![1isize; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis].checked_mul(isize::try_from(shape[axis]).ok()?)?;

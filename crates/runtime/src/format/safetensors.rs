@@ -7,12 +7,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use ein_scalar::ScalarType;
+use memmap2::Mmap;
 use serde_json::{Map, Value, json};
 
 use super::float8::Float8;
 use super::{
-    Fault, FileErrorKind, byte_count, choose, mapped, open, read_elements, write_elements,
+    Fault, FileError, FileErrorKind, Format, byte_count, choose, format_of, mapped, open,
+    read_elements, write_elements,
 };
+use crate::torn::Watched;
 use crate::{Memory, Tensor};
 
 /// The format itself allows no longer header.
@@ -28,66 +31,105 @@ struct Entry {
     end: u64,
 }
 
-/// Reads one array.
-pub(super) fn read(path: &Path, name: Option<&str>, memory: &Memory) -> Result<Tensor, Fault> {
-    let (mut file, length) = open(path)?;
-    let header = header(path, &mut file, length)?;
-    let (entries, data) = &*header;
-    let (_, entry) = choose(entries, name)?;
-    let stored = Stored::of(&entry.dtype).ok_or_else(|| {
-        let detail = format!("elements of type {:?} are not supported", entry.dtype);
-        Fault::new(FileErrorKind::UnsupportedType, detail)
-    })?;
-    let start = data + entry.start;
-    if let Stored::Scalar(ty) = stored
-        && let Some(tensor) = mapped::elements(path, &file, start, ty, &entry.shape, memory)
-    {
-        return Ok(tensor);
+/// A file of arrays that is open: a model takes its weights one by one out of one file.
+#[derive(Clone, Debug)]
+pub struct Archive(Arc<Opened>);
+
+#[derive(Debug)]
+struct Opened {
+    path: PathBuf,
+    file: File,
+    /// All of it in memory, where the system can do that.
+    map: Option<Arc<Mmap>>,
+    header: Header,
+}
+
+impl Archive {
+    /// Opens a file, or gives the one that is open already: the same file says the same again. Nothing
+    /// if it is a file of another format.
+    pub fn open(path: &Path) -> Result<Option<Archive>, FileError> {
+        let open = || match format_of(path)? {
+            Format::Safetensors => opened(path).map(Some),
+            Format::Npy | Format::Npz | Format::Csv => Ok(None),
+        };
+        open().map_err(|fault| fault.at(path))
     }
-    file.seek(SeekFrom::Start(start))?;
-    match stored {
-        Stored::Scalar(ty) => read_elements(&mut file, ty, &entry.shape, false, memory),
-        Stored::Float8(float) => float.read(&mut file, &entry.shape, memory),
+
+    /// Reads one array.
+    pub fn read(&self, name: Option<&str>, memory: &Memory) -> Result<Tensor, FileError> {
+        self.array(name, memory).map_err(|fault| fault.at(&self.0.path))
+    }
+
+    pub(super) fn array(&self, name: Option<&str>, memory: &Memory) -> Result<Tensor, Fault> {
+        let Opened { file, map, header: (entries, data), .. } = &*self.0;
+        // Names are in order: a model with a thousand weights asks a thousand times.
+        let sought = |name: &str| entries.binary_search_by(|it| it.0.as_str().cmp(name)).ok();
+        let (_, entry) = match name.and_then(sought) {
+            Some(at) => &entries[at],
+            None => choose(entries, name)?,
+        };
+        let stored = Stored::of(&entry.dtype).ok_or_else(|| {
+            let detail = format!("elements of type {:?} are not supported", entry.dtype);
+            Fault::new(FileErrorKind::UnsupportedType, detail)
+        })?;
+        let start = data + entry.start;
+        let watched = |map: &Arc<Mmap>| Watched::new(memory, &self.0.path, file, map);
+        let map = map.as_ref().and_then(|map| Some((map, watched(map)?)));
+        let Some((map, _watched)) = map else {
+            let mut file = file.try_clone()?;
+            file.seek(SeekFrom::Start(start))?;
+            return stored.read(&mut file, &entry.shape, memory);
+        };
+        let of = (self.0.path.as_path(), file, map);
+        if let Stored::Scalar(ty) = stored
+            && let Some(tensor) = mapped::elements(of, start, ty, &entry.shape, memory)
+        {
+            return Ok(tensor);
+        }
+        let mut bytes = usize::try_from(start).ok().and_then(|at| map.get(at..)).unwrap_or(&[]);
+        stored.read(&mut bytes, &entry.shape, memory)
     }
 }
 
 /// The names of the arrays.
 pub(super) fn names(path: &Path) -> Result<Vec<String>, Fault> {
-    let (mut file, length) = open(path)?;
-    let header = header(path, &mut file, length)?;
-    Ok(header.0.iter().map(|(name, _)| name.clone()).collect())
+    let archive = opened(path)?;
+    Ok(archive.0.header.0.iter().map(|(name, _)| name.clone()).collect())
 }
 
 /// What a file is known by: its path, its length, when it was changed, and its number on the disk.
 type Identity = (PathBuf, u64, SystemTime, u64);
 
-/// The header that was read last: a model takes its weights one by one out of one file.
-static LAST: Mutex<Option<(Identity, Arc<Header>)>> = Mutex::new(None);
+/// The file that was opened last.
+static LAST: Mutex<Option<(Identity, Archive)>> = Mutex::new(None);
 
-/// Longer headers are not kept.
-const LONGEST_KEPT: usize = 1 << 20;
+/// A file with a longer header is not kept.
+const LONGEST_KEPT: u64 = 1 << 20;
 
 /// A file that was changed so lately may be changed again without a trace in its times.
 const SETTLED: Duration = Duration::from_millis(50);
 
-/// The header of a file. The same file says the same again.
-fn header(path: &Path, file: &mut File, length: u64) -> Result<Arc<Header>, Fault> {
-    let identity = identity(path, file, length);
+/// Opens a file, or gives the one that is open already.
+pub(super) fn opened(path: &Path) -> Result<Archive, Fault> {
+    let (mut file, length) = open(path)?;
+    let identity = identity(path, &file, length);
     if let Ok(last) = LAST.lock()
-        && let Some((known, header)) = &*last
+        && let Some((known, archive)) = &*last
         && Some(known) == identity.as_ref()
     {
-        return Ok(Arc::clone(header));
+        return Ok(archive.clone());
     }
-    let text = text(file, length)?;
-    let header = Arc::new(parsed(&text, length)?);
-    if text.len() <= LONGEST_KEPT
+    let header = parsed(&text(&mut file, length)?, length)?;
+    let map = mapped::whole(&file);
+    let kept = header.1 <= LONGEST_KEPT;
+    let archive = Archive(Arc::new(Opened { path: path.to_owned(), file, map, header }));
+    if kept
         && let Some(identity) = identity
         && let Ok(mut last) = LAST.lock()
     {
-        *last = Some((identity, Arc::clone(&header)));
+        *last = Some((identity, archive.clone()));
     }
-    Ok(header)
+    Ok(archive)
 }
 
 /// What a file is known by; nothing if that could be another one's.
@@ -134,6 +176,7 @@ fn parsed(text: &[u8], length: u64) -> Result<Header, Fault> {
             entries.push((name, entry));
         }
     }
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
     let mut ranges: Vec<(u64, u64)> = entries.iter().map(|(_, e)| (e.start, e.end)).collect();
     ranges.sort_unstable();
     let mut covered = 0;
@@ -187,6 +230,13 @@ impl Stored {
         }
         let ty = ScalarType::ALL.into_iter().find(|ty| dtype_of(*ty) == dtype);
         ty.map(Stored::Scalar)
+    }
+
+    fn read(self, input: &mut dyn Read, shape: &[usize], memory: &Memory) -> Result<Tensor, Fault> {
+        match self {
+            Stored::Scalar(ty) => read_elements(input, ty, shape, false, memory),
+            Stored::Float8(float) => float.read(input, shape, memory),
+        }
     }
 
     /// A type of the same width.

@@ -3,7 +3,8 @@
 //! Before:  `e[i] = exp(x[i] - max(j) x[j])`, `m = max(j) x[j]`, `f[i] = exp(x[i] - m)`
 //! After:   `m = max(j) x[j]`, `e[i] = exp(x[i] - m)`, and what read `f` reads `e`
 //!
-//! * A definition that says the same of its cells as an earlier one is that one.
+//! * A definition that says the same of its cells as an earlier one is that one; a copy is what it
+//!   copies, and where all cells are one number, that number is what is read.
 //! * A definition that says of its cells what a clause of a recurrence says of its own, a fixed number
 //!   of steps away, reads them: derivatives through a function that was called in every step ask for
 //!   what it computed.
@@ -73,7 +74,8 @@ fn merge(points: &mut Points, axes: &mut Axes) -> bool {
         let def = points.defs[at].clone();
         let shape = points.arrs[def.arr].shape.clone();
         let Some(clause) = plain_clause(points, &def.body) else { continue };
-        if is_copy(points, &clause) {
+        let constant = matches!(points.nodes[clause.value].kind, Kind::Const(_));
+        if constant || is_copy(points, &clause) {
             changed |= instead(points, at, &clause, clause.value);
             continue;
         }

@@ -4,7 +4,7 @@
 //!          read and written for every term
 //! After:   `y[i, j] = 0 + x[i, j] + x[i, j + 1] + …`, which runs in vectors without one
 //!
-//! Needs: constant bounds, memory that is contiguous along the row between its edges.
+//! Needs: constant bounds, memory in which neighbours of the row are a few cells apart between its edges.
 //! Refuses: sums of integers that do not surely fit 64 bits, costly terms.
 //!
 //! Failures: the terms that are written out are those of the window; none is computed outside of
@@ -25,6 +25,10 @@ const TERMS: i64 = 32;
 /// A row has at least so many cells.
 const LEAST: i64 = 8;
 
+/// Neighbours in a row read cells at most so far apart: windows that move by several cells, as those of
+/// strided convolutions and pools do. Vectors are taken out of a few whole ones.
+const APART: i64 = 4;
+
 /// The most that all terms together may cost.
 const COST: f64 = 200.0;
 
@@ -35,13 +39,14 @@ impl Emit {
         let loads = self.points.loads(inner);
         let strides: Vec<_> =
             loads.iter().map(|(arr, at)| self.stride_between_edges(*arr, at, ix)).collect();
-        let in_vectors = strides.iter().all(|it| matches!(it, Some(0 | 1)));
+        let in_vectors = strides.iter().all(|it| it.is_some_and(|it| (0..=APART).contains(&it)));
         let long = self.constant_extent(lo, hi).is_some_and(|extent| extent >= LEAST);
         let few = |node: &Node| match &self.points.nodes[*node].kind {
             Kind::Reduce(reduction) => self.has_few_terms(reduction),
             _ => false,
         };
-        long && in_vectors && strides.contains(&Some(1)) && inner.iter().all(few)
+        let some = strides.iter().any(|it| *it != Some(0));
+        long && in_vectors && some && inner.iter().all(few)
     }
 
     fn has_few_terms(&self, reduction: &Reduction) -> bool {

@@ -107,6 +107,8 @@ pub(super) fn bracket(
     m.params = declared.iter().filter(|p| p.pack.is_none()).map(|p| p.name.sym).collect();
     m.empty = declared.iter().filter(|p| p.empty).filter_map(|p| p.pack).collect();
     let mut params = declared.iter();
+    let group = |coord: &CoordArg| matches!(coord, CoordArg::Group(..) | CoordArg::Pack(..));
+    let listed = !coords.iter().any(group);
     for coord in coords {
         if let CoordArg::Size(name, value) = coord {
             if !matching::sizes::explicit_size(cx, m, function, *name, *value) {
@@ -115,6 +117,15 @@ pub(super) fn bracket(
             continue;
         }
         let Some(param) = params.next() else {
+            // A pack at the end takes as many coordinates as are left.
+            let last = declared.last().and_then(|param| param.pack);
+            if let (CoordArg::Coord(coord), Some(pack)) = (coord, last)
+                && let Some(group) = m.groups.get_mut(&pack)
+                && listed
+            {
+                group.push(coord.name);
+                continue;
+            }
             let name = m.function.map_or("the function".into(), |name| format!("`{name}`"));
             let d = error(
                 Code::E0302,
