@@ -36,7 +36,9 @@ pub(crate) use define::MAX_PARTS;
 use descent::Descent;
 use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom, Operation};
-use ein_ir::tensor::{AtomDef, DataId, Expr, FuncId, Program, Stmt, StmtKind, Type, VarId};
+use ein_ir::tensor::{
+    AtomDef, DataId, Expr, ExprKind, FuncId, HostOp, Program, Stmt, StmtKind, Type, VarId,
+};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use extent::{Extent, fixed_shape};
 pub use output::{Flattened, Output};
@@ -313,9 +315,10 @@ impl<'p> Flatten<'p> {
                 let value = self.expr(value)?;
                 self.destructure(pattern, &value, stmt.span)
             }
-            StmtKind::Expr(value) => {
-                Err(declined("a statement that is evaluated for its effect", value.span))
-            }
+            StmtKind::Expr(value) => match &*value.kind {
+                ExprKind::Host(HostOp::Assert, _) => self.expr(value).map(drop),
+                _ => Err(declined("a statement that is evaluated for its effect", value.span)),
+            },
             StmtKind::Require(require) => self.require(require),
         }
     }

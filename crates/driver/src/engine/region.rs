@@ -54,11 +54,18 @@ pub(super) fn is_plain(program: &Program, stmt: &Stmt) -> bool {
             is_plain_expr(program, value, &mut seen)
         }
         StmtKind::Require(_) => true,
-        StmtKind::Expr(_) => false,
+        StmtKind::Expr(value) => {
+            matches!(&*value.kind, ExprKind::Host(HostOp::Assert, _))
+                && is_plain_expr(program, value, &mut seen)
+        }
     }
 }
 
 fn is_plain_expr(program: &Program, e: &Expr, seen: &mut FxHashSet<FuncId>) -> bool {
+    // What an assertion says where it fails is the evaluator's to say.
+    if let ExprKind::Host(HostOp::Assert, args) = &*e.kind {
+        return args.first().is_some_and(|holds| is_plain_expr(program, holds, seen));
+    }
     let itself = match &*e.kind {
         ExprKind::Str(_) | ExprKind::Comprehension { .. } | ExprKind::Try(_) => false,
         ExprKind::Derivative(_) | ExprKind::Error | ExprKind::Range(..) => false,
