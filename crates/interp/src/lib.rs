@@ -218,7 +218,7 @@ pub fn run_tests<'a>(
     let clean = machine.checkpoint();
     for (_, _, func) in tests.iter().filter_map(|test| program.tests.get(*test)) {
         let result = machine.within(Scope::default(), |machine| machine.enter(*func)).0;
-        match machine.unchanged_files().and(result) {
+        match room::unchanged_files(&machine).and(result) {
             Ok(_) => failures.push(None),
             Err(Stop::Error(diagnostic)) => failures.push(Some(machine.told(*diagnostic))),
             Err(Stop::Interrupted) => break,
@@ -243,7 +243,7 @@ fn run_then<'a>(
         None => Ok(None),
     });
     // Also where something else stopped it: that may follow from what was read.
-    let result = machine.unchanged_files().and(result);
+    let result = room::unchanged_files(&machine).and(result);
     let outputs = machine.outputs();
     let (result, error, interrupted) = match result {
         Ok(value) => (value, None, false),

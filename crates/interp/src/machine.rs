@@ -223,7 +223,10 @@ impl<'p> Machine<'p> {
         }
         self.within_limit()?;
         self.within_time()?;
-        self.whole_files()?;
+        // What was computed since a page was lost is worth nothing.
+        if self.options.memory.torn() {
+            crate::room::unchanged_files(self)?;
+        }
         if let Some(accelerator) = &mut self.accelerator {
             accelerator.evaluated();
         }

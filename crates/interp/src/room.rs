@@ -47,29 +47,6 @@ impl Machine<'_> {
         })
     }
 
-    /// Stops where a mapped file has lost a page: what was computed since is worth nothing.
-    pub(crate) fn whole_files(&self) -> Result<(), Stop> {
-        if self.options.memory.torn() { self.unchanged_files() } else { Ok(()) }
-    }
-
-    /// Stops where a mapped file is not what it was when it was mapped.
-    #[cold]
-    pub(crate) fn unchanged_files(&self) -> Result<(), Stop> {
-        let Some(path) = self.options.memory.changed_file() else { return Ok(()) };
-        let Some(place) = self.place() else { return Err(Stop::Interrupted) };
-        let path = path.display();
-        let message = format!("cannot read `{path}`: it was changed while the program ran");
-        Err(match self.fail(Code::E0902, place, message) {
-            Stop::Error(it) => {
-                let help = "write another file and move it to this place: that changes no run";
-                it.note("large arrays of this file stay in it until they are read")
-                    .help(help)
-                    .into()
-            }
-            stop @ Stop::Interrupted => stop,
-        })
-    }
-
     /// About where the evaluation is: the innermost thing that has a place.
     fn place(&self) -> Option<Span> {
         let marked = self.marks.iter().rev().find_map(|mark| match mark.kind {
@@ -105,4 +82,20 @@ impl Machine<'_> {
         items.push(item);
         Ok(())
     }
+}
+
+/// Stops where a mapped file is not what it was when it was mapped.
+#[cold]
+pub(crate) fn unchanged_files(machine: &Machine<'_>) -> Result<(), Stop> {
+    let Some(path) = machine.options.memory.changed_file() else { return Ok(()) };
+    let Some(place) = machine.place() else { return Err(Stop::Interrupted) };
+    let path = path.display();
+    let message = format!("cannot read `{path}`: it was changed while the program ran");
+    Err(match machine.fail(Code::E0902, place, message) {
+        Stop::Error(it) => {
+            let help = "write another file and move it to this place: that changes no run";
+            it.note("large arrays of this file stay in it until they are read").help(help).into()
+        }
+        stop @ Stop::Interrupted => stop,
+    })
 }
