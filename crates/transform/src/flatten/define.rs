@@ -243,7 +243,7 @@ impl<'p> Flatten<'p> {
             clause.slots.splice(0..0, leading.iter().copied());
         }
         steps.iter_mut().for_each(|step| step.axis += leading.len());
-        let clauses = self.apart(clauses);
+        let clauses = apart::apart(&mut self.points, clauses);
         self.check_steps(&clauses, &steps, e.span)?;
         self.not_too_many_parts(&clauses, e.span)?;
         // Definitions made meanwhile do not read this one, so they come first.
@@ -284,8 +284,9 @@ impl<'p> Flatten<'p> {
         if !clauses.iter().all(constant) {
             return Err(declined("a recurrence with dependent steps", span));
         }
-        let overlap = (0..clauses.len())
-            .any(|at| clauses[at + 1..].iter().any(|other| self.meet(&clauses[at], other)));
+        let overlap = (0..clauses.len()).any(|at| {
+            clauses[at + 1..].iter().any(|other| apart::meet(&self.points, &clauses[at], other))
+        });
         if overlap {
             return Err(declined("a recurrence whose clauses overlap", span));
         }
@@ -451,11 +452,12 @@ impl<'p> Flatten<'p> {
         while let Kind::Select(cond, a, b) = self.points.nodes[value].kind
             && !self.points.nodes[cond].traps
         {
-            let (left, kept) = match (self.is_zero(a), self.is_zero(b)) {
-                (true, _) => (self.points.unary(UnaryOp::Not, cond, None), b),
-                (false, true) => (cond, a),
-                (false, false) => break,
-            };
+            let (left, kept) =
+                match (apart::is_zero(&self.points, a), apart::is_zero(&self.points, b)) {
+                    (true, _) => (self.points.unary(UnaryOp::Not, cond, None), b),
+                    (false, true) => (cond, a),
+                    (false, false) => break,
+                };
             guard = self.points.both(guard, Some(left));
             value = kept;
         }

@@ -366,16 +366,25 @@ fn one_of_each_point(
     }
     let op = if reduction.op == ReduceOp::Count { ReduceOp::Sum } else { reduction.op };
     let ty = points.nodes[value].ty;
+    // Reductions share their indices: those that stay get others while some are summed over.
+    let fresh = |points: &mut Points, (ix, ..): &Loop| {
+        let info = &points.ixs[*ix];
+        points.fresh(info.name, info.range)
+    };
+    let own: Vec<Ix> = outer.iter().map(|it| fresh(points, it)).collect();
+    let there: Vec<Node> = own.iter().map(|ix| points.index(*ix)).collect();
+    let back: Vec<Node> = outer.iter().map(|(ix, ..)| points.index(*ix)).collect();
+    let renamed = outer.iter().map(|(ix, ..)| *ix).zip(there);
+    let value = Subst::new(renamed).apply(points, value);
     let summed = match inner.is_empty() {
         true => value,
         false => points.reduce(Reduction { op, binders: inner, guard: None, body: value }, ty),
     };
-    let own = |ix: &Ix| {
-        slots.iter().any(|slot| slot.ix == *ix) || outer.iter().any(|(other, ..)| other == ix)
-    };
-    let ixs: Vec<Ix> = points.nodes[summed].free.iter().copied().filter(own).collect();
+    let stays = |ix: &Ix| slots.iter().any(|slot| slot.ix == *ix) || own.contains(ix);
+    let ixs: Vec<Ix> = points.nodes[summed].free.iter().copied().filter(stays).collect();
     let mut before = Before::new(def);
     let read = before.stored(points, summed, &ixs);
+    let read = Subst::new(own.into_iter().zip(back)).apply(points, read);
     defs.append(&mut before.take());
     (outer, read)
 }

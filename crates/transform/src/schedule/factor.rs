@@ -288,11 +288,7 @@ impl Pass<'_> {
 
     /// How many values some indices take together.
     fn cells(&self, ixs: &[Ix]) -> f64 {
-        ixs.iter().map(|ix| self.extent(*ix) as f64).product()
-    }
-
-    fn extent(&self, ix: Ix) -> i64 {
-        (self.points.ixs[ix].range.1 + 1) as i64
+        ixs.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as f64).product()
     }
 
     /// Factors of which none mentions only what another one does, all of them arrays.

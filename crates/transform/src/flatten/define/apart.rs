@@ -13,20 +13,42 @@
 
 use ein_scalar::{BinaryOp, Scalar, UnaryOp};
 
-use super::super::Flatten;
-use crate::points::{Clause, Kind, Linear, Node, Range, Slot, Subst};
+use super::narrow::conjuncts;
+use crate::points::{Clause, Kind, Linear, Node, Points, Range, Slot, Subst};
 
 /// A clause is cut into at most so many pieces.
 const PIECES: usize = 16;
 
-impl Flatten<'_> {
-    /// The same cells by clauses that do not overlap; a later clause replaces cells of earlier ones.
-    pub(super) fn apart(&mut self, clauses: Vec<Clause>) -> Vec<Clause> {
+/// The same cells by clauses that do not overlap; a later clause replaces cells of earlier ones.
+pub(super) fn apart(points: &mut Points, clauses: Vec<Clause>) -> Vec<Clause> {
+    Apart { points }.clauses(clauses)
+}
+
+/// Whether clauses may have a cell in common.
+pub(super) fn meet(points: &Points, a: &Clause, b: &Clause) -> bool {
+    let reached = |slot: &Slot| points.ixs[slot.ix].range;
+    let mut axes = a.slots.iter().map(reached).zip(b.slots.iter().map(reached));
+    axes.all(|(a, b)| a.0 <= b.1 && b.0 <= a.1)
+}
+
+pub(super) fn is_zero(points: &Points, node: Node) -> bool {
+    match points.nodes[node].kind {
+        Kind::Const(value) => value == Scalar::zero(value.ty()),
+        _ => false,
+    }
+}
+
+struct Apart<'a> {
+    points: &'a mut Points,
+}
+
+impl Apart<'_> {
+    fn clauses(&mut self, clauses: Vec<Clause>) -> Vec<Clause> {
         let mut apart: Vec<Clause> = Vec::new();
         for clause in clauses {
             let mut left = vec![clause];
             while let Some(clause) = left.pop() {
-                let met = apart.iter().position(|other| self.meet(other, &clause));
+                let met = apart.iter().position(|other| meet(self.points, other, &clause));
                 let known = |it: &Clause| self.is_constant(it) && 2 * it.slots.len() <= PIECES;
                 let met = met.filter(|at| known(&apart[*at]) && known(&clause));
                 let Some(at) = met else {
@@ -36,6 +58,12 @@ impl Flatten<'_> {
                 let other = self.plain(&apart[at]);
                 let clause = self.plain(&clause);
                 let (cells, others) = (self.reached(&clause), self.reached(&other));
+                if clause.guard.is_none() {
+                    apart.remove(at);
+                    apart.extend(self.without(&other, &cells));
+                    left.push(clause);
+                    continue;
+                }
                 let both: Vec<Range> =
                     cells.iter().zip(&others).map(|(a, b)| (a.0.max(b.0), a.1.min(b.1))).collect();
                 let (in_other, in_clause) = (self.piece(&other, &both), self.piece(&clause, &both));
@@ -51,11 +79,6 @@ impl Flatten<'_> {
             }
         }
         apart
-    }
-
-    /// Whether clauses may have a cell in common.
-    pub(super) fn meet(&self, a: &Clause, b: &Clause) -> bool {
-        self.reached(a).iter().zip(self.reached(b)).all(|(a, b)| a.0 <= b.1 && b.0 <= a.1)
     }
 
     /// The cells that a clause can have, axis by axis.
@@ -99,21 +122,21 @@ impl Flatten<'_> {
     /// One clause for the cells of two, of which the second replaces the first; none if a failure
     /// of the first could be told where the second replaces it.
     fn merged(&mut self, first: Clause, second: Clause) -> Option<Clause> {
-        let Some(replaced) = second.guard else { return Some(second) };
+        let replaced = second.guard?;
         let pairs = second.slots.iter().zip(&first.slots);
         let pairs: Vec<_> = pairs.map(|(from, to)| (from.ix, self.points.index(to.ix))).collect();
         let mut subst = Subst::new(pairs);
-        let replaced = subst.apply(&mut self.points, replaced);
-        let value = subst.apply(&mut self.points, second.value);
+        let replaced = subst.apply(self.points, replaced);
+        let value = subst.apply(self.points, second.value);
         let exclude = first.guard.is_some_and(|guard| self.exclude(guard, replaced));
         let traps = |node: &Node| self.points.nodes[*node].traps;
         if first.guard.iter().chain([&replaced]).any(traps) || (traps(&first.value) && !exclude) {
             return None;
         }
         // A cell that no clause has is zero.
-        let (guard, value) = if self.is_zero(first.value) {
+        let (guard, value) = if is_zero(self.points, first.value) {
             (Some(replaced), value)
-        } else if self.is_zero(value) {
+        } else if is_zero(self.points, value) {
             let not = self.points.unary(UnaryOp::Not, replaced, None);
             let rest = if exclude { None } else { Some(not) };
             (self.points.both(first.guard, rest), first.value)
@@ -124,13 +147,6 @@ impl Flatten<'_> {
             (either, self.points.select(replaced, value, first.value))
         };
         Some(Clause { slots: first.slots, guard, value, otherwise: None })
-    }
-
-    pub(super) fn is_zero(&self, node: Node) -> bool {
-        match self.points.nodes[node].kind {
-            Kind::Const(value) => value == Scalar::zero(value.ty()),
-            _ => false,
-        }
     }
 
     /// Whether two conditions surely never hold together.
@@ -161,7 +177,7 @@ impl Flatten<'_> {
     /// integers.
     fn inequalities(&self, condition: Node) -> Vec<Option<Linear>> {
         let mut parts = Vec::new();
-        self.conjuncts(condition, &mut parts);
+        conjuncts(self.points, condition, &mut parts);
         let inequality = |part: Node| {
             let Kind::Binary(op, a, b) = self.points.nodes[part].kind else { return None };
             self.points.nodes[a].range?;
@@ -191,7 +207,7 @@ impl Flatten<'_> {
             slots.push(Slot { ix, lo, hi });
         }
         let mut subst = Subst::new(pairs);
-        let mut apply = |node| subst.apply(&mut self.points, node);
+        let mut apply = |node| subst.apply(self.points, node);
         Clause {
             slots,
             guard: clause.guard.map(&mut apply),

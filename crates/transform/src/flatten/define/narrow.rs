@@ -10,7 +10,7 @@
 //! condition: both are evaluated for every point, as written.
 
 use super::super::Flatten;
-use crate::points::{Ix, Kind, Node};
+use crate::points::{Ix, Kind, Node, Points};
 use ein_scalar::BinaryOp;
 
 impl Flatten<'_> {
@@ -21,7 +21,7 @@ impl Flatten<'_> {
         guard: Option<Node>,
     ) -> Option<Node> {
         let mut parts = Vec::new();
-        self.conjuncts(guard?, &mut parts);
+        conjuncts(&self.points, guard?, &mut parts);
         let mut left = None;
         let mut fails = false;
         for part in parts {
@@ -32,16 +32,6 @@ impl Flatten<'_> {
             fails |= self.points.nodes[part].traps;
         }
         left
-    }
-
-    pub(super) fn conjuncts(&self, node: Node, parts: &mut Vec<Node>) {
-        match self.points.nodes[node].kind {
-            Kind::Binary(BinaryOp::And, a, b) => {
-                self.conjuncts(a, parts);
-                self.conjuncts(b, parts);
-            }
-            _ => parts.push(node),
-        }
     }
 
     /// Whether a condition has become an end of one of these indices.
@@ -93,5 +83,16 @@ impl Flatten<'_> {
             return true;
         }
         false
+    }
+}
+
+/// The parts of a condition all of which hold where it does.
+pub(super) fn conjuncts(points: &Points, node: Node, parts: &mut Vec<Node>) {
+    match points.nodes[node].kind {
+        Kind::Binary(BinaryOp::And, a, b) => {
+            conjuncts(points, a, parts);
+            conjuncts(points, b, parts);
+        }
+        _ => parts.push(node),
     }
 }
