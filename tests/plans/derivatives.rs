@@ -320,3 +320,17 @@ fn a_call_in_a_recurrence_is_pulled_back_for_all_elements_at_once() {
     assert!(stored.iter().all(fits), "{plan}");
     assert!(stored.iter().filter(|line| line.ends_with("f64[16384]")).count() <= 2, "{plan}");
 }
+
+#[test]
+fn what_flows_back_through_a_reshape_is_reshaped() {
+    let text = plan(
+        "fn flat(x: [f32; ?a, ?b], n: i32) { reshape(x, [n, ?a * ?b / n]) }
+         let x: [f32; 24, 32] = input();
+         let y = flat(x, 16);
+         let loss = sum[i, j](y[i, j] ** 2);
+         let g = (@loss / @x) + 0.0;",
+        &["g"],
+    );
+    assert!(text.contains("one reverse sweep"), "{text}");
+    assert!(!text.contains("by columns"), "{text}");
+}

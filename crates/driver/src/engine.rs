@@ -109,7 +109,7 @@ enum NoCode {
 struct Compiled {
     /// The values it was made for, without their elements.
     inputs: Vec<(Input, Given)>,
-    assumed: Vec<(VarId, Scalar)>,
+    assumed: Vec<(Input, Scalar)>,
     /// How many statements it stands for.
     count: usize,
     lowered: Lowered,
@@ -243,7 +243,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
                 && compiled
                     .assumed
                     .iter()
-                    .all(|(var, value)| known.given(*var) == Given::Scalar(*value))
+                    .all(|(input, value)| known.input(input) == Given::Scalar(*value))
         })
     }
 

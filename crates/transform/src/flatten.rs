@@ -144,7 +144,7 @@ pub(crate) struct Flatten<'p> {
     frames: Vec<FxHashMap<VarId, Val>>,
     /// What variables of outside are.
     outside: FxHashMap<VarId, Val>,
-    assumed: Vec<(VarId, Scalar)>,
+    assumed: Vec<(Input, Scalar)>,
     /// The indices of the loops around.
     pub(crate) loops: Vec<Ix>,
     /// What holds here.
@@ -400,24 +400,37 @@ impl<'p> Flatten<'p> {
             return Ok(value);
         }
         if let Kind::Load(arr, _) = self.points.nodes[node].kind
-            && let Source::Input(Input { var, ref parts }, _) = self.points.arrs[arr].source
-            && parts.is_empty()
-            && self.world.may_assume(var)
-            && let Given::Scalar(value) = self.world.given(var)
-            && let Some(known) = value.as_i64()
+            && let Some(known) = self.assumed_value(arr).and_then(|value| value.as_i64())
         {
-            self.assume(var, value);
             return Ok(known);
         }
         Err(declined("a size that depends on data", span))
     }
 
-    fn assume(&mut self, var: VarId, value: Scalar) {
-        if !self.assumed.iter().any(|(other, _)| *other == var) {
-            self.assumed.push((var, value));
-            let node = self.points.constant(value);
-            self.outside.insert(var, Val::Scalar(node));
+    /// The value of a number of outside, of which the code then depends.
+    pub(crate) fn assumed_value(&mut self, arr: Arr) -> Option<Scalar> {
+        let Source::Input(input, _) = &self.points.arrs[arr].source else { return None };
+        let input = input.clone();
+        if !self.world.may_assume(input.var) {
+            return None;
         }
+        let mut given = self.world.given(input.var);
+        for part in &input.parts {
+            let Given::Record(_, parts) = given else { return None };
+            given = parts.into_iter().nth(*part)?;
+        }
+        let Given::Scalar(value) = given else { return None };
+        if !self.assumed.iter().any(|(other, _)| *other == input) {
+            let node = self.points.constant(value);
+            let whole = self.outside.get(&input.var).cloned();
+            let known = match input.parts.as_slice() {
+                [] => Some(Val::Scalar(node)),
+                parts => whole.and_then(|whole| with_part(&whole, parts, node)),
+            };
+            self.outside.extend(known.map(|known| (input.var, known)));
+            self.assumed.push((input, value));
+        }
+        Some(value)
     }
 
     // ---------------------------------------------------------------- sizes
@@ -569,4 +582,20 @@ pub(crate) fn steps(recurrence: &ein_ir::tensor::Recurrence) -> Vec<Step> {
     let step =
         |axis: &ein_ir::tensor::RecurrenceAxis| Step { axis: axis.axis, backward: axis.backward };
     recurrence.axes.iter().map(step).collect()
+}
+
+/// A tuple or struct with another number in one place.
+fn with_part(whole: &Val, parts: &[usize], node: Node) -> Option<Val> {
+    let Some((first, rest)) = parts.split_first() else { return Some(Val::Scalar(node)) };
+    let replaced = |items: &[Val]| -> Option<Vec<Val>> {
+        let mut items = items.to_vec();
+        let item = items.get_mut(*first)?;
+        *item = with_part(item, rest, node)?;
+        Some(items)
+    };
+    match whole {
+        Val::Tuple(items) => Some(Val::Tuple(replaced(items)?.into())),
+        Val::Data(made, items) => Some(Val::Data(*made, replaced(items)?.into())),
+        _ => None,
+    }
 }

@@ -3,7 +3,7 @@
 use super::array::{Array, ArrayKind, Row};
 use super::extent::{Extent, fixed_shape};
 use super::{Flat, Flatten, Val, declined, element_type};
-use crate::points::{Input, Kind, Node, Source};
+use crate::points::{Kind, Node, Source};
 use ein_base::Span;
 use ein_ir::tensor::{Expr, ExprKind, HostOp, IndexArg};
 use ein_scalar::{BinaryOp, Scalar, UnaryOp};
@@ -240,17 +240,9 @@ impl<'p> Flatten<'p> {
         let mut values = rustc_hash::FxHashMap::default();
         for node in nodes {
             let value = match self.points.nodes[node].kind.clone() {
-                Kind::Load(arr, _) => match self.points.arrs[arr].source {
-                    Source::Input(Input { var, ref parts }, _) => match self.world.given(var) {
-                        super::Given::Scalar(value)
-                            if parts.is_empty() && self.world.may_assume(var) =>
-                        {
-                            self.assume(var, value);
-                            self.points.constant(value)
-                        }
-                        _ => return cond,
-                    },
-                    Source::Defined(_) => return cond,
+                Kind::Load(arr, _) => match self.assumed_value(arr) {
+                    Some(value) => self.points.constant(value),
+                    None => return cond,
                 },
                 Kind::Unary(op, a) => self.points.unary(op, values[&a], None),
                 Kind::Binary(op, a, b) => self.points.binary(op, values[&a], values[&b], None),

@@ -14,7 +14,7 @@ pub struct Flattened {
     /// What the variables that matter outside are.
     pub outputs: Vec<(VarId, Output)>,
     /// Scalars that were taken as constants.
-    pub assumed: Vec<(VarId, Scalar)>,
+    pub assumed: Vec<(Input, Scalar)>,
 }
 
 impl Flattened {

@@ -3,7 +3,7 @@
 use super::{Done, Reverse, Seed, Step, element, proved, unsupported};
 use ein_base::Span;
 use ein_ir::size;
-use ein_ir::tensor::{Arm, Bounds, Expr, ExprKind, HostOp, IndexArg, Stmt, StmtKind, Type};
+use ein_ir::tensor::{Arm, Axis, Bounds, Expr, ExprKind, HostOp, IndexArg, Stmt, StmtKind, Type};
 use ein_scalar::BinaryOp;
 
 impl Reverse<'_, '_> {
@@ -367,6 +367,19 @@ impl Reverse<'_, '_> {
                 self.pull(&scatter.value, seed, None)?;
                 self.settle_all(&bound)
             }
+            ExprKind::Host(HostOp::Reshape, args)
+                if self.path.is_empty()
+                    && let [inner, _] = args.as_slice()
+                    && inner.ty.is_array()
+                    && !inner.ty.axes().iter().any(|axis| self.is_open(&axis.size)) =>
+            {
+                // What flows back has the shape of what was reshaped.
+                let var = self.pass.local("$bar", inner.ty.clone(), span);
+                let kind = StmtKind::Let(var, reshaped_as(bar, inner, span));
+                self.out.push(Stmt { kind, span });
+                let bar = self.pass.var(var, span);
+                self.pull_array(inner, bar)
+            }
             _ => {
                 if !e.ty.is_array() {
                     return unsupported("an array whose rank is not known");
@@ -383,6 +396,16 @@ impl Reverse<'_, '_> {
             }
         }
     }
+}
+
+/// An array in the shape of another one.
+fn reshaped_as(array: Expr, like: &Expr, span: Span) -> Expr {
+    let axes = like.ty.axes();
+    let sizes: Vec<Expr> = axes.iter().map(|it| Expr::size(it.size.clone(), span)).collect();
+    let count = size::Expr::constant(sizes.len() as i64);
+    let list = Type::array(Type::I32, vec![Axis { coord: None, size: count }]);
+    let list = Expr::new(ExprKind::Array(sizes), list, span);
+    Expr::new(ExprKind::Host(HostOp::Reshape, vec![array, list]), like.ty.clone(), span)
 }
 
 /// A component of a variable.
