@@ -55,7 +55,8 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "bins",
         known_as: "histogram, segmented reduction, reduce by key",
-        about: "sums and extremes for each value of a key take one pass over the points",
+        about: "sums and extremes for each value of a key take one pass over the points, in a recurrence \
+                one for each step; what the key does not mention is summed first",
         run: |points, _| bins::run(points),
     },
     Pass {
@@ -79,7 +80,8 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "factor",
         known_as: "contraction order, einsum path",
-        about: "sums of products of several factors become sums of products of two",
+        about: "sums of products of several factors become sums of products of two; what a condition \
+                does not mention is summed before it",
         run: |points, _| factor::run(points),
     },
     Pass {
