@@ -399,12 +399,8 @@ impl<'p> Flatten<'p> {
         if let Some(value) = self.points.as_int(node) {
             return Ok(value);
         }
-        if let Kind::Load(arr, _) = self.points.nodes[node].kind
-            && let Some(known) = self.assumed_value(arr).and_then(|value| value.as_i64())
-        {
-            return Ok(known);
-        }
-        Err(declined("a size that depends on data", span))
+        let known = self.with_known_integers(node).and_then(|node| self.points.as_int(node));
+        known.ok_or_else(|| declined("a size that depends on data", span))
     }
 
     /// The value of a number of outside, of which the code then depends.

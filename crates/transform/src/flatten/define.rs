@@ -11,10 +11,11 @@ mod until;
 use super::array::{Array, ArrayKind};
 use super::extent::{Extent, countable};
 use super::{Flat, Flatten, Val, declined, element_type, steps};
-use crate::points::{Body, Clause, Ix, Kind, Node, Slot};
+use crate::points::{Body, Clause, Ix, Kind, Node, Slot, Subst};
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Binder, Clause as IrClause, ClauseSlot, Expr, Item, Tensor};
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// The most reductions that a step of a recurrence may be made of; the schedule stores so many.
@@ -527,14 +528,47 @@ impl<'p> Flatten<'p> {
         Ok(Some((ix, lo, hi)))
     }
 
-    /// A bound that no loop changes is a constant.
+    /// A bound that no loop changes is a constant, and so are the numbers of outside in one that is
+    /// made of multiples of an index: how far windows move, and how wide they are.
     fn bound(&mut self, node: Node, e: &Expr) -> Flat<Node> {
-        let known = self.points.as_int(node).is_some() || self.is_counted(node);
-        if !self.points.nodes[node].free.is_empty() || known {
+        if self.points.as_int(node).is_some() || self.is_counted(node) {
             return Ok(node);
+        }
+        if !self.points.nodes[node].free.is_empty() {
+            let parts = self.points.below(&[node]);
+            if !parts.iter().any(|part| self.is_open_multiple(*part)) {
+                return Ok(node);
+            }
+            let mut known = FxHashMap::default();
+            for part in parts {
+                let Kind::Load(arr, at) = &self.points.nodes[part].kind else { continue };
+                let (arr, single) = (*arr, at.is_empty());
+                if single
+                    && self.points.nodes[part].ty.is_int()
+                    && let Some(value) = self.assumed_value(arr)
+                {
+                    known.insert(part, self.points.constant(value));
+                }
+            }
+            return Ok(match known.is_empty() {
+                true => node,
+                false => Subst::nodes(known).apply(&mut self.points, node),
+            });
         }
         let value = self.constant_int(node, e.span)?;
         Ok(self.points.int(value))
+    }
+
+    /// Whether a node is a product of something that loops change and something that is not known.
+    fn is_open_multiple(&self, node: Node) -> bool {
+        let (Kind::Binary(BinaryOp::Mul, a, b) | Kind::Checked(BinaryOp::Mul, a, b, _)) =
+            self.points.nodes[node].kind
+        else {
+            return false;
+        };
+        let moves = |node: Node| !self.points.nodes[node].free.is_empty();
+        let open = |node: Node| !moves(node) && self.points.as_int(node).is_none();
+        moves(a) && open(b) || moves(b) && open(a)
     }
 
     /// Bindings and guards; what all guards say together. Leaves `when` as they make it.

@@ -223,7 +223,16 @@ impl<'p> Flatten<'p> {
 
     /// A condition over integers of outside, with their values taken as constants.
     fn settle(&mut self, cond: Node) -> Node {
-        let nodes = self.points.below(&[cond]);
+        let fails = |node: &Node| matches!(self.points.nodes[*node].kind, Kind::Checked(..));
+        if self.points.below(&[cond]).iter().any(fails) {
+            return cond;
+        }
+        self.with_known_integers(cond).unwrap_or(cond)
+    }
+
+    /// A value over integers of outside, with their values taken as constants.
+    pub(crate) fn with_known_integers(&mut self, of: Node) -> Option<Node> {
+        let nodes = self.points.below(&[of]);
         let only_ints = nodes.iter().all(|node| match &self.points.nodes[*node].kind {
             Kind::Load(arr, at) => {
                 let info = &self.points.arrs[*arr];
@@ -231,19 +240,23 @@ impl<'p> Flatten<'p> {
                     && matches!(info.source, Source::Input(..))
                     && (info.ty.is_int() || info.ty.is_bool())
             }
-            Kind::Reduce(_) | Kind::Clamp { .. } | Kind::Checked(..) => false,
+            Kind::Reduce(_) | Kind::Clamp { .. } => false,
             _ => true,
         });
         if !only_ints {
-            return cond;
+            return None;
         }
         let mut values = rustc_hash::FxHashMap::default();
         for node in nodes {
             let value = match self.points.nodes[node].kind.clone() {
-                Kind::Load(arr, _) => match self.assumed_value(arr) {
-                    Some(value) => self.points.constant(value),
-                    None => return cond,
-                },
+                Kind::Load(arr, _) => {
+                    let value = self.assumed_value(arr)?;
+                    self.points.constant(value)
+                }
+                Kind::Checked(op, a, b, when) => {
+                    let when = when.map(|when| values[&when]);
+                    self.points.binary(op, values[&a], values[&b], when)
+                }
                 Kind::Unary(op, a) => self.points.unary(op, values[&a], None),
                 Kind::Binary(op, a, b) => self.points.binary(op, values[&a], values[&b], None),
                 Kind::Cast(a) => {
@@ -255,7 +268,7 @@ impl<'p> Flatten<'p> {
             };
             values.insert(node, value);
         }
-        values[&cond]
+        values.get(&of).copied()
     }
 
     /// One value or another.

@@ -9,9 +9,11 @@
 
 use super::array::{Array, ArrayKind, Row};
 use super::{Flat, Flatten, Val, declined};
-use crate::points::Node;
+use crate::points::{Arr, Node, Source, Subst};
 use ein_base::Span;
 use ein_ir::tensor::Expr;
+use ein_scalar::Scalar;
+use rustc_hash::FxHashMap;
 
 impl<'p> Flatten<'p> {
     /// The value of an expression of which only a part may be used.
@@ -42,11 +44,36 @@ impl<'p> Flatten<'p> {
             return Ok(());
         }
         let below = self.points.below(roots);
-        let lost = self.obliged.split_off(from).into_iter().any(|node| !below.contains(&node));
-        if lost {
-            return Err(declined("a value that is not used and may fail", span));
+        let mut lost = self.obliged.split_off(from);
+        lost.retain(|node| !below.contains(node));
+        if lost.is_empty() {
+            return Ok(());
+        }
+        // Numbers of outside may have become constants since, with which it is the same or fits.
+        let mut known = Subst::nodes(self.constants_of_outside());
+        let roots: Vec<Node> = roots.iter().map(|it| known.apply(&mut self.points, *it)).collect();
+        let below = self.points.below(&roots);
+        for node in lost {
+            let node = known.apply(&mut self.points, node);
+            if self.points.nodes[node].traps && !below.contains(&node) {
+                return Err(declined("a value that is not used and may fail", span));
+            }
         }
         Ok(())
+    }
+
+    /// The numbers of outside that were taken as constants, and these.
+    fn constants_of_outside(&mut self) -> FxHashMap<Node, Node> {
+        let arrs = self.points.arrs.iter_enumerated();
+        let assumed = arrs.filter_map(|(arr, info)| {
+            let Source::Input(input, _) = &info.source else { return None };
+            let value = self.assumed.iter().find(|(other, _)| other == input)?.1;
+            Some((arr, value))
+        });
+        let assumed: Vec<(Arr, Scalar)> = assumed.collect();
+        let points = &mut self.points;
+        let both = |(arr, value)| (points.load(arr, &[]), points.constant(value));
+        assumed.into_iter().map(both).collect()
     }
 }
 
