@@ -350,14 +350,15 @@ impl Parser<'_> {
         }
     }
 
-    /// `(x, q = 2.0)`
+    /// `(x, q = 2.0)`; `q: 2.0` is taken as well, and the formatter writes `=`.
     fn args(&mut self) -> Parse<ThinVec<Arg>> {
         let open = self.token();
         self.bump();
         let outer = (self.no_struct, self.hole_ok);
         (self.no_struct, self.hole_ok) = (false, false);
         let args = self.list(open, TokenKind::RParen, |p| {
-            let named = p.kind().is_name() && p.ahead(1) == TokenKind::Eq;
+            let joined = matches!(p.ahead(1), TokenKind::Eq | TokenKind::Colon);
+            let named = p.kind().is_name() && joined;
             let name = if named {
                 let name = p.take_name();
                 p.bump();
