@@ -88,6 +88,21 @@ fn steps_may_be_calls_on_rows() {
     }
 }
 
+#[test]
+fn sums_of_steps_under_a_condition_are_attempted_without_it() {
+    let text = "let R[i in 0..2, k in 0..2] = 0.3 + (i * 7 + k * 3) as f32 * 0.1;
+         let x[t in 0..17, j in 0..2] = 0.1 * (t % 5) as f32;
+         let y[0, j in 0..2] = 0.5;
+         let y[t in 1..17, j in 0..2] = sum[k in 0..2](R[j, k] * y[t - 1, k]) / 2.0 + x[t, j];
+         let loss = sum[t, j](y[t, j] * y[t, j]);
+         let gx = @loss / @x;";
+    for engine in [Engine::Eval, Engine::Jit] {
+        let whole = run(text, engine, None);
+        assert!(whole.is_ok(), "{whole:?}");
+        assert_eq!(whole, run(text, engine, Some(1)));
+    }
+}
+
 /// The gradient of a recurrence of so many steps, forced by this.
 fn program(steps: usize, forcing: &str) -> String {
     let last = steps - 1;

@@ -145,7 +145,10 @@ impl<'p> Machine<'p> {
         f: impl FnOnce(&mut Self) -> Result<T, Stop>,
     ) -> Result<Option<T>, Stop> {
         let before = self.checkpoint();
-        match self.within(Scope::default(), f).0 {
+        self.attempts += 1;
+        let (done, _) = self.within(Scope::default(), f);
+        self.attempts -= 1;
+        match done {
             Ok(value) => Ok(Some(value)),
             Err(Stop::Error(_)) => {
                 self.go_back(&before);

@@ -52,6 +52,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) histories: Vec<History<'p>>,
     /// Reductions whose values are known at the point that is being computed.
     pub(crate) gathered: Gathered<'p>,
+    /// How many attempts are under way at what need not be done, and may fail.
+    pub(crate) attempts: u32,
     /// What the loops under way keep.
     pub(crate) scope: Scope<'p>,
     pub(crate) surveys: Surveys<'p>,
@@ -112,6 +114,7 @@ impl<'p> Machine<'p> {
             pending: Vec::new(),
             histories: Vec::new(),
             gathered: Vec::new(),
+            attempts: 0,
             scope: Scope::default(),
             surveys: Surveys::default(),
             large,
