@@ -19,6 +19,7 @@ mod recursive;
 mod rng;
 mod sound;
 mod system;
+mod within;
 
 pub use edges::edges;
 use ein_scalar::ScalarType as S;
@@ -28,6 +29,7 @@ pub use recursive::recursive;
 use rng::Rng;
 pub use sound::{Sound, sound};
 pub use system::{Form, Several, several};
+pub use within::within;
 
 /// A value that a program has a name for.
 #[derive(Clone, Debug)]

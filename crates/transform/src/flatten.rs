@@ -151,6 +151,8 @@ pub(crate) struct Flatten<'p> {
     pub(crate) when: Option<Node>,
     /// Definitions whose clauses are being evaluated.
     pub(crate) pending: FxHashSet<Arr>,
+    /// Recurrences that are parts of those being evaluated.
+    pub(crate) within: Vec<define::Within>,
     /// What may fail in the loop being entered, whether or not its value is used.
     pub(crate) obliged: Vec<Node>,
     /// The recursion whose body is being evaluated for all depths at once.
@@ -223,6 +225,7 @@ impl<'p> Flatten<'p> {
             loops: Vec::new(),
             when: None,
             pending: FxHashSet::default(),
+            within: Vec::new(),
             obliged: Vec::new(),
             descent: None,
             made: None,

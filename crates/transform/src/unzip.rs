@@ -168,7 +168,8 @@ impl Pass<'_> {
         }
         let state = value.ty.elem().clone();
         let mut leaves = self.leaves(&state)?;
-        let scalar = common_scalar(&leaves)?;
+        let scalars: Vec<S> = leaves.iter().map(|leaf| leaf.scalar).collect();
+        let scalar = common_scalar(&scalars)?;
         let rank = tensor.shape.len();
         let whole = tensor.clauses.iter().all(|clause| {
             let mut fine = true;
@@ -459,16 +460,16 @@ fn element(base: Expr, at: Vec<Expr>) -> Expr {
 }
 
 /// The type that holds all parts.
-fn common_scalar(leaves: &[Leaf]) -> Option<S> {
-    let first = leaves[0].scalar;
-    if leaves.iter().all(|leaf| leaf.scalar == first) {
+pub(crate) fn common_scalar(parts: &[S]) -> Option<S> {
+    let first = *parts.first()?;
+    if parts.iter().all(|part| *part == first) {
         return Some(first);
     }
-    let wide = leaves.iter().any(|leaf| matches!(leaf.scalar, S::I64 | S::U64));
-    let floats = leaves.iter().any(|leaf| leaf.scalar.is_float());
+    let wide = parts.iter().any(|part| matches!(part, S::I64 | S::U64));
+    let floats = parts.iter().any(|part| part.is_float());
     match (floats, wide) {
         (true, false) => Some(S::F64),
-        (false, _) if !leaves.iter().any(|leaf| leaf.scalar == S::U64) => Some(S::I64),
+        (false, _) if !parts.contains(&S::U64) => Some(S::I64),
         _ => None,
     }
 }

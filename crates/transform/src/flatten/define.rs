@@ -7,11 +7,14 @@ mod positions;
 mod reduce;
 mod sums;
 mod until;
+mod within;
+
+pub(crate) use within::Within;
 
 use super::array::{Array, ArrayKind};
 use super::extent::{Extent, countable};
 use super::{Flat, Flatten, Val, declined, element_type, steps};
-use crate::points::{Body, Clause, Ix, Kind, Node, Slot, Subst};
+use crate::points::{Body, Clause, Ix, Kind, Node, Points, Slot, Subst};
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Binder, Clause as IrClause, ClauseSlot, Expr, Item, Tensor};
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
@@ -213,7 +216,8 @@ impl<'p> Flatten<'p> {
             // Mostly a window of the steps is kept.
             cells[step.axis] = 1;
         }
-        let around = self.loops_of(e, &cells)?;
+        let around = self.loops_of(e)?;
+        let inside = self.within.len();
         let (leading, at_around) = self.leading(&around);
         let extents = leading.iter().map(|slot| self.points.ixs[slot.ix].range.1 as i64 + 1);
         let whole = extents.chain(room).collect();
@@ -230,7 +234,10 @@ impl<'p> Flatten<'p> {
         let mut clauses = Vec::new();
         let square = square_axes(tensor, &steps);
         for clause in &tensor.clauses {
+            let before = self.within.len();
             clauses.extend(self.clause(clause, &square, &mut outer, &mut inner)?);
+            let last = clauses.len().saturating_sub(1);
+            self.within[before..].iter_mut().for_each(|it| it.stands_in(last));
         }
         self.made = outside;
         let ends = match (until, made) {
@@ -239,10 +246,13 @@ impl<'p> Flatten<'p> {
             (None, None) => None,
         };
         self.pending.remove(&arr);
-        self.stands_alone(&clauses, &around, e)?;
         for clause in &mut clauses {
             clause.slots.splice(0..0, leading.iter().copied());
         }
+        let indices = |clause: &Clause| clause.slots.iter().map(|slot| slot.ix).collect();
+        let own: Vec<Vec<Ix>> = clauses.iter().map(indices).collect();
+        let inner = self.within.split_off(inside);
+        inner.iter().for_each(|it| it.leave(&mut self.pending));
         steps.iter_mut().for_each(|step| step.axis += leading.len());
         let clauses = apart::apart(&mut self.points, clauses);
         self.check_steps(&clauses, &steps, e.span)?;
@@ -265,6 +275,34 @@ impl<'p> Flatten<'p> {
                     Body::Until(body)
                 }
             };
+        }
+        let mut at = Vec::new();
+        let mut whole = arr;
+        if !inner.is_empty() {
+            (whole, at) = within::joined(&mut self.points, arr, &own, &inner, e.span)?;
+            let around = around.iter().map(|ix| self.points.index(*ix));
+            let kind = ArrayKind::Stored(whole, at.iter().copied().chain(around).collect());
+            let held = self.points.arrs[whole].ty;
+            array.kind = match held == ty {
+                true => kind,
+                false => ArrayKind::Cast(Rc::new(Array { ty: held, kind, ..array.clone() })),
+            };
+        }
+        let body = self.points.def_of(whole).map(|def| &self.points.defs[def].body);
+        let (clauses, ended) = match body {
+            Some(Body::Clauses(clauses, _)) => (clauses.as_slice(), false),
+            Some(Body::Until(body)) => (body.clauses.as_slice(), true),
+            Some(Body::Scatter(_) | Body::InPlace(_)) | None => (&[][..], false),
+        };
+        match (self.loops.is_empty() || self.stands_alone(clauses, &around, e)?, ended) {
+            (true, _) => around::fits(&self.points, &around, &cells, e)?,
+            (false, false) => {
+                self.pending.insert(whole);
+                self.within.push(Within::new(whole, at.len(), &around));
+            }
+            (false, true) => {
+                return Err(declined("a recurrence inside a step of another one", e.span));
+            }
         }
         Ok(Val::Array(Rc::new(array)))
     }
@@ -349,7 +387,7 @@ impl<'p> Flatten<'p> {
         let mut within = None;
         for (axis, (slot, (stated, seen))) in clause.slots.iter().zip(shape).enumerate() {
             let slot = match slot {
-                ClauseSlot::Point(at) => self.point(*at),
+                ClauseSlot::Point(at) => point(&mut self.points, *at),
                 ClauseSlot::Loop(binder) => match self.open(binder)? {
                     Some((ix, lo, hi)) if square.contains(&axis) => {
                         self.squared(binder, Slot { ix, lo, hi }, &mut within)
@@ -494,13 +532,6 @@ impl<'p> Flatten<'p> {
         self.descent.as_ref().is_some_and(|descent| self.points.depends(node, descent.step))
     }
 
-    /// The slot of a literal point.
-    fn point(&mut self, at: i64) -> Slot {
-        let range = (i128::from(at), i128::from(at));
-        let ix = self.points.fresh(Symbol::intern("_"), range);
-        Slot { ix, lo: self.points.int(at), hi: self.points.int(at + 1) }
-    }
-
     /// Binds an index variable; none if its domain is empty.
     pub(crate) fn open(&mut self, binder: &'p Binder) -> Flat<Option<(Ix, Node, Node)>> {
         let lo = self.scalar(&binder.lo)?;
@@ -610,4 +641,11 @@ fn square_axes(tensor: &Tensor, steps: &[crate::points::Step]) -> Vec<usize> {
         0 | 1 => steps.iter().map(|step| step.axis).collect(),
         _ => (0..tensor.shape.len()).collect(),
     }
+}
+
+/// The slot of a literal point.
+fn point(points: &mut Points, at: i64) -> Slot {
+    let range = (i128::from(at), i128::from(at));
+    let ix = points.fresh(Symbol::intern("_"), range);
+    Slot { ix, lo: points.int(at), hi: points.int(at + 1) }
 }

@@ -130,9 +130,13 @@ impl Subst {
                     return found.unwrap_or(node);
                 }
                 // A cell may not mention the position, which then would not be looked at.
-                let traps = at.iter().any(|at| points.nodes[*at].traps);
+                let lost = |(ixs, cell): &(Vec<Ix>, Node), points: &Points| {
+                    let mut places = ixs.iter().zip(&at);
+                    let free = &points.nodes[*cell].free;
+                    places.any(|(ix, at)| points.nodes[*at].traps && !free.contains(ix))
+                };
                 match self.cells.get(&arr) {
-                    Some((ixs, cell)) if !traps => {
+                    Some(it @ (ixs, cell)) if !lost(it, points) => {
                         Subst::new(ixs.iter().copied().zip(at)).apply(points, *cell)
                     }
                     _ => points.load(arr, &at),

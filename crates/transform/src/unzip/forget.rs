@@ -1,7 +1,7 @@
 //! What is left of arrays of states once their numbers are read.
 
-use ein_ir::tensor::walk::any;
-use ein_ir::tensor::{AtomDef, Bounds, Expr, ExprKind, Program, StmtKind, Type, VarId};
+use ein_ir::tensor::walk::{any, each_child_mut, each_in_stmt_mut};
+use ein_ir::tensor::{AtomDef, Bounds, Expr, ExprKind, Program, Stmt, StmtKind, Type, VarId};
 use ein_scalar::BinaryOp;
 use rustc_hash::FxHashSet;
 
@@ -25,10 +25,23 @@ pub fn forget(program: &mut Program) {
             read.insert(var);
         }
     }
-    program.top.retain(|stmt| match &stmt.kind {
+    program.funcs.iter_mut().for_each(|func| inside(&mut func.body, &read));
+    program.top.iter_mut().for_each(|stmt| each_in_stmt_mut(stmt, &mut |e| inside(e, &read)));
+    program.top.retain(|stmt| is_kept(stmt, &read));
+}
+
+fn inside(e: &mut Expr, read: &FxHashSet<VarId>) {
+    if let ExprKind::Block { stmts, .. } = &mut *e.kind {
+        stmts.retain(|stmt| is_kept(stmt, read));
+    }
+    each_child_mut(e, &mut |child| inside(child, read));
+}
+
+fn is_kept(stmt: &Stmt, read: &FxHashSet<VarId>) -> bool {
+    match &stmt.kind {
         StmtKind::Let(var, value) => read.contains(var) || !puts_together(value),
         StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => true,
-    });
+    }
 }
 
 /// Whether a value is an array of states made of numbers, as [`super::run`] leaves it.

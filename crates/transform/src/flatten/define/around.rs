@@ -3,25 +3,25 @@
 //! Before:  `y[r] = last(scan(x[r]))`, a function with a recurrence, called for every row
 //! After:   `s[r, t] = …, s[r, t - 1], …`, a recurrence over the rows as well, and `y[r] = s[r, n - 1]`
 //!
-//! Needs: loops of constant bounds. Refuses: what reads a step that is being computed, and recurrences
-//! that would not fit.
+//! Needs: loops of constant bounds. Refuses: recurrences that would not fit. What reads a step that is
+//! being computed becomes a part of that recurrence ([`super::within`]).
 //!
 //! Failures: the recurrence of every point of the loops is computed, also where the program reads
 //! none of its steps under a condition; what fails there is an alarm that the evaluator looks into.
 
 use super::super::array::{Array, ArrayKind, Row};
 use super::super::{Flat, Flatten, Val, declined};
-use crate::points::{Clause, Ix, Node, Slot};
+use crate::points::{Clause, Ix, Node, Points, Slot};
 use ein_ir::tensor::walk::each_child;
 use ein_ir::tensor::{Expr, ExprKind};
 use rustc_hash::FxHashSet;
 
 /// The most cells of a recurrence for all points of the loops around it.
-const CELLS: i64 = 1 << 24;
+pub(super) const CELLS: i64 = 1 << 24;
 
 impl<'p> Flatten<'p> {
     /// The indices of the loops around a recurrence that it depends on.
-    pub(super) fn loops_of(&mut self, e: &'p Expr, cells: &[i64]) -> Flat<Vec<Ix>> {
+    pub(super) fn loops_of(&mut self, e: &'p Expr) -> Flat<Vec<Ix>> {
         if self.loops.is_empty() {
             return Ok(Vec::new());
         }
@@ -47,12 +47,10 @@ impl<'p> Flatten<'p> {
             let info = &self.points.ixs[*ix];
             info.bounds.is_none() && info.range.0 >= 0
         };
-        let extents = around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64);
-        let whole = extents.chain(cells.iter().copied()).try_fold(1i64, i64::checked_mul);
-        if !around.iter().all(known) || whole.is_none_or(|cells| cells > CELLS) {
-            return Err(declined(why, e.span));
+        match around.iter().all(known) {
+            true => Ok(around),
+            false => Err(declined(why, e.span)),
         }
-        Ok(around)
     }
 
     /// The slots of loops around a clause, and how they are read.
@@ -62,17 +60,11 @@ impl<'p> Flatten<'p> {
         (slots, at)
     }
 
-    /// Refuses a recurrence inside a loop that reads a step which is being computed, or depends on
-    /// other loops than these.
-    pub(super) fn stands_alone(&self, clauses: &[Clause], around: &[Ix], e: &Expr) -> Flat<()> {
-        if self.loops.is_empty() {
-            return Ok(());
-        }
-        if self.reads_pending(clauses) {
-            return Err(declined("a recurrence inside a step of another one", e.span));
-        }
+    /// Whether a recurrence inside a loop reads no step which is being computed. Refuses one that
+    /// depends on other loops than these.
+    pub(super) fn stands_alone(&self, clauses: &[Clause], around: &[Ix], e: &Expr) -> Flat<bool> {
         match self.indices_around(clauses).iter().all(|ix| around.contains(ix)) {
-            true => Ok(()),
+            true => Ok(!self.reads_pending(clauses)),
             false => Err(declined("a recurrence inside a loop", e.span)),
         }
     }
@@ -138,4 +130,13 @@ fn mentioned(e: &Expr, vars: &mut FxHashSet<ein_ir::tensor::VarId>) {
         vars.insert(*var);
     }
     each_child(e, &mut |child| mentioned(child, vars));
+}
+
+/// Refuses a recurrence for all points of the loops around it that has too many cells.
+pub(super) fn fits(points: &Points, around: &[Ix], cells: &[i64], e: &Expr) -> Flat<()> {
+    let extents = around.iter().map(|ix| (points.ixs[*ix].range.1 + 1) as i64);
+    match extents.chain(cells.iter().copied()).try_fold(1i64, i64::checked_mul) {
+        Some(cells) if cells <= CELLS || around.is_empty() => Ok(()),
+        Some(_) | None => Err(declined("a recurrence inside a loop", e.span)),
+    }
 }

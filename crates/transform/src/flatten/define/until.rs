@@ -79,7 +79,10 @@ impl<'p> Flatten<'p> {
         e: &Expr,
     ) -> Flat<()> {
         self.pending.remove(&arr);
-        self.stands_alone(std::slice::from_ref(cond), around, e)
+        match self.stands_alone(std::slice::from_ref(cond), around, e)? {
+            true => Ok(()),
+            false => Err(declined("a recurrence inside a step of another one", e.span)),
+        }
     }
 
     /// How many steps were made.
