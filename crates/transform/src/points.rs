@@ -45,7 +45,7 @@ use rustc_hash::FxHashMap;
 pub use bend::Bend;
 pub use linear::Linear;
 pub use place::Region;
-pub(crate) use reduction::magnitude;
+pub(crate) use reduction::{SHORT, magnitude};
 pub use subst::{Subst, Window};
 
 id!(
@@ -448,6 +448,8 @@ pub struct Points {
     pub cost: Cost,
     /// What is known of the cells of arrays.
     pub facts: FxHashMap<Arr, Vec<Fact>>,
+    /// The cells of short rows of integers that are constants.
+    pub rows: FxHashMap<Arr, Box<[Scalar]>>,
     shared: FxHashMap<(Kind, ScalarType), Node>,
     canonical: FxHashMap<(u32, Node, Node), Ix>,
 }

@@ -108,7 +108,13 @@ impl Flatten<'_> {
         }
     }
 
-    fn clause_element(&mut self, clauses: &Rc<Vec<Clause>>, ty: ScalarType, at: &[Node]) -> Node {
+    /// The element that clauses define, the last of those that cover it.
+    pub(crate) fn clause_element(
+        &mut self,
+        clauses: &[Clause],
+        ty: ScalarType,
+        at: &[Node],
+    ) -> Node {
         let mut result = self.points.constant(Scalar::zero(ty));
         for clause in clauses.iter() {
             let mut subst = Subst::new(clause.slots.iter().map(|slot| slot.ix).zip(at.to_vec()));

@@ -2,6 +2,7 @@
 
 mod apart;
 mod around;
+mod flat;
 mod narrow;
 mod positions;
 mod reduce;
@@ -79,9 +80,19 @@ impl<'p> Flatten<'p> {
     ) -> Flat<Val> {
         let rank = shape.len();
         if self.loops.is_empty() {
+            if let Some((extents, clause)) = self.unfolded(&shape, &clauses) {
+                let fixed = extents.iter().map(|extent| Extent::fixed(*extent)).collect();
+                let body = Body::Clauses(vec![clause], None);
+                let arr = self.define(name, ty, extents, span, body);
+                let kind = ArrayKind::Stored(arr, Vec::new());
+                let kind = ArrayKind::Reshape(Rc::new(Array { ty, shape: fixed, kind }));
+                return Ok(Val::Array(Rc::new(Array { ty, shape, kind })));
+            }
+            let row = self.constant_row(ty, &shape, &clauses);
             let body = Body::Clauses(clauses, None);
             let extents = self.room(&shape, span)?;
             let arr = self.define(name, ty, extents, span, body);
+            self.points.rows.extend(row.map(|row| (arr, row)));
             let kind = ArrayKind::Stored(arr, Vec::new());
             return Ok(Val::Array(Rc::new(Array { ty, shape, kind })));
         }

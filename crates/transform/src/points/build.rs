@@ -121,6 +121,12 @@ impl Points {
     /// An element.
     pub fn load(&mut self, arr: Arr, at: &[Node]) -> Node {
         let ty = self.arrs[arr].ty;
+        if let [at] = at
+            && let Some(row) = self.rows.get(&arr)
+            && let Some(cell) = self.as_int(*at).and_then(|at| row.get(usize::try_from(at).ok()?))
+        {
+            return self.constant(*cell);
+        }
         self.intern(Kind::Load(arr, at.into()), ty)
     }
 
@@ -393,7 +399,8 @@ impl Points {
     /// A reduction; its indices are renamed so that equal reductions are equal nodes and
     /// reductions over equal domains share their indices.
     pub fn reduce(&mut self, reduction: Reduction, ty: ScalarType) -> Node {
-        if let Some(known) = self.known_truth(&reduction) {
+        let known = self.known_truth(&reduction);
+        if let Some(known) = known.or_else(|| self.known_number(&reduction, ty)) {
             return known;
         }
         let mut reduction = self.in_one(reduction, ty);
