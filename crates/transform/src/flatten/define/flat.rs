@@ -84,7 +84,8 @@ impl Flatten<'_> {
         let parts: Vec<Node> = parts.into_iter().flatten().collect();
         let mut steps = BTreeSet::new();
         for node in self.points.below(&parts) {
-            let (Kind::Binary(op, a, b) | Kind::Checked(op, a, b, _)) = self.points.nodes[node].kind
+            let (Kind::Binary(op, a, b) | Kind::Checked(op, a, b, _)) =
+                self.points.nodes[node].kind
             else {
                 continue;
             };

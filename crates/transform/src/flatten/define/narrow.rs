@@ -59,7 +59,8 @@ impl Flatten<'_> {
                     Some((*part, factor, rest))
                 })
                 .collect();
-            let pairs = sides.iter().flat_map(|above| sides.iter().map(move |below| (above, below)));
+            let pairs =
+                sides.iter().flat_map(|above| sides.iter().map(move |below| (above, below)));
             let found = pairs.filter_map(|(above, below)| {
                 let same = above.1 < 0 && below.1 == -above.1;
                 let width = opposite(&above.2, &below.2).filter(|width| same && *width >= 0)?;
