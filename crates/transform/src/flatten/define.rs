@@ -80,7 +80,7 @@ impl<'p> Flatten<'p> {
     ) -> Flat<Val> {
         let rank = shape.len();
         if self.loops.is_empty() {
-            if let Some((extents, clause)) = self.unfolded(&shape, &clauses) {
+            if let Some((extents, clause)) = flat::unfolded(&mut self.points, &shape, &clauses) {
                 let fixed = extents.iter().map(|extent| Extent::fixed(*extent)).collect();
                 let body = Body::Clauses(vec![clause], None);
                 let arr = self.define(name, ty, extents, span, body);

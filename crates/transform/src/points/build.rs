@@ -400,7 +400,8 @@ impl Points {
     /// reductions over equal domains share their indices.
     pub fn reduce(&mut self, reduction: Reduction, ty: ScalarType) -> Node {
         let known = self.known_truth(&reduction);
-        if let Some(known) = known.or_else(|| self.known_number(&reduction, ty)) {
+        if let Some(known) = known.or_else(|| super::reduction::known_number(self, &reduction, ty))
+        {
             return known;
         }
         let mut reduction = self.in_one(reduction, ty);

@@ -26,57 +26,6 @@ impl Points {
         known.then(|| self.truth(value))
     }
 
-    /// What a reduction of a few integers or truths is which no loop around it and no array changes.
-    pub(super) fn known_number(&mut self, reduction: &Reduction, ty: ScalarType) -> Option<Node> {
-        let (op, first) = match reduction.op {
-            ReduceOp::Sum => (BinaryOp::Add, Some(Scalar::zero(ty))),
-            ReduceOp::Prod => (BinaryOp::Mul, Some(Scalar::one(ty))),
-            ReduceOp::Max => (BinaryOp::Max, None),
-            ReduceOp::Min => (BinaryOp::Min, None),
-            ReduceOp::All => (BinaryOp::And, Some(Scalar::Bool(true))),
-            ReduceOp::Any => (BinaryOp::Or, Some(Scalar::Bool(false))),
-            ReduceOp::Mean | ReduceOp::Argmax | ReduceOp::Argmin | ReduceOp::Count => return None,
-        };
-        let own: Vec<Ix> = reduction.binders.iter().map(|(ix, ..)| *ix).collect();
-        let parts: Vec<Node> = [reduction.body].into_iter().chain(reduction.guard).collect();
-        let free = |part: &Node| self.nodes[*part].free.iter().all(|ix| own.contains(ix));
-        let few = self.point_count(reduction).is_some_and(|count| count <= SHORT);
-        let plain = ty.is_int() || ty.is_bool();
-        let same = self.nodes[reduction.body].ty == ty;
-        if !few || !plain || !same || !parts.iter().all(free) || !self.loads(&parts).is_empty() {
-            return None;
-        }
-        let mut points: Vec<Vec<Node>> = vec![Vec::new()];
-        for (_, lo, hi) in &reduction.binders {
-            let (lo, hi) = (self.as_int(*lo)?, self.as_int(*hi)?);
-            let longer = |point: Vec<Node>| (lo..hi).map(move |at| (point.clone(), at));
-            let all: Vec<(Vec<Node>, i64)> = points.into_iter().flat_map(longer).collect();
-            let extend = |(mut point, at): (Vec<Node>, i64)| {
-                point.push(self.int(at));
-                point
-            };
-            points = all.into_iter().map(extend).collect();
-        }
-        let mut total = first.map(|first| self.constant(first));
-        for point in points {
-            let mut here = Subst::new(own.iter().copied().zip(point));
-            if let Some(guard) = reduction.guard {
-                let guard = here.apply(self, guard);
-                let Kind::Const(Scalar::Bool(holds)) = self.nodes[guard].kind else { return None };
-                if !holds {
-                    continue;
-                }
-            }
-            let term = here.apply(self, reduction.body);
-            total = Some(match total {
-                Some(total) => self.binary(op, total, term, None),
-                None => term,
-            });
-        }
-        // What may fail is no constant.
-        total.filter(|total| matches!(self.nodes[*total].kind, Kind::Const(_)))
-    }
-
     /// A reduction of reductions of the same kind as one over the indices of both. Sums are added in
     /// another order then; those of integers may fail elsewhere and stay as they are.
     pub(crate) fn in_one(&self, reduction: Reduction, ty: ScalarType) -> Reduction {
@@ -169,6 +118,61 @@ impl Points {
             _ => false,
         }
     }
+}
+
+/// What a reduction of a few integers or truths is which no loop around it and no array changes.
+pub(super) fn known_number(
+    points: &mut Points,
+    reduction: &Reduction,
+    ty: ScalarType,
+) -> Option<Node> {
+    let (op, first) = match reduction.op {
+        ReduceOp::Sum => (BinaryOp::Add, Some(Scalar::zero(ty))),
+        ReduceOp::Prod => (BinaryOp::Mul, Some(Scalar::one(ty))),
+        ReduceOp::Max => (BinaryOp::Max, None),
+        ReduceOp::Min => (BinaryOp::Min, None),
+        ReduceOp::All => (BinaryOp::And, Some(Scalar::Bool(true))),
+        ReduceOp::Any => (BinaryOp::Or, Some(Scalar::Bool(false))),
+        ReduceOp::Mean | ReduceOp::Argmax | ReduceOp::Argmin | ReduceOp::Count => return None,
+    };
+    let own: Vec<Ix> = reduction.binders.iter().map(|(ix, ..)| *ix).collect();
+    let parts: Vec<Node> = [reduction.body].into_iter().chain(reduction.guard).collect();
+    let free = |part: &Node| points.nodes[*part].free.iter().all(|ix| own.contains(ix));
+    let few = points.point_count(reduction).is_some_and(|count| count <= SHORT);
+    let plain = ty.is_int() || ty.is_bool();
+    let same = points.nodes[reduction.body].ty == ty;
+    if !few || !plain || !same || !parts.iter().all(free) || !points.loads(&parts).is_empty() {
+        return None;
+    }
+    let mut places: Vec<Vec<Node>> = vec![Vec::new()];
+    for (_, lo, hi) in &reduction.binders {
+        let (lo, hi) = (points.as_int(*lo)?, points.as_int(*hi)?);
+        let longer = |point: Vec<Node>| (lo..hi).map(move |at| (point.clone(), at));
+        let all: Vec<(Vec<Node>, i64)> = places.into_iter().flat_map(longer).collect();
+        let extend = |(mut point, at): (Vec<Node>, i64)| {
+            point.push(points.int(at));
+            point
+        };
+        places = all.into_iter().map(extend).collect();
+    }
+    let mut total = first.map(|first| points.constant(first));
+    for point in places {
+        let mut here = Subst::new(own.iter().copied().zip(point));
+        if let Some(guard) = reduction.guard {
+            let guard = here.apply(points, guard);
+            let Kind::Const(Scalar::Bool(holds)) = points.nodes[guard].kind else { return None };
+            if !holds {
+                continue;
+            }
+        }
+        let term = here.apply(points, reduction.body);
+        total = Some(match total {
+            Some(total) => points.binary(op, total, term, None),
+            None => term,
+        });
+    }
+    // What may fail is no constant.
+    total.filter(|total| matches!(points.nodes[*total].kind, Kind::Const(_)))
 }
 
 /// The greatest magnitude of what lies in a range.

@@ -39,83 +39,9 @@ impl Flatten<'_> {
             }
         }
         if left.iter().all(|part| !self.points.nodes[*part].traps) {
-            self.within_windows(binders, &mut left);
+            within_windows(&mut self.points, binders, &mut left);
         }
         left.into_iter().fold(None, |all, part| self.points.both(all, Some(part)))
-    }
-
-    /// Takes conditions that leave a few neighbours of many positions as ends.
-    fn within_windows(&mut self, binders: &mut [(Ix, Node, Node)], parts: &mut Vec<Node>) {
-        for at in 0..binders.len() {
-            let (ix, lo, hi) = binders[at];
-            let (Some(first), Some(end)) = (self.points.as_int(lo), self.points.as_int(hi)) else {
-                continue;
-            };
-            let later: Vec<Ix> = binders[at..].iter().map(|(ix, ..)| *ix).collect();
-            let sides: Vec<(Node, i64, Linear)> = parts
-                .iter()
-                .filter_map(|part| {
-                    let (factor, rest) = self.side(*part, ix, &later)?;
-                    Some((*part, factor, rest))
-                })
-                .collect();
-            let pairs =
-                sides.iter().flat_map(|above| sides.iter().map(move |below| (above, below)));
-            let found = pairs.filter_map(|(above, below)| {
-                let same = above.1 < 0 && below.1 == -above.1;
-                let width = opposite(&above.2, &below.2).filter(|width| same && *width >= 0)?;
-                Some((above, below, width / below.1 + 1))
-            });
-            let few = |count: i64| first >= 0 && count.saturating_mul(4) <= end - first;
-            let Some((above, below, _)) = found.min_by_key(|it| it.2).filter(|it| few(it.2)) else {
-                continue;
-            };
-            let by = below.1;
-            // `above - by * i >= 0` and `below + by * i >= 0`, divided with what is not negative.
-            let mut highest = above.2.clone();
-            highest.offset += by;
-            let mut lowest = Linear { offset: by - 1 - below.2.offset, ..below.2.clone() };
-            lowest.terms.iter_mut().for_each(|(_, factor)| *factor = -*factor);
-            let (above, below) = (above.0, below.0);
-            let [lowest, highest] = [lowest, highest].map(|side| self.quotient(&side, by));
-            binders[at].1 = self.points.binary(BinaryOp::Max, lo, lowest, None);
-            binders[at].2 = self.points.binary(BinaryOp::Min, hi, highest, None);
-            parts.retain(|part| *part != above && *part != below);
-        }
-    }
-
-    /// A condition as `factor * i + rest >= 0`, with a rest over indices around `i`.
-    fn side(&self, part: Node, ix: Ix, later: &[Ix]) -> Option<(i64, Linear)> {
-        let Kind::Binary(op, a, b) = self.points.nodes[part].kind else { return None };
-        let (least, most, strict) = match op {
-            BinaryOp::Le => (a, b, 0),
-            BinaryOp::Lt => (a, b, 1),
-            BinaryOp::Ge => (b, a, 0),
-            BinaryOp::Gt => (b, a, 1),
-            _ => return None,
-        };
-        if !self.points.nodes[a].ty.is_int() {
-            return None;
-        }
-        let mut rest = self.points.linear(most).minus(&self.points.linear(least));
-        rest.offset -= strict;
-        let own = |node: Node| matches!(self.points.nodes[node].kind, Kind::Index(at) if at == ix);
-        let place = rest.terms.iter().position(|(term, _)| own(*term))?;
-        let (_, factor) = rest.terms.remove(place);
-        let around = |(term, _): &(Node, i64)| match self.points.nodes[*term].kind {
-            Kind::Index(at) => !later.contains(&at),
-            _ => false,
-        };
-        rest.terms.iter().all(around).then_some((factor, rest))
-    }
-
-    /// A sum, or zero if it is negative, divided.
-    fn quotient(&mut self, sum: &Linear, by: i64) -> Node {
-        let sum = self.points.sum_node(sum);
-        let zero = self.points.int(0);
-        let sum = self.points.binary(BinaryOp::Max, sum, zero, None);
-        let by = self.points.int(by);
-        self.points.binary(BinaryOp::Div, sum, by, None)
     }
 
     /// Whether a condition has become an end of one of these indices.
@@ -168,6 +94,79 @@ impl Flatten<'_> {
         }
         false
     }
+}
+
+/// Takes conditions that leave a few neighbours of many positions as ends.
+fn within_windows(points: &mut Points, binders: &mut [(Ix, Node, Node)], parts: &mut Vec<Node>) {
+    for at in 0..binders.len() {
+        let (ix, lo, hi) = binders[at];
+        let (Some(first), Some(end)) = (points.as_int(lo), points.as_int(hi)) else {
+            continue;
+        };
+        let later: Vec<Ix> = binders[at..].iter().map(|(ix, ..)| *ix).collect();
+        let sides: Vec<(Node, i64, Linear)> = parts
+            .iter()
+            .filter_map(|part| {
+                let (factor, rest) = side(points, *part, ix, &later)?;
+                Some((*part, factor, rest))
+            })
+            .collect();
+        let pairs = sides.iter().flat_map(|above| sides.iter().map(move |below| (above, below)));
+        let found = pairs.filter_map(|(above, below)| {
+            let same = above.1 < 0 && below.1 == -above.1;
+            let width = opposite(&above.2, &below.2).filter(|width| same && *width >= 0)?;
+            Some((above, below, width / below.1 + 1))
+        });
+        let few = |count: i64| first >= 0 && count.saturating_mul(4) <= end - first;
+        let Some((above, below, _)) = found.min_by_key(|it| it.2).filter(|it| few(it.2)) else {
+            continue;
+        };
+        let by = below.1;
+        // `above - by * i >= 0` and `below + by * i >= 0`, divided with what is not negative.
+        let mut highest = above.2.clone();
+        highest.offset += by;
+        let mut lowest = Linear { offset: by - 1 - below.2.offset, ..below.2.clone() };
+        lowest.terms.iter_mut().for_each(|(_, factor)| *factor = -*factor);
+        let (above, below) = (above.0, below.0);
+        let [lowest, highest] = [lowest, highest].map(|side| quotient(points, &side, by));
+        binders[at].1 = points.binary(BinaryOp::Max, lo, lowest, None);
+        binders[at].2 = points.binary(BinaryOp::Min, hi, highest, None);
+        parts.retain(|part| *part != above && *part != below);
+    }
+}
+
+/// A condition as `factor * i + rest >= 0`, with a rest over indices around `i`.
+fn side(points: &Points, part: Node, ix: Ix, later: &[Ix]) -> Option<(i64, Linear)> {
+    let Kind::Binary(op, a, b) = points.nodes[part].kind else { return None };
+    let (least, most, strict) = match op {
+        BinaryOp::Le => (a, b, 0),
+        BinaryOp::Lt => (a, b, 1),
+        BinaryOp::Ge => (b, a, 0),
+        BinaryOp::Gt => (b, a, 1),
+        _ => return None,
+    };
+    if !points.nodes[a].ty.is_int() {
+        return None;
+    }
+    let mut rest = points.linear(most).minus(&points.linear(least));
+    rest.offset -= strict;
+    let own = |node: Node| matches!(points.nodes[node].kind, Kind::Index(at) if at == ix);
+    let place = rest.terms.iter().position(|(term, _)| own(*term))?;
+    let (_, factor) = rest.terms.remove(place);
+    let around = |(term, _): &(Node, i64)| match points.nodes[*term].kind {
+        Kind::Index(at) => !later.contains(&at),
+        _ => false,
+    };
+    rest.terms.iter().all(around).then_some((factor, rest))
+}
+
+/// A sum, or zero if it is negative, divided.
+fn quotient(points: &mut Points, sum: &Linear, by: i64) -> Node {
+    let sum = points.sum_node(sum);
+    let zero = points.int(0);
+    let sum = points.binary(BinaryOp::Max, sum, zero, None);
+    let by = points.int(by);
+    points.binary(BinaryOp::Div, sum, by, None)
 }
 
 /// What two sums are together, if that is a constant.

@@ -2,7 +2,7 @@
 
 use super::super::array::{Array, ArrayKind};
 use super::super::{Flat, Flatten, Val, declined, element_type};
-use crate::points::{Body, Ix, Kind, Node, Reduction, Subst};
+use crate::points::{Body, Ix, Kind, Node, Points, Reduction, Subst};
 use ein_base::Span;
 use ein_ir::tensor::{Expr, Reduce, ReduceOp, Scatter};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
@@ -53,7 +53,7 @@ impl<'p> Flatten<'p> {
         }
         let guard = self.narrowed(&mut binders, guard);
         let body = self.without_zeros(reduce.op, &mut binders, body);
-        let (guard, body) = self.without_single(&mut binders, guard, body);
+        let (guard, body) = without_single(&mut self.points, &mut binders, guard, body);
         if binders.is_empty() {
             // Over no index there is one point, which the loops of a reduction have to pass.
             let ix = self.points.fresh(ein_base::Symbol::intern("_"), (0, 0));
@@ -64,33 +64,6 @@ impl<'p> Flatten<'p> {
             Some(node) => node,
             None => self.points.reduce(reduction, ty),
         })
-    }
-
-    /// Takes away indices that have one position, unless none would be left.
-    fn without_single(
-        &mut self,
-        binders: &mut Vec<(Ix, Node, Node)>,
-        mut guard: Option<Node>,
-        mut body: Node,
-    ) -> (Option<Node>, Node) {
-        let mut at = 0;
-        while at < binders.len() && binders.len() > 1 {
-            let (ix, lo, hi) = binders[at];
-            let ends = self.points.as_int(lo).zip(self.points.as_int(hi));
-            if ends.is_none_or(|(lo, hi)| lo.checked_add(1) != Some(hi)) {
-                at += 1;
-                continue;
-            }
-            binders.remove(at);
-            let mut only = Subst::one(ix, lo);
-            for (_, lo, hi) in &mut binders[at..] {
-                *lo = only.apply(&mut self.points, *lo);
-                *hi = only.apply(&mut self.points, *hi);
-            }
-            guard = guard.map(|guard| only.apply(&mut self.points, guard));
-            body = only.apply(&mut self.points, body);
-        }
-        (guard, body)
     }
 
     /// What a sum adds, if all that it has beside zeros is what its indices end with.
@@ -234,4 +207,31 @@ impl<'p> Flatten<'p> {
         let kind = ArrayKind::Stored(arr, Vec::new());
         Ok(Val::Array(Rc::new(Array { ty, shape, kind })))
     }
+}
+
+/// Takes away indices that have one position, unless none would be left.
+fn without_single(
+    points: &mut Points,
+    binders: &mut Vec<(Ix, Node, Node)>,
+    mut guard: Option<Node>,
+    mut body: Node,
+) -> (Option<Node>, Node) {
+    let mut at = 0;
+    while at < binders.len() && binders.len() > 1 {
+        let (ix, lo, hi) = binders[at];
+        let ends = points.as_int(lo).zip(points.as_int(hi));
+        if ends.is_none_or(|(lo, hi)| lo.checked_add(1) != Some(hi)) {
+            at += 1;
+            continue;
+        }
+        binders.remove(at);
+        let mut only = Subst::one(ix, lo);
+        for (_, lo, hi) in &mut binders[at..] {
+            *lo = only.apply(points, *lo);
+            *hi = only.apply(points, *hi);
+        }
+        guard = guard.map(|guard| only.apply(points, guard));
+        body = only.apply(points, body);
+    }
+    (guard, body)
 }
