@@ -268,6 +268,11 @@ fn version(program: &str) -> Option<String> {
 /// The flags for this machine, of a compiler that calls itself so.
 fn flags(version: &str) -> Vec<&'static str> {
     let mut flags = FLAGS.to_vec();
+    if !version.contains("clang") {
+        // What the first turn of a loop knows by itself is not to be computed for the next one at the
+        // end of each: such a loop has no vectors.
+        flags.push("-fno-tree-pre");
+    }
     if cfg!(target_arch = "x86_64") && !version.contains("clang") {
         // A position between two limits stays in an integer register: the way through a vector
         // register and back takes longer than the element that it is the position of.

@@ -37,6 +37,7 @@ pub(crate) fn functions(kernel: &Kernel, name: &str, caller: Caller) -> String {
         in_parallel: false,
         loops: 0,
         rows: Rows::default(),
+        chained: false,
         before: Vec::new(),
         text: String::new(),
         depth: 1,
@@ -113,6 +114,8 @@ pub(crate) struct Function<'a> {
     loops: usize,
     /// What vector loops read in the loop that is being written.
     rows: Rows,
+    /// Whether the steps of the loop that is being written wait for each other.
+    chained: bool,
     /// The functions that it calls.
     before: Vec<String>,
     text: String,
@@ -217,6 +220,20 @@ impl Function<'_> {
     }
 
     fn for_loop(&mut self, inner: &For) {
+        let carries = |stmt: &Stmt| matches!(stmt, Stmt::Set(..));
+        let chained = match inner.kind {
+            ForKind::Serial | ForKind::Backward | ForKind::Until(_) => {
+                inner.body.iter().any(carries)
+            }
+            ForKind::Vector { .. } | ForKind::Unrolled => false,
+            ForKind::Parallel { .. } | ForKind::Flushed | ForKind::Apart => false,
+        };
+        let outside = std::mem::replace(&mut self.chained, chained);
+        self.each_turn(inner);
+        self.chained = outside;
+    }
+
+    fn each_turn(&mut self, inner: &For) {
         let (var, lo, hi) = (inner.var, self.operand(inner.lo), self.operand(inner.hi));
         let upward = format!("for (int64_t {var} = {lo}; {var} < {hi}; {var}++) {{");
         match &inner.kind {
@@ -270,8 +287,11 @@ impl Function<'_> {
         self.line("{");
         self.depth += 1;
         self.line(&format!("const int64_t {} = {lo};", inner.var));
-        let places = format!("&{output}, &{input}, {hi} - {lo}");
-        self.line(&format!("{carry} = ein_scan_i32({places}, {carry}, {step}, {flip}, &trap);"));
+        let places = format!("&{output}, &{input}, {hi} - {lo}, {carry}");
+        self.line(&match scan.ty.is_float() {
+            true => format!("{carry} = ein_scan_{}({places}, {flip});", scan.ty),
+            false => format!("{carry} = ein_scan_i32({places}, {step}, {flip}, &trap);"),
+        });
         self.depth -= 1;
         self.line("}");
     }
@@ -361,6 +381,7 @@ impl Function<'_> {
             in_parallel: self.in_parallel || parallel,
             loops: self.loops + 1,
             rows: Rows::around(inner.var),
+            chained: false,
             before: std::mem::take(&mut self.before),
             text: String::new(),
             depth: 1,
@@ -477,7 +498,7 @@ impl Function<'_> {
                 }
             }
             Op::Unary(op, a) => op::unary(*op, &self.arg(*a)),
-            Op::Binary(op, a, b) => op::binary(*op, &self.arg(*a), &self.arg(*b)),
+            Op::Binary(op, a, b) => op::binary(*op, &self.arg(*a), &self.arg(*b), self.chained),
             Op::MulAdd(a, b, c) => {
                 let (a, b, c) = (self.operand(*a), self.operand(*b), self.operand(*c));
                 match ty {

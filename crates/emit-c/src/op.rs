@@ -157,13 +157,17 @@ fn int_unary(op: UnaryOp, x: &str, ty: ScalarType) -> String {
     }
 }
 
-/// `a op b`.
-pub(crate) fn binary(op: BinaryOp, a: &Arg, b: &Arg) -> String {
+/// `a op b`; `chained` if the next turn of the loop waits for it.
+pub(crate) fn binary(op: BinaryOp, a: &Arg, b: &Arg, chained: bool) -> String {
     let (x, y, ty) = (&a.text, &b.text, a.ty);
     if let Some(sign) = comparison(op) {
         return format!("{x} {sign} {y}");
     }
-    if ty.is_float() { float_binary(op, a, b) } else { int_binary(op, x, b, ty) }
+    match op {
+        BinaryOp::Min | BinaryOp::Max if ty.is_float() => float_extreme(op, a, b, chained),
+        _ if ty.is_float() => float_binary(op, a, b),
+        _ => int_binary(op, x, b, ty),
+    }
 }
 
 fn comparison(op: BinaryOp) -> Option<&'static str> {
@@ -190,7 +194,7 @@ fn float_binary(op: BinaryOp, a: &Arg, b: &Arg) -> String {
         BinaryOp::Div => format!("{x} / {y}"),
         BinaryOp::Rem => format!("__builtin_fmod{f}({x}, {y})"),
         BinaryOp::Pow => power(a, b),
-        BinaryOp::Min | BinaryOp::Max => return float_extreme(op, a, b),
+        BinaryOp::Min | BinaryOp::Max => unreachable!("extremes have been handled"),
         BinaryOp::Atan2 | BinaryOp::FloorDiv | BinaryOp::FloorMod => {
             format!("ein_{op}_{s}({x}, {y})")
         }
@@ -203,11 +207,14 @@ fn float_binary(op: BinaryOp, a: &Arg, b: &Arg) -> String {
 }
 
 /// A minimum or maximum; one comparison is enough beside a constant.
-fn float_extreme(op: BinaryOp, a: &Arg, b: &Arg) -> String {
+fn float_extreme(op: BinaryOp, a: &Arg, b: &Arg, chained: bool) -> String {
     let (x, c) = match (a.value, b.value) {
         (Some(c), None) => (&b.text, (c.as_f64(), &a.text)),
         (None, Some(c)) => (&a.text, (c.as_f64(), &b.text)),
-        _ => return format!("ein_{op}_{}({}, {})", suffix(a.ty), a.text, b.text),
+        _ => {
+            let chained = if chained { "_chained" } else { "" };
+            return format!("ein_{op}{chained}_{}({}, {})", suffix(a.ty), a.text, b.text);
+        }
     };
     let (value, text) = c;
     // The comparison is false for NaN, which stays; of two zeros the right one is taken.

@@ -5,6 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, types};
 use ein_ir::loops::For;
 use ein_ir::loops::scan::Scan;
 use ein_ir::target::Vectors;
+use ein_scalar::ScalarType;
 
 /// The bit of the result that tells a trap.
 const TRAPPED: i64 = 1 << 32;
@@ -31,6 +32,17 @@ impl Function<'_, '_, '_> {
         let (step, flip) = if scan.least { (-scan.step, -1) } else { (scan.step, 0) };
         let count = self.ops.b.ins().isub(hi, lo);
         let carry = self.reg(scan.carry);
+        if scan.ty.is_float() {
+            let (function, ty) = match scan.ty {
+                ScalarType::F64 => (floats::doubles as *const () as usize, types::F64),
+                _ => (floats::singles as *const () as usize, types::F32),
+            };
+            let least = self.ops.int(types::I32, i64::from(scan.least));
+            let arguments = [places[0], places[1], count, carry, least];
+            let result = self.ops.call(function, Some(ty), &arguments);
+            self.assign(scan.carry, result.expect("a signature with a result gives one"));
+            return;
+        }
         let [step, flip] = [step, flip].map(|it| self.ops.int(types::I32, it));
         let arguments = [places[0], places[1], count, carry, step, flip];
         let result = self.ops.call(function, Some(types::I64), &arguments);
@@ -41,6 +53,47 @@ impl Function<'_, '_, '_> {
         let trapped = self.ops.b.ins().ireduce(types::I8, high);
         self.trap_if(trapped);
     }
+}
+
+/// `out[i] = carry = max(in[i], carry)` for every `i`, or the least. Floats are compared as integers in
+/// the same order, all NaN at the end that wins: a choice between integers takes a cycle or two, one
+/// between floats that knows of NaN and of two zeros several times as long.
+mod floats {
+    macro_rules! scan {
+        ($name:ident, $float:ty, $int:ty) => {
+            /// # Safety
+            ///
+            /// There are `count` elements at `from` and room for as many at `out`, which is the same
+            /// place or does not overlap it.
+            pub(super) unsafe extern "C" fn $name(
+                out: *mut $float,
+                from: *const $float,
+                count: i64,
+                carry: $float,
+                least: i32,
+            ) -> $float {
+                const SIGN: u32 = <$int>::BITS - 1;
+                let turned = |bits: $int| bits ^ ((bits >> SIGN) & <$int>::MAX);
+                let key = |x: $float| match x.is_nan() {
+                    true if least != 0 => <$int>::MIN,
+                    true => <$int>::MAX,
+                    false => turned(x.to_bits() as $int),
+                };
+                let number = |key: $int| <$float>::from_bits(turned(key) as _);
+                let mut carried = key(carry);
+                for i in 0..usize::try_from(count).unwrap_or(0) {
+                    // SAFETY: the contract is the caller's.
+                    let value = key(unsafe { *from.add(i) });
+                    carried = if least != 0 { carried.min(value) } else { carried.max(value) };
+                    // SAFETY: as above.
+                    unsafe { *out.add(i) = number(carried) };
+                }
+                number(carried)
+            }
+        };
+    }
+    scan!(singles, f32, i32);
+    scan!(doubles, f64, i64);
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -65,3 +65,42 @@ fn the_ends_of_the_type_are_seen() {
         }
     }
 }
+
+#[test]
+fn rows_of_floats_keep_nan_and_the_signs_of_zeros() {
+    let rows: [&[f64]; 4] = [
+        &[3.0, -1.5, 2.0, 7.25, 7.0, f64::INFINITY],
+        &[-0.0, 0.0, -0.0, 1e-300, -1e-300],
+        &[0.0, -0.0, f64::NAN, -2.0, 5.0],
+        &[f64::NEG_INFINITY, -f64::NAN, 4.0],
+    ];
+    for (ty, op) in [("f32", "max"), ("f32", "min"), ("f64", "max"), ("f64", "min")] {
+        for row in rows {
+            let len = row.len();
+            let text = format!(
+                "kernel \"scan\" input in_0: {ty}[{len}] output out_1: {ty}[{len}] {{
+                   r3: {ty} = load in_0[0]
+                   store out_1[0] = r3
+                   var r0: {ty} = r3
+                   for r1 in 1..{len} {{
+                     r2: {ty} = load in_0[r1]
+                     r5: {ty} = {op} r0, r2
+                     store out_1[r1] = r5
+                     set r0 = r5
+                   }} }}"
+            );
+            let kernel = parse(&text).unwrap();
+            let ty = if ty == "f32" { ScalarType::F32 } else { ScalarType::F64 };
+            let scalars: Vec<Scalar> =
+                row.iter().map(|it| Scalar::from_f64(*it, ty).unwrap()).collect();
+            let input = [Array::of(ty, &scalars)];
+            let (plain, _) = run_with(&kernel, &input, Vectors::Bits128);
+            let (scanned, _) = run_with(&kernel, &input, Target::host().vectors);
+            let bits = |arrays: &[Array]| -> Vec<Option<u64>> {
+                let values = arrays[0].values().into_iter().map(|it| it.as_f64());
+                values.map(|it| (!it.is_nan()).then_some(it.to_bits())).collect()
+            };
+            assert_eq!(bits(&plain), bits(&scanned), "{op} of {row:?}");
+        }
+    }
+}

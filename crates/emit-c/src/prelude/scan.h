@@ -61,3 +61,50 @@ static inline int32_t ein_scan_i32(int32_t *out, const int32_t *in, int64_t n, i
     }
     return carry ^ flip;
 }
+
+//: ein_scan_f32
+/* out[i] = carry = max(in[i], carry) for every i, or min with flip = -1: as integers in the same order,
+ * so many at a time that they stay in the nearest cache. */
+static inline float ein_scan_f32(float *out, const float *in, int64_t n, float carry, int32_t flip)
+{
+    int32_t keys[1024];
+    uint32_t trap = 0;
+#define EIN_KEY(x) ((int32_t)((flip ? ein_min_key_f32(x) : ein_max_key_f32(x)) ^ 0x80000000))
+#define EIN_UNKEY(x) \
+    (flip ? ein_min_unkey_f32((uint32_t)(x) ^ 0x80000000) : ein_max_unkey_f32((uint32_t)(x) ^ 0x80000000))
+    int32_t key = EIN_KEY(carry);
+    for (int64_t i = 0; i < n; i += 1024) {
+        const int64_t many = n - i < 1024 ? n - i : 1024;
+#pragma omp simd
+        for (int64_t k = 0; k < many; k++) keys[k] = EIN_KEY(in[i + k]);
+        key = ein_scan_i32(keys, keys, many, key, 0, flip, &trap);
+#pragma omp simd
+        for (int64_t k = 0; k < many; k++) out[i + k] = EIN_UNKEY(keys[k]);
+    }
+    return EIN_UNKEY(key);
+#undef EIN_KEY
+#undef EIN_UNKEY
+}
+
+//: ein_scan_f64
+/* out[i] = carry = max(in[i], carry) for every i, or min with flip = -1. A choice between integers takes
+ * two cycles. */
+static inline double ein_scan_f64(double *out, const double *in, int64_t n, double carry, int32_t flip)
+{
+    if (flip) {
+        uint64_t key = ein_min_key_f64(carry);
+        for (int64_t i = 0; i < n; i++) {
+            const uint64_t next = ein_min_key_f64(in[i]);
+            key = next < key ? next : key;
+            out[i] = ein_min_unkey_f64(key);
+        }
+        return ein_min_unkey_f64(key);
+    }
+    uint64_t key = ein_max_key_f64(carry);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t next = ein_max_key_f64(in[i]);
+        key = next > key ? next : key;
+        out[i] = ein_max_unkey_f64(key);
+    }
+    return ein_max_unkey_f64(key);
+}

@@ -86,3 +86,62 @@ fn the_ends_of_the_type_are_seen() {
     assert!(!check("max", -1, &[i32::MIN; 40], 0));
     assert!(!check("min", 1, &[i32::MAX; 40], 0));
 }
+
+/// `x = op(in[i], x)` over a row of floats.
+fn of_floats(op: &str, ty: ScalarType, values: &[f64], first: f64) {
+    let number = |x: f64| Scalar::from_f64(x, ty).expect("a type of floats");
+    let (len, first) = (values.len(), number(first));
+    let text = format!(
+        "kernel \"scan\"\ninput in_0: {ty}[{len}]\ninput first_1: {ty}[1]\noutput out_2: {ty}[{len}]\n\
+         output last_3: {ty}[1]\n{{\n\
+         \x20 r6: {ty} = load first_1[0]\n\
+         \x20 var r0: {ty} = r6\n\
+         \x20 for r1 in 0..{len} {{\n\
+         \x20   r2: {ty} = load in_0[r1]\n\
+         \x20   r5: {ty} = {op} r2, r0\n\
+         \x20   store out_2[r1] = r5\n\
+         \x20   set r0 = r5\n\
+         \x20 }}\n\
+         \x20 store last_3[0] = r0\n}}\n"
+    );
+    let kernel = parse::parse(&text).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    assert_eq!(verify::verify(&kernel), [] as [&str; 0]);
+    assert!(ein_emit_c::source(&kernel, "kernel").contains("= ein_scan_f"), "it is a scan");
+    let scalars: Vec<Scalar> = values.iter().map(|x| number(*x)).collect();
+    let (mut row, mut last) = (Data::zeros(ty, len), Data::zeros(ty, 1));
+    let (mut from, mut start) = (Data::new(ty, &scalars), Data::new(ty, &[first]));
+    assert_eq!(run(&kernel, &mut [&mut from, &mut start, &mut row, &mut last]), 0);
+    let mut carry = first;
+    let bits = |x: Scalar| if x.as_f64().is_nan() { None } else { Some(x.as_f64().to_bits()) };
+    for (at, value) in scalars.iter().enumerate() {
+        let (a, b) = (value.as_f64(), carry.as_f64());
+        let first = match op {
+            _ if a.is_nan() || b.is_nan() => a.is_nan(),
+            "max" => a.total_cmp(&b).is_gt(),
+            _ => a.total_cmp(&b).is_lt(),
+        };
+        carry = if first { *value } else { carry };
+        assert_eq!(bits(row.get(at)), bits(carry), "{op} {ty} at {at}");
+    }
+    assert_eq!(bits(last.get(0)), bits(carry), "{op} {ty} at the end");
+}
+
+#[test]
+fn rows_of_floats_keep_nan_and_the_signs_of_zeros() {
+    let mut random = Random(7);
+    for ty in [ScalarType::F32, ScalarType::F64] {
+        for op in ["max", "min"] {
+            for len in [1, 9, 203, 1024, 2500] {
+                let mut values: Vec<f64> = (0..len).map(|_| random.unit() * 6e3 - 3e3).collect();
+                of_floats(op, ty, &values, 17.0);
+                of_floats(op, ty, &values, f64::NEG_INFINITY);
+                values.iter_mut().for_each(|x| *x = if *x < 0.0 { -0.0 } else { 0.0 });
+                of_floats(op, ty, &values, 0.0);
+                of_floats(op, ty, &values, -0.0);
+                values[len / 2] = -f64::NAN;
+                of_floats(op, ty, &values, 1.0);
+                of_floats(op, ty, &values, f64::NAN);
+            }
+        }
+    }
+}

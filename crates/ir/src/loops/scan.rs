@@ -1,7 +1,8 @@
 //! Loops that carry a greatest or least value along a row: `x = max(v[i], x - 1)` for every `i`.
 //!
-//! One value after another takes as long as the operations on `x` do, three cycles each. Over the
-//! integers `max` and `+` may be done in any order, so engines do them in vectors. Such loops
+//! One value after another takes as long as the operations on `x` do, three cycles each and more where
+//! they are floats. Over the integers `max` and `+` may be done in any order, so engines do them in
+//! vectors; floats are compared as integers in the same order, and nothing is added to them. Such loops
 //! are the rows of alignments and distances, and running maxima.
 
 use super::{Addr, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
@@ -22,6 +23,8 @@ pub struct Scan<'a> {
     pub step: i64,
     /// Whether the least is carried, not the greatest.
     pub least: bool,
+    /// The type of all of them: `i32`, `f32` or `f64`.
+    pub ty: ScalarType,
 }
 
 /// What a loop does besides storing, as far as it was read.
@@ -56,12 +59,18 @@ pub fn find<'a>(kernel: &Kernel, inner: &'a For) -> Option<Scan<'a>> {
             return None;
         }
     }
-    let scan = parts.scan()?;
-    let is_i32 = |addr: &Addr| kernel.bufs[addr.buf].ty == ScalarType::I32;
+    let ty = kernel.bufs[parts.value?.1.buf].ty;
+    let scan = parts.scan(ty)?;
+    let known = match ty {
+        ScalarType::I32 => true,
+        ScalarType::F32 | ScalarType::F64 => parts.stepped.is_none(),
+        _ => false,
+    };
+    let same = |addr: &Addr| kernel.bufs[addr.buf].ty == ty;
     let along = |addr: &Addr| addr.terms.contains(&(inner.var, 1));
     let apart = scan.input.buf != scan.output.buf || scan.input == scan.output;
     let both = |test: &dyn Fn(&Addr) -> bool| test(scan.input) && test(scan.output);
-    (both(&is_i32) && both(&along) && apart).then_some(scan)
+    (known && both(&same) && both(&along) && apart).then_some(scan)
 }
 
 impl<'a> Parts<'a> {
@@ -95,7 +104,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The scan, if all parts belong together.
-    fn scan(&self) -> Option<Scan<'a>> {
+    fn scan(&self, ty: ScalarType) -> Option<Scan<'a>> {
         let (value, input) = self.value?;
         let (result, op, [a, b]) = self.chosen?;
         let (output, stored) = self.stored?;
@@ -118,6 +127,7 @@ impl<'a> Parts<'a> {
             carry,
             step,
             least: op == BinaryOp::Min,
+            ty,
         })
     }
 }

@@ -3,7 +3,7 @@
 
 use super::super::emit::{AxisPlace, Emit};
 use super::At;
-use crate::points::{Arr, Clause, Ix, Kind, Node};
+use crate::points::{Arr, Clause, Ix, Kind, Node, Subst};
 use ein_ir::loops::{ForKind, Op, Operand, Reg, Stmt};
 use ein_scalar::BinaryOp;
 
@@ -43,23 +43,35 @@ impl Emit {
         })
     }
 
-    /// An extreme of several values with those that depend on the cell before at its end, so that
-    /// the others need not wait.
+    /// A value with every extreme of several values in it turned so that those that depend on the cell
+    /// before are at its end: the others need not wait.
     pub(crate) fn with_cell_last(&mut self, value: Node, cell: Node) -> Node {
-        let Kind::Binary(op @ (BinaryOp::Max | BinaryOp::Min), ..) = self.points.nodes[value].kind
-        else {
-            return value;
-        };
-        if self.points.exact {
+        let info = &self.points.nodes[value];
+        if self.points.exact || value == cell || info.reduces {
             return value;
         }
-        let mut parts = Vec::new();
-        self.extremes(value, op, &mut parts);
-        let (late, early): (Vec<Node>, Vec<Node>) =
-            parts.into_iter().partition(|part| self.points.below(&[*part]).contains(&cell));
-        let ordered: Vec<Node> = early.into_iter().chain(late).collect();
-        let Some((first, rest)) = ordered.split_first() else { return value };
-        rest.iter().fold(*first, |all, part| self.points.binary(op, all, *part, None))
+        let waits = |it: &Emit, node: Node| it.points.below(&[node]).contains(&cell);
+        if let Kind::Binary(op @ (BinaryOp::Max | BinaryOp::Min), ..) = info.kind {
+            let mut parts = Vec::new();
+            self.extremes(value, op, &mut parts);
+            let (late, mut ordered): (Vec<Node>, Vec<Node>) =
+                parts.into_iter().partition(|part| waits(self, *part));
+            for part in late {
+                ordered.push(self.with_cell_last(part, cell));
+            }
+            let Some((first, rest)) = ordered.split_first() else { return value };
+            return rest.iter().fold(*first, |all, part| self.points.binary(op, all, *part, None));
+        }
+        let mut children = Vec::new();
+        self.points.each_child(value, &mut |child| children.push(child));
+        children.retain(|child| waits(self, *child));
+        // What several parts share stays shared: only a chain is turned.
+        let [child] = children[..] else { return value };
+        let turned = self.with_cell_last(child, cell);
+        if turned == child {
+            return value;
+        }
+        Subst::nodes([(child, turned)].into_iter().collect()).apply(&mut self.points, value)
     }
 
     /// The values of which a value is the extreme.
