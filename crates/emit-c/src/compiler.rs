@@ -292,6 +292,10 @@ fn flags(version: &str) -> Vec<&'static str> {
     }
     if vectors == Vectors::Bits512 {
         flags.push("-mprefer-vector-width=512");
+        if !version.contains("clang") {
+            // Of processors that it does not know the compiler thinks that they gather slowly.
+            flags.push("-mtune-ctrl=use_gather");
+        }
     }
     flags
 }

@@ -11,6 +11,7 @@ use ein_ir::loops::{
 use ein_scalar::ScalarType;
 
 use crate::fetch::Rows;
+use crate::lanes::pieces;
 use crate::near;
 use crate::op::{self, Arg};
 use crate::vector;
@@ -268,7 +269,17 @@ impl Function<'_> {
             ForKind::Vector { reductions } => match vector::plan(inner, reductions) {
                 Some(plan) => match self.rows.pass(self.kernel, inner, !plan.is_empty()) {
                     Some(fetch) => self.fetching(inner, &fetch),
-                    None => self.vector(inner, &plan, &upward),
+                    None => match plan.is_empty().then(|| pieces(self.kernel, inner)).flatten() {
+                        Some(pieces) => {
+                            for (lo, hi) in pieces {
+                                let (lo, hi) = (op::int64(lo), op::int64(hi));
+                                let piece =
+                                    format!("for (int64_t {var} = {lo}; {var} < {hi}; {var}++) {{");
+                                self.vector(inner, &plan, &piece);
+                            }
+                        }
+                        None => self.vector(inner, &plan, &upward),
+                    },
                 },
                 // The verifier refuses it; without vectors it is still right.
                 None => self.nested(&upward, &inner.body, "}"),

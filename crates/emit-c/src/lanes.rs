@@ -8,7 +8,8 @@
 //! written one by one, a vector of them would wait until all are in memory: there the last terms are
 //! taken in one by one.
 
-use ein_ir::loops::{Buf, For, ForKind, Op, Operand, Stmt};
+use ein_ir::loops::{Buf, For, ForKind, Kernel, Op, Operand, Stmt};
+use ein_ir::target::Target;
 
 use crate::emit::Function;
 use crate::vector::{Accumulator, Lanes, Reduction};
@@ -18,6 +19,38 @@ const TWICE: (usize, usize) = (4, 24);
 
 /// Loops of so many turns of such bodies are written out.
 const UNROLLED: std::ops::RangeInclusive<i64> = 2..=8;
+
+/// The longest loops that are written as several, and the longest bodies of them.
+const PIECES: (i64, usize) = (128, 32);
+
+/// The parts of a short loop of which each is whole vectors, ever shorter ones: the compiler makes one
+/// length of them, and takes the rest one by one.
+pub(crate) fn pieces(kernel: &Kernel, inner: &For) -> Option<Vec<(i64, i64)>> {
+    let (Operand::Const(lo), Operand::Const(hi)) = (inner.lo, inner.hi) else { return None };
+    let (lo, hi) = (lo.as_i64()?, hi.as_i64()?);
+    let widths = inner.body.iter().map(|stmt| match stmt {
+        Stmt::Let(reg, _) => Some(kernel.regs[*reg].size_bytes()),
+        Stmt::Store(addr, _) => Some(kernel.bufs[addr.buf].ty.size_bytes()),
+        Stmt::Var(..) | Stmt::Set(..) | Stmt::For(_) | Stmt::If(..) => None,
+        Stmt::Gemm(_) | Stmt::Trap(_) => None,
+    });
+    let widths: Vec<usize> = widths.collect::<Option<_>>()?;
+    let width = widths.iter().copied().max().filter(|width| [4, 8].contains(width))?;
+    let lanes = (Target::host().vectors.bytes() / width) as i64;
+    let extent = hi.checked_sub(lo)?;
+    if extent > PIECES.0 || inner.body.len() > PIECES.1 || extent % lanes < 16 / width as i64 {
+        return None;
+    }
+    let (mut from, mut pieces, mut lanes) = (lo, Vec::new(), lanes);
+    while from < hi {
+        let to = if lanes * width as i64 >= 16 { from + (hi - from) / lanes * lanes } else { hi };
+        if from < to {
+            pieces.push((from, to));
+        }
+        (from, lanes) = (to, lanes / 2);
+    }
+    Some(pieces)
+}
 
 impl Function<'_> {
     /// Writes a loop that only reduces in this way. `false` if it is no such loop.
@@ -97,8 +130,7 @@ impl Function<'_> {
             self.line(&format!("const {lane} {var}_rest = ({lane})({hi} - {var}_from);"));
             let table = if wide { "ein_lane_i64" } else { "ein_lane_i32" };
             let inside = format!("{table}[{var} - {var}_from] < {var}_rest");
-            let some = format!("{} if ({inside}) {{", each(count));
-            vector(self, &some, "}}");
+            self.masked(inner, plan, &accumulators, &forms, (&each(count), &inside));
             self.line("}");
         }
         for ((reduction, form), accumulator) in plan.iter().zip(&forms).zip(&accumulators) {
@@ -122,6 +154,38 @@ impl Function<'_> {
             self.line(&line);
         }
         true
+    }
+
+    /// One more vector, in which lanes that are not inside take in what changes nothing: were they left
+    /// out, they would be stored by themselves, and who adds up the lanes would wait for that.
+    fn masked(
+        &mut self,
+        inner: &For,
+        plan: &[Reduction],
+        accumulators: &[Accumulator],
+        forms: &[Lanes],
+        (head, inside): (&str, &str),
+    ) {
+        let var = inner.var;
+        self.line("#pragma omp simd");
+        self.line(head);
+        self.depth += 1;
+        for (reduction, Lanes { ty, first, .. }) in plan.iter().zip(forms) {
+            self.line(&format!("{ty} {}_term = {first};", reduction.var));
+        }
+        self.line(&format!("if ({inside}) {{"));
+        self.depth += 1;
+        self.lane(inner, plan, false, &|i, value| {
+            format!("{}_term = {};", plan[i].var, accumulators[i].value(value))
+        });
+        self.depth -= 1;
+        self.line("}");
+        for (reduction, accumulator) in plan.iter().zip(accumulators) {
+            let lanes = format!("{}_lanes[{var} - {var}_from]", reduction.var);
+            self.line(&accumulator.gather(Some(&lanes), &format!("{}_term", reduction.var)));
+        }
+        self.depth -= 1;
+        self.line("}");
     }
 
     /// Whether a loop reads what is written one element at a time.

@@ -217,17 +217,22 @@ impl Accumulator {
         self.update_of(&self.name(), value)
     }
 
+    /// A value as it is accumulated.
+    pub fn value(&self, value: &str) -> String {
+        match self.form {
+            Form::Plain => value.to_string(),
+            Form::Unsigned => format!("({}){value}", op::unsigned_type(self.ty)),
+            Form::Truth => format!("(uint32_t)({value})"),
+            Form::Key => format!("ein_{}_key_{}({value})", self.op, self.key().1),
+            Form::Distance(low, _) => format!("(ein_bits_f32({value}) - {low}u)"),
+        }
+    }
+
     /// Takes a value into an accumulator of this name.
     pub fn update_of(&self, name: &str, value: &str) -> String {
         let ty = self.ty;
         let boolean = ty.is_bool();
-        let value = match self.form {
-            Form::Plain => value.to_string(),
-            Form::Unsigned => format!("({}){value}", op::unsigned_type(ty)),
-            Form::Truth => format!("(uint32_t)({value})"),
-            Form::Key => format!("ein_{}_key_{}({value})", self.op, self.key().1),
-            Form::Distance(low, _) => format!("(ein_bits_f32({value}) - {low}u)"),
-        };
+        let value = self.value(value);
         let text = match self.op {
             BinaryOp::Mul => op::rounded(ty, format!("{name} * {value}")),
             BinaryOp::And => format!("{name} & {value}"),
