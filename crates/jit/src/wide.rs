@@ -10,6 +10,7 @@ mod asm;
 mod avx2;
 mod code;
 mod convert;
+mod divide;
 mod memory;
 mod operands;
 mod ops;

@@ -2,6 +2,7 @@
 
 mod support;
 
+use ein_ir::loops::parse::parse;
 use ein_scalar::{Scalar, ScalarType};
 use support::{Array, run};
 
@@ -477,4 +478,68 @@ fn runs_on_the_pool() {
             });
         }
     });
+}
+
+#[test]
+fn integers_are_divided_by_constants_in_vectors() {
+    for ty in [ScalarType::I32, ScalarType::I16, ScalarType::I8] {
+        for (op, by) in ["div", "rem", "floordiv", "floormod"]
+            .into_iter()
+            .flat_map(|op| [2, 3, 7, 10, 100, 127].map(|by| (op, by)))
+        {
+            let values: Vec<Scalar> = support::samples(ty).into_iter().cycle().take(53).collect();
+            let text = format!(
+                "kernel \"divide\" input in_0: {ty}[53] output out_1: {ty}[53] {{
+                   vector() for r0 in 0..53 {{
+                     r1: {ty} = load in_0[r0]
+                     r2: {ty} = {op} r1, {by}{ty}
+                     store out_1[r0] = r2
+                   }} }}"
+            );
+            let kernel = parse(&text).expect("a kernel");
+            let wanted: Vec<i64> = values
+                .iter()
+                .map(|it| it.as_i64().expect("an integer"))
+                .map(|x| match op {
+                    "div" => x / by,
+                    "rem" => x % by,
+                    "floordiv" => x.div_euclid(by),
+                    _ => x.rem_euclid(by),
+                })
+                .collect();
+            for kind in support::kinds() {
+                let (out, trapped) = support::run_with(&kernel, &[Array::of(ty, &values)], kind);
+                let found: Vec<i64> =
+                    out[0].values().iter().map(|it| it.as_i64().expect("an integer")).collect();
+                assert!(!trapped);
+                assert_eq!(found, wanted, "{op} by {by} of {ty}, {kind:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn products_that_leave_their_type_trap_in_vectors() {
+    let text = "kernel \"product\" input a_0: i32[40] input b_1: i32[40] output out_2: i32[40] {
+           vector() for r0 in 0..40 {
+             r1: i32 = load a_0[r0]
+             r2: i32 = load b_1[r0]
+             r3: bool = overflows mul r1, r2
+             trap r3
+             r4: i32 = mul r1, r2
+             store out_2[r0] = r4
+           } }";
+    let kernel = parse(text).expect("a kernel");
+    let ends = [0, 1, -1, 2, -2, 46340, 46341, -46341, 65536, i32::MAX, i32::MIN];
+    for (a, b) in ends.iter().flat_map(|a| ends.map(|b| (*a, b))) {
+        for at in [0, 1, 17, 39] {
+            let mut rows = [[3; 40], [-5; 40]];
+            (rows[0][at], rows[1][at]) = (a, b);
+            let inputs = rows.map(|row| Array::of(ScalarType::I32, &row.map(Scalar::I32)));
+            for kind in support::kinds() {
+                let (_, trapped) = support::run_with(&kernel, &inputs, kind);
+                assert_eq!(trapped, a.checked_mul(b).is_none(), "{a} * {b} at {at}, {kind:?}");
+            }
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::asm::{Ins, Map, Pp, Rm, Under};
 use super::code::{Emitter, Loc, Uniform, float};
+use super::divide;
 use super::operands::{constant, lane_size};
 use crate::integer;
 use crate::ops::{is_half, is_wide};
@@ -38,6 +39,9 @@ impl Emitter<'_, '_> {
             }
             Op::Binary(op, a, b) if let Some(shift) = integer::shift(*op, *b) => {
                 self.shifted(*op, ty, *a, shift)
+            }
+            Op::Binary(op, a, b) if let Some(by) = divide::divisor(*op, ty, *b) => {
+                self.divided(*op, *a, by)
             }
             Op::Binary(op, a, b) => self.binary(*op, *a, *b, reg),
             Op::MulAdd(a, b, c) => self.mul_add(ty, [*a, *b, *c], reg),
@@ -330,6 +334,9 @@ impl Emitter<'_, '_> {
 
     fn overflows(&mut self, op: BinaryOp, a: Operand, b: Operand) -> Option<Loc> {
         let ty = self.type_of(a);
+        if op == BinaryOp::Mul && ty == ScalarType::I32 {
+            return self.product_overflows(a, b);
+        }
         if !matches!(op, BinaryOp::Add | BinaryOp::Sub) || ty.size_bytes() < 4 {
             return None;
         }
