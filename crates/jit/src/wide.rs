@@ -291,6 +291,9 @@ mod tests {
         assert_eq!(has_code(["u8", "bool"], "or r9", truths), [true; 2]);
         let places =
             "r1: i64 = load a_0[r0] r2: f32 = load b_1[r1*2 + r0] store c_2[r0*-1 + 200] = r2";
+        let rest = "r1: i32 = load a_0[r0] r2: i32 = rem r1, 7i32 r3: bool = overflows mul r2, r1
+                    trap r3 store c_2[r0] = r2";
+        assert_eq!(has_code(["i32", "i32"], "", rest), [true; 2]);
         // Only the longer ones write to places anywhere.
         assert_eq!(has_code(["i64", "f32"], "", places), [true, false]);
         let reads = "r1: i64 = load a_0[r0] r2: f32 = load b_1[r1*2 + r0] store c_2[r0] = r2";
@@ -299,8 +302,11 @@ mod tests {
 
     #[test]
     fn loops_that_have_none() {
-        let quotient = "r1: i32 = load a_0[r0] r2: i32 = div r1, 3i32 store c_2[r0] = r2";
-        assert_eq!(has_code(["i32", "i32"], "", quotient), [false; 2]);
+        let quotient = "r1: i64 = load a_0[r0] r2: i64 = div r1, 3 store c_2[r0] = r2";
+        assert_eq!(has_code(["i64", "i64"], "", quotient), [false; 2]);
+        let by_another = "r1: i32 = load a_0[r0] r2: i32 = load b_1[r0] r3: i32 = rem r1, r2
+                          store c_2[r0] = r3";
+        assert_eq!(has_code(["i32", "i32"], "", by_another), [false; 2]);
         let half = "r1: f16 = load a_0[r0] store c_2[r0] = r1";
         assert_eq!(has_code(["f16", "f16"], "", half), [false; 2]);
     }
