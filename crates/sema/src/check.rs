@@ -43,6 +43,7 @@ mod expr;
 mod facts;
 mod fields;
 mod fold;
+mod formula;
 mod function;
 mod host;
 mod index;

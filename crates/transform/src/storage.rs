@@ -180,7 +180,10 @@ impl Planner<'_> {
     }
 
     fn size(&self, e: &Expr) -> Option<size::Expr> {
-        to_size(e, &|var| self.sizes.get(&var).cloned())
+        to_size(e, &|e| match &*e.kind {
+            ExprKind::Var(var) => self.sizes.get(var).cloned(),
+            _ => None,
+        })
     }
 
     fn storage(&mut self, var: VarId, value: &Expr) -> (Kind, String) {

@@ -1,13 +1,13 @@
 //! From expressions to the symbolic algebra.
 
-use super::{Expr, ExprKind, Type, VarId};
+use super::{Expr, ExprKind, Type};
 use crate::size;
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 
-/// The value of an integer expression in the symbolic algebra, where it has one. `var` gives the
-/// values of variables. Arithmetic of the language traps on overflow, so a value that exists
+/// The value of an integer expression in the symbolic algebra, where it has one. `leaf` gives the
+/// values of what is no arithmetic: variables, and calls where they are known. Arithmetic of the language traps on overflow, so a value that exists
 /// equals the mathematical one.
-pub fn to_size(e: &Expr, var: &dyn Fn(VarId) -> Option<size::Expr>) -> Option<size::Expr> {
+pub fn to_size(e: &Expr, leaf: &dyn Fn(&Expr) -> Option<size::Expr>) -> Option<size::Expr> {
     match e.ty {
         Type::Scalar(ty) if ty.is_int() => {}
         _ => return None,
@@ -15,10 +15,14 @@ pub fn to_size(e: &Expr, var: &dyn Fn(VarId) -> Option<size::Expr>) -> Option<si
     match &*e.kind {
         ExprKind::Const(value) => Some(size::Expr::constant(value.as_i64()?)),
         ExprKind::Size(size) => Some(size.clone()),
-        ExprKind::Var(id) => var(*id),
-        ExprKind::Unary(UnaryOp::Neg, a) => Some(to_size(a, var)?.neg()),
+        ExprKind::Var(_) | ExprKind::Call { .. } => leaf(e),
+        ExprKind::Unary(UnaryOp::Neg, a) => Some(to_size(a, leaf)?.neg()),
+        ExprKind::Unary(UnaryOp::Abs, a) => {
+            let a = to_size(a, leaf)?;
+            Some(a.max(&a.neg()))
+        }
         ExprKind::Binary(op, a, b) => {
-            let (a, b) = (to_size(a, var)?, to_size(b, var)?);
+            let (a, b) = (to_size(a, leaf)?, to_size(b, leaf)?);
             match op {
                 BinaryOp::Add => Some(a.add(&b)),
                 BinaryOp::Sub => Some(a.sub(&b)),
@@ -34,7 +38,7 @@ pub fn to_size(e: &Expr, var: &dyn Fn(VarId) -> Option<size::Expr>) -> Option<si
         }
         ExprKind::Cast(inner) => match (&inner.ty, &e.ty) {
             (Type::Scalar(from), Type::Scalar(to)) => {
-                let size = to_size(inner, var)?;
+                let size = to_size(inner, leaf)?;
                 let fits = |value: i64| {
                     let (lo, hi) = to.int_range()?;
                     (lo..=hi).contains(&i128::from(value)).then_some(())
@@ -44,7 +48,7 @@ pub fn to_size(e: &Expr, var: &dyn Fn(VarId) -> Option<size::Expr>) -> Option<si
             }
             _ => None,
         },
-        ExprKind::Block { stmts, value } if stmts.is_empty() => to_size(value, var),
+        ExprKind::Block { stmts, value } if stmts.is_empty() => to_size(value, leaf),
         _ => None,
     }
 }

@@ -60,6 +60,39 @@ pub(super) fn annotated(cx: &mut Cx, value: ExprId, ty: &hir::Type, what: &str) 
     }
 }
 
+/// A value that is there already against an annotation.
+pub(super) fn meet(cx: &mut Cx, value: Expr, ty: &hir::Type, what: &str) -> Expr {
+    match &ty.kind {
+        TypeKind::Array { elem, dims, .. } => {
+            // How many axes a pack has is up to the value.
+            let packs = dims.iter().any(|dim| matches!(dim.kind, DimKind::Pack(_)));
+            if packs || matches!(elem.kind, TypeKind::Some(..)) {
+                return value;
+            }
+            let elem = types::lower_type(cx, elem);
+            meet_array(cx, value, elem, dims, what)
+        }
+        TypeKind::AnyRank(_) => value,
+        TypeKind::Some(sizes, body) => {
+            for size in sizes {
+                cx.ix.f.sizes.remove(size);
+            }
+            meet(cx, value, body, what)
+        }
+        TypeKind::Scalar(_)
+        | TypeKind::Str
+        | TypeKind::Data(..)
+        | TypeKind::Param(_)
+        | TypeKind::Jagged(..)
+        | TypeKind::Tuple(_)
+        | TypeKind::Function(..)
+        | TypeKind::Error => {
+            let ty = types::lower_type(cx, ty);
+            coerce::expect_type(cx, value, &ty, what)
+        }
+    }
+}
+
 /// The frame of rows of unequal lengths against what an annotation states of it.
 fn meet_frame(cx: &mut Cx, value: Expr, dims: &[Dim], what: &str) -> Expr {
     let [dim] = dims else { return value };

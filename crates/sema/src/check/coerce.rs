@@ -65,6 +65,9 @@ pub(super) fn expect_type(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Ex
         let d = mismatch(&cx.ix, &value, ty, what);
         return cx.report.fail(d);
     }
+    if let Type::Signature(wanted) = ty {
+        return template::signature::hold_signature(&cx.ix, &mut cx.report, value, wanted);
+    }
     if matches!(ty, Type::Tuple(_) | Type::Data(..)) {
         return layouts::hold_record(cx, value, ty, what);
     }

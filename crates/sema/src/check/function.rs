@@ -2,7 +2,10 @@
 
 use super::instance::{Instance, Key, LIMIT, Over, SizeKey, Source};
 use super::state::{Build, Index, Infer, Report};
-use super::{Binding, Cx, error, infer, result, rule, stmt, template, tries, types, vars};
+use super::{
+    Binding, Cx, annotation, error, formula, infer, result, rule, stmt, template, tries, types,
+    vars,
+};
 use crate::hir::{self, DefId, DefKind, DimKind, Function, Param, TypeKind};
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
 use ein_ir::size;
@@ -206,6 +209,7 @@ fn fill(cx: &mut Cx, at: usize, check: impl Fn(&mut Cx) -> Expr) {
         cx.infer.instances.items[at].broken = broken;
     }
     cx.infer.instances.items[at].done = true;
+    formula::note(&mut cx.ix, &cx.build, cx.infer.instances.items[at].func);
 }
 
 /// Finds the result of a function that calls itself: the paths that do not say what it is, and
@@ -402,7 +406,12 @@ pub(super) fn enter_parameter(cx: &mut Cx, param: &Param, given: Option<&Type>) 
     };
     let name = param.name.unwrap_or(Name { sym: Symbol::intern("parameter"), span: param.span });
     let var = cx.ix.new_var(name.sym, name.span, ty.clone());
+    let stated = ty.clone();
     let ty = cx.ix.settle_type(var, ty);
+    // A size that a closure names is what it stands for in the argument.
+    for (stated, axis) in stated.axes().iter().zip(ty.axes()) {
+        annotation::solve_new_size(&mut cx.ix, &stated.size, &axis.size);
+    }
     cx.ix.size_variable(var, None, true);
     if let Some(hir::Type { kind: TypeKind::Array { no_broadcast: true, .. }, .. }) =
         param.ty.as_deref()

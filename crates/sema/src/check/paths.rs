@@ -39,8 +39,8 @@ pub(super) struct Path {
     pub domains: Vec<Domain>,
     /// Expressions that the algebra cannot speak about, and the atoms that stand for them.
     opaque: Opaque,
-    /// Conditions that have a name.
-    truths: Vec<(VarId, Expr)>,
+    /// Conditions that have a name, and integers that have one and no symbolic value of their own.
+    named: Vec<(VarId, Expr)>,
 }
 
 /// A place on a path to go back to.
@@ -50,7 +50,7 @@ pub(super) struct Mark {
     exact: bool,
     domains: usize,
     opaque: usize,
-    truths: usize,
+    named: usize,
 }
 
 /// What looks at the reads of a program.
@@ -81,7 +81,7 @@ impl Path {
             exact: true,
             domains: Vec::new(),
             opaque: Opaque::default(),
-            truths: Vec::new(),
+            named: Vec::new(),
         }
     }
 
@@ -91,7 +91,7 @@ impl Path {
             exact: self.exact,
             domains: self.domains.len(),
             opaque: self.opaque.len(),
-            truths: self.truths.len(),
+            named: self.named.len(),
         }
     }
 
@@ -100,7 +100,7 @@ impl Path {
         self.exact = mark.exact;
         self.domains.truncate(mark.domains);
         self.opaque.truncate(mark.opaque);
-        self.truths.truncate(mark.truths);
+        self.named.truncate(mark.named);
     }
 
     /// The expression that an opaque atom stands for.
@@ -117,8 +117,8 @@ impl Path {
         Some((atom, e.clone()))
     }
 
-    fn truth(&self, var: VarId) -> Option<Expr> {
-        self.truths.iter().rev().find(|(own, _)| *own == var).map(|(_, e)| e.clone())
+    fn named(&self, var: VarId) -> Option<Expr> {
+        self.named.iter().rev().find(|(own, _)| *own == var).map(|(_, e)| e.clone())
     }
 }
 
@@ -212,8 +212,15 @@ pub(super) fn size_on(ix: &mut Index, build: &Build, e: &Expr, path: &mut Path) 
             if let Some(size) = ix.var_sizes.get(var) {
                 return size.clone();
             }
+            if let Some(value) = path.named(*var) {
+                return size_on(ix, build, &value, path);
+            }
         }
         ExprKind::Unary(UnaryOp::Neg, a) => return size_on(ix, build, a, path).neg(),
+        ExprKind::Unary(UnaryOp::Abs, a) => {
+            let a = size_on(ix, build, a, path);
+            return a.max(&a.neg());
+        }
         ExprKind::Binary(op, a, b) => {
             let combine: Option<fn(&size::Expr, &size::Expr) -> size::Expr> = match op {
                 BinaryOp::Add => Some(size::Expr::add),
@@ -242,9 +249,30 @@ pub(super) fn size_on(ix: &mut Index, build: &Build, e: &Expr, path: &mut Path) 
         ExprKind::Block { stmts, value } if stmts.is_empty() => {
             return size_on(ix, build, value, path);
         }
+        ExprKind::Block { .. } => {
+            if let Some(value) = ix.inlined(e) {
+                return size_on(ix, build, &value, path);
+            }
+        }
+        ExprKind::Call { .. } => {
+            if let Some(body) = opened_on(ix, build, e, path) {
+                return size_on(ix, build, &body, path);
+            }
+        }
         _ => {}
     }
     opaque_on(ix, build, e, path)
+}
+
+/// What a call of a formula computes on the path.
+fn opened_on(ix: &mut Index, build: &Build, e: &Expr, path: &mut Path) -> Option<Expr> {
+    let ExprKind::Call { func, args, .. } = &*e.kind else { return None };
+    if !ix.formulas.contains_key(func) {
+        return None;
+    }
+    let size = |arg: &Expr| is_integer(&arg.ty).then(|| size_on(ix, build, arg, path));
+    let sizes: Vec<Option<size::Expr>> = args.iter().map(size).collect();
+    ix.opened(e, &sizes)
 }
 
 /// The atom of an expression that the algebra has no words for.
@@ -294,8 +322,16 @@ pub(super) fn assume_on(
         ExprKind::Block { stmts, value } if stmts.is_empty() => {
             assume_on(ix, build, value, holds, path)
         }
-        ExprKind::Var(var) => match path.truth(*var) {
+        ExprKind::Block { .. } => match ix.inlined(cond) {
+            Some(value) => assume_on(ix, build, &value, holds, path),
+            None => false,
+        },
+        ExprKind::Var(var) => match path.named(*var) {
             Some(cond) => assume_on(ix, build, &cond, holds, path),
+            None => false,
+        },
+        ExprKind::Call { .. } => match opened_on(ix, build, cond, path) {
+            Some(body) => assume_on(ix, build, &body, holds, path),
             None => false,
         },
         ExprKind::Binary(op, a, b) if is_integer(&a.ty) && is_integer(&b.ty) => {

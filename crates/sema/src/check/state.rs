@@ -7,12 +7,12 @@
 use super::consts::ConstState;
 use super::instance::Instances;
 use super::template::Template;
-use super::{Binding, CoordExtent, IndexId, IndexInfo, facts, parts, recursion, tries};
+use super::{Binding, CoordExtent, IndexId, IndexInfo, facts, formula, parts, recursion, tries};
 use crate::hir::{self, DefId, LocalId};
 use ein_base::{Diagnostic, FileId, IndexVec, Span, Symbol};
 use ein_ir::size::{self, Atom, Facts};
 use ein_ir::tensor::{
-    AtomInfo, Axis, Coord, Data, DataId, Expr, Program, Require, Stmt, Type, Var, VarId,
+    AtomInfo, Axis, Coord, Data, DataId, Expr, FuncId, Program, Require, Stmt, Type, Var, VarId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -80,6 +80,8 @@ pub(super) struct Index<'a> {
     pub var_deps: FxHashMap<VarId, Vec<IndexId>>,
     /// Integer variables whose value is known symbolically.
     pub var_sizes: FxHashMap<VarId, size::Expr>,
+    /// The functions that are formulas of their arguments.
+    pub formulas: FxHashMap<FuncId, formula::Formula>,
     /// The ranges of index variables, once they are known.
     pub ranges: FxHashMap<Atom, (size::Expr, size::Expr)>,
     /// Values of globals, for functions that read them.
@@ -220,6 +222,7 @@ impl<'a> Cx<'a> {
             index_atoms: FxHashMap::default(),
             var_deps: FxHashMap::default(),
             var_sizes: FxHashMap::default(),
+            formulas: FxHashMap::default(),
             ranges: FxHashMap::default(),
             globals: FxHashMap::default(),
             open_names: Vec::new(),

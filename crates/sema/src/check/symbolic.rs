@@ -10,7 +10,10 @@ impl Index<'_> {
     /// The value of an integer expression in the symbolic algebra, where it has one. Arithmetic of
     /// the language traps on overflow, so a value that exists equals the mathematical one.
     pub(super) fn to_size(&self, e: &Expr) -> Option<size::Expr> {
-        ein_ir::tensor::symbolic::to_size(e, &|var| self.var_sizes.get(&var).cloned())
+        ein_ir::tensor::symbolic::to_size(e, &|leaf| match &*leaf.kind {
+            ExprKind::Var(var) => self.var_sizes.get(var).cloned(),
+            _ => self.to_size(&self.opened_call(leaf)?),
+        })
     }
 
     /// The symbolic value of an operation on two `i32`, if the algebra may take its place: it does not
@@ -106,6 +109,9 @@ impl Index<'_> {
             ExprKind::Unary(UnaryOp::Not, a) => self.assume(a, !holds, facts),
             ExprKind::Block { stmts, value } if stmts.is_empty() => {
                 self.assume(value, holds, facts)
+            }
+            ExprKind::Call { .. } => {
+                self.opened_call(cond).is_some_and(|cond| self.assume(&cond, holds, facts))
             }
             ExprKind::Binary(op, a, b) => {
                 let (Some(a), Some(b)) = (self.to_size(a), self.to_size(b)) else { return false };

@@ -6,8 +6,8 @@ pub(in crate::check) mod signature;
 use super::instance::{Key, Source};
 use super::state::{Index, Infer, Report};
 use super::{
-    Binding, Cx, builtin, call, choice, close, error, expr, function, layouts, lift, stmt, types,
-    vars,
+    Binding, Cx, annotation, builtin, call, choice, close, error, expr, function, layouts, lift,
+    stmt, types, vars,
 };
 use crate::hir::{self, Arg, Builtin, DefId, ExprId, ExprKind as H, LocalId, Param};
 use ein_base::{Code, Name, Span, Symbol};
@@ -415,6 +415,22 @@ fn call_closure(cx: &mut Cx, closure: ExprId, callee: Expr, args: Vec<Expr>, spa
     })
 }
 
+/// Cells for a closure, held to what its parameters declare.
+fn hold_cells(cx: &mut Cx, closure: ExprId, args: Vec<Expr>) -> Vec<Expr> {
+    let hir = cx.hir;
+    let H::Closure { params, .. } = &hir.exprs[closure].kind else { return args };
+    // Each call gives the sizes that the parameters name values of its own.
+    let outer = cx.ix.f.sizes.clone();
+    let hold = |(arg, param): (Expr, &Param)| {
+        let Some(ty) = param.ty.as_deref() else { return arg };
+        let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
+        annotation::meet(cx, arg, ty, &format!("parameter `{name}` of this closure"))
+    };
+    let held = args.into_iter().zip(params).map(hold).collect();
+    cx.ix.f.sizes = outer;
+    held
+}
+
 fn call_closure_cells(
     cx: &mut Cx,
     closure: ExprId,
@@ -422,6 +438,10 @@ fn call_closure_cells(
     args: Vec<Expr>,
     span: Span,
 ) -> Expr {
+    let args = hold_cells(cx, closure, args);
+    if args.iter().any(|arg| arg.ty.is_broken()) {
+        return Expr::error(span);
+    }
     let args: Vec<Expr> =
         args.into_iter().map(|arg| expr::settle_expr(&mut cx.ix, &mut cx.build, arg)).collect();
     let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();

@@ -41,6 +41,7 @@ pub(super) fn mark(cx: &Cx) -> Mark {
 pub(super) fn roll_back(cx: &mut Cx, to: &Mark) {
     cx.report.take_back_all(to.diagnostics);
     cx.build.out.funcs.truncate(to.funcs);
+    cx.ix.formulas.retain(|func, _| ein_base::Idx::index(*func) < to.funcs);
     cx.report.widenings.truncate(to.widenings);
     cx.infer.instances.items.truncate(to.instances);
     let Instances { table, counts, .. } = &mut cx.infer.instances;

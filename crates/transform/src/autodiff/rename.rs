@@ -350,7 +350,10 @@ impl Pass<'_> {
         int_vars(e, &mut vars);
         let atoms: FxHashMap<VarId, Atom> =
             vars.into_iter().map(|var| (var, self.atom_of(var))).collect();
-        to_size(e, &|var| atoms.get(&var).map(|atom| size::Expr::atom(*atom)))
+        to_size(e, &|e| match &*e.kind {
+            ExprKind::Var(var) => atoms.get(var).map(|atom| size::Expr::atom(*atom)),
+            _ => None,
+        })
     }
 
     /// A symbolic integer as plain arithmetic on its variables, as far as it is affine in them.

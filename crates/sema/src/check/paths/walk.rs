@@ -249,8 +249,8 @@ fn walk_let(
 ) {
     walk_on(ix, build, e, path, visit);
     visit.bound(ix, build, var, e);
-    if e.ty == Type::BOOL {
-        path.truths.push((var, e.clone()));
+    if e.ty == Type::BOOL || is_integer(&e.ty) && !ix.var_sizes.contains_key(&var) {
+        path.named.push((var, e.clone()));
     }
     // The variable and what it is bound to are one atom.
     if is_integer(&e.ty)
