@@ -34,17 +34,7 @@ pub(super) fn annotated(cx: &mut Cx, value: ExprId, ty: &hir::Type, what: &str) 
         TypeKind::AnyRank(elem) => {
             let elem = types::lower_type(cx, elem);
             let value = close::open_value(cx, value, Some(&elem), None);
-            let value = widen::widen_to(
-                &mut cx.ix,
-                &mut cx.build,
-                &mut cx.report,
-                value,
-                &Type::AnyRank(Box::new(elem.clone())),
-            );
-            if value.ty.is_array() && coerce::same_kind(value.ty.elem(), &elem) {
-                return value;
-            }
-            coerce::expect_type(cx, value, &Type::AnyRank(Box::new(elem)), what)
+            meet(cx, value, ty, what)
         }
         TypeKind::Some(sizes, body) => {
             for size in sizes {
@@ -63,16 +53,23 @@ pub(super) fn annotated(cx: &mut Cx, value: ExprId, ty: &hir::Type, what: &str) 
 /// A value that is there already against an annotation.
 pub(super) fn meet(cx: &mut Cx, value: Expr, ty: &hir::Type, what: &str) -> Expr {
     match &ty.kind {
-        TypeKind::Array { elem, dims, .. } => {
-            // How many axes a pack has is up to the value.
-            let packs = dims.iter().any(|dim| matches!(dim.kind, DimKind::Pack(_)));
-            if packs || matches!(elem.kind, TypeKind::Some(..)) {
+        TypeKind::Array { elem, dims, .. } if !matches!(elem.kind, TypeKind::Some(..)) => {
+            let elem = types::lower_type(cx, elem);
+            match open_packs(dims, value.ty.rank()) {
+                Some(dims) => meet_array(cx, value, elem, &dims, what),
+                None => meet_array(cx, value, elem, dims, what),
+            }
+        }
+        TypeKind::Array { .. } => value,
+        TypeKind::AnyRank(elem) => {
+            let elem = types::lower_type(cx, elem);
+            let whole = Type::AnyRank(Box::new(elem.clone()));
+            let value = widen::widen_to(&mut cx.ix, &mut cx.build, &mut cx.report, value, &whole);
+            if value.ty.is_array() && coerce::same_kind(value.ty.elem(), &elem) {
                 return value;
             }
-            let elem = types::lower_type(cx, elem);
-            meet_array(cx, value, elem, dims, what)
+            coerce::expect_type(cx, value, &whole, what)
         }
-        TypeKind::AnyRank(_) => value,
         TypeKind::Some(sizes, body) => {
             for size in sizes {
                 cx.ix.f.sizes.remove(size);
@@ -91,6 +88,17 @@ pub(super) fn meet(cx: &mut Cx, value: Expr, ty: &hir::Type, what: &str) -> Expr
             coerce::expect_type(cx, value, &ty, what)
         }
     }
+}
+
+/// Dimensions with one pack, as so many open ones as a value of this rank leaves to it.
+fn open_packs(dims: &[Dim], rank: usize) -> Option<Vec<Dim>> {
+    let at = dims.iter().position(|dim| matches!(dim.kind, DimKind::Pack(_)))?;
+    let count = (rank + 1).checked_sub(dims.len())?;
+    let open = Dim { kind: DimKind::Unknown, span: dims[at].span };
+    let mut open_dims = dims[..at].to_vec();
+    open_dims.extend(vec![open; count]);
+    open_dims.extend_from_slice(&dims[at + 1..]);
+    Some(open_dims)
 }
 
 /// The frame of rows of unequal lengths against what an annotation states of it.

@@ -157,6 +157,9 @@ fn not_callable(ix: &Index, report: &mut Report, callee: &Expr, span: Span) -> E
 }
 
 fn signature_args(cx: &mut Cx, params: &[Type], args: &[Arg], span: Span) -> Vec<Expr> {
+    if cx.report.refuse_names(args, "a function value") {
+        return Vec::new();
+    }
     if args.len() != params.len() {
         let d = error(
             Code::E0508,
@@ -241,7 +244,12 @@ pub(super) fn call_with(
 ) -> Expr {
     let Some(function) = function::function(cx.hir, def) else { return Expr::error(span) };
     let name = cx.hir.defs[def].name;
-    let Some(values) = cx.report.assign_args(function, name, args, span) else {
+    let Some(values) = cx.report.assign_args(
+        &function.params,
+        (&format!("`{name}`"), function.header),
+        args,
+        span,
+    ) else {
         for arg in args {
             expr::expr(cx, arg.value, None);
         }

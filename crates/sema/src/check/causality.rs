@@ -260,6 +260,30 @@ pub(super) fn order_recurrence(
     tensor.recurrence = Some(Box::new(Recurrence { axes, lookback, adjoint: false }));
 }
 
+/// A read of the tensor by the condition that ends its steps along an axis, of a step that may not have
+/// been made: where it stands, and its position along the axis.
+pub(super) fn later_read(
+    ix: &mut Index,
+    build: &Build,
+    tensor: &mut Tensor,
+    axis: usize,
+) -> Option<(Span, size::Expr)> {
+    let var = tensor.self_var?;
+    let shape = tensor.shape.clone();
+    let mut collector = Collector::new(var, Symbol::intern("_"), &shape);
+    let mut path = Path::new(ix.f.facts.clone());
+    let clause = tensor.clauses.iter_mut().find(|clause| clause.until.is_some())?;
+    let asked = clause.until.as_ref()?.cond.span;
+    collector.enter(0, point_of(ix, clause)?);
+    paths::walk::walk_clause(ix, build, clause, &mut path, &mut collector);
+    let made = |read: &SelfRead| {
+        let ahead = read.distance.get(axis);
+        ahead.is_none_or(|ahead| size::prove_ge0(&read.facts, &ahead.neg()).is_proved())
+    };
+    let later = collector.reads.iter().find(|read| asked.covers(read.span) && !made(read))?;
+    Some((later.span, later.at.get(axis)?.clone()))
+}
+
 /// The point that a clause defines.
 pub(super) fn point_of(ix: &Index, clause: &Clause) -> Option<Vec<size::Expr>> {
     let position = |slot: &ClauseSlot| match slot {

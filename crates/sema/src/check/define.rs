@@ -4,7 +4,7 @@ use super::reduce::Bound;
 use super::state::{Build, Index, Report};
 use super::{
     Binding, Cx, IndexId, binary, causality, close, coerce, error, expr, index, infer, layouts,
-    literal, packs, ragged, ranges, reduce, regions, stmt, vars, wheres, widen,
+    literal, packs, ragged, ranges, reduce, regions, stmt, template, vars, wheres, widen,
 };
 use crate::hir::{self, ExprId, ExprKind as H, LeftSlotKind, LocalId};
 use ein_base::{Code, Name, Span, Symbol};
@@ -74,7 +74,7 @@ pub(super) fn define(cx: &mut Cx, definition: &hir::Definition) {
     {
         causality::order_recurrence(&mut cx.ix, &cx.build, &mut cx.report, tensor, name.sym, span);
     }
-    let value = until::ended(&mut cx.ix, &mut cx.report, value);
+    let value = until::ended(&mut cx.ix, &cx.build, &mut cx.report, value);
     let end = until::end_of(&cx.ix, &value);
     if end.is_some() {
         cx.ix.f.extents.truncate(extents);
@@ -568,6 +568,17 @@ fn common_value_type(
     let mut ty = first.ty.clone();
     for draft in &drafts[1..] {
         let value = &draft.clause.value;
+        let records = matches!(ty, Type::Tuple(_) | Type::Data(..));
+        if !records && template::signature::differs(&first.ty, &value.ty).is_some() {
+            let (a, b) = (ix.show(&first.ty), ix.show(&value.ty));
+            let message = format!("the clauses of `{name}` differ in extent: `{a}` and `{b}`");
+            let d = error(Code::E0405, value.span, message)
+                .here(format!("this is `{b}`"))
+                .label(first.span, format!("this is `{a}`"))
+                .help("give all clauses values of one shape");
+            report.report_at(d);
+            return None;
+        }
         match coerce::join_types(ix, &ty, &value.ty) {
             Some(joined) => ty = joined,
             None => {

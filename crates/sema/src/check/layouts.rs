@@ -6,7 +6,7 @@
 
 use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, annotation, arms, coerce, error, expr, fields, show, stmt, vars};
+use super::{Cx, annotation, arms, coerce, error, expr, fields, show, stmt, template, vars};
 use crate::hir::{Dim, DimKind};
 use ein_base::{Code, Symbol};
 use ein_ir::size;
@@ -272,6 +272,14 @@ pub(super) fn open_inside(ix: &Index, ty: &Type) -> bool {
 /// extents are known only when it is there.
 pub(super) fn hold_record(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Expr {
     let span = value.span;
+    if let Some((path, code)) = other_on_a_path(&value, ty) {
+        let (have, want) = (cx.ix.show(&path.ty), cx.ix.show(ty));
+        let message = format!("{what} is `{want}`, but on this path it is `{have}`");
+        let d = error(code, path.span, message)
+            .here(format!("this is `{have}`"))
+            .help(format!("make it `{want}` on every path"));
+        return cx.report.fail(d);
+    }
     let value = match open_inside(&cx.ix, &value.ty) && fields::is_record(&cx.ix, &value.ty) {
         true => match settle_record(cx, value, ty, what) {
             Some(value) => value,
@@ -282,6 +290,21 @@ pub(super) fn hold_record(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Ex
     match adopt_type(&mut cx.ix, &mut cx.build, &mut cx.report, &value, ty, what) {
         Some(ty) => Expr { ty, ..value },
         None => Expr::error(span),
+    }
+}
+
+/// One of several values that an expression may have which is certainly of another type than is
+/// wanted: what they have in common says no more of that extent.
+fn other_on_a_path<'e>(value: &'e Expr, ty: &Type) -> Option<(&'e Expr, Code)> {
+    let on = |path: &'e Expr| {
+        let inner = other_on_a_path(path, ty);
+        inner.or_else(|| template::signature::differs(&path.ty, ty).map(|code| (path, code)))
+    };
+    match &*value.kind {
+        ExprKind::Block { value, .. } => other_on_a_path(value, ty),
+        ExprKind::If { then, otherwise, .. } => on(then).or_else(|| on(otherwise)),
+        ExprKind::Match { arms, .. } => arms.iter().find_map(|arm| on(&arm.value)),
+        _ => None,
     }
 }
 

@@ -76,7 +76,7 @@ impl Index<'_> {
         match &*e.kind {
             ExprKind::Var(var) => {
                 let name = self.vars[*var].name;
-                (name.as_str() != super::vars::TEMPORARY).then_some(name)
+                (!name.as_str().starts_with('$')).then_some(name)
             }
             ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } => self.show_name(base),
             _ => None,
@@ -96,7 +96,7 @@ impl Index<'_> {
         match &*e.kind {
             ExprKind::Var(var) => {
                 let var = &self.vars[*var];
-                (var.name.as_str() != super::vars::TEMPORARY).then_some(var.span)
+                (!var.name.as_str().starts_with('$')).then_some(var.span)
             }
             ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } => self.declared_at(base),
             _ => None,

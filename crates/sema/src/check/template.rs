@@ -11,7 +11,7 @@ use super::{
 };
 use crate::hir::{self, Arg, Builtin, DefId, ExprId, ExprKind as H, LocalId, Param};
 use ein_base::{Code, Name, Span, Symbol};
-use ein_ir::tensor::{Expr, ExprKind, Type};
+use ein_ir::tensor::{Axis, Expr, ExprKind, Type};
 
 /// What a function value stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,6 +226,10 @@ pub(super) fn call_template(
     let Some(template) = cx.infer.templates.get(id as usize).cloned() else {
         return Expr::error(span);
     };
+    let positional = !matches!(template, Template::Fn(_) | Template::Closure(_));
+    if positional && cx.report.refuse_names(args, "a function value") {
+        return Expr::error(span);
+    }
     match template {
         Template::Fn(def) => {
             cx.infer.f.callee = Some((def, callee));
@@ -261,11 +265,10 @@ pub(super) fn reranked_args(cx: &mut Cx, inner: u32, args: &[Arg]) -> Vec<Expr> 
             }
         }
         Some(Template::Closure(closure)) => {
-            let hir = cx.hir;
-            if let H::Closure { params, .. } = &hir.exprs[closure].kind
-                && params.len() == args.len()
+            if cx.infer.parameter_count(inner) == Some(args.len())
+                && let Some(args) = closure_args(cx, closure, args, cx.hir.exprs[closure].span)
             {
-                return typed_args(cx, params, args);
+                return args;
             }
         }
         Some(Template::Rerank(inner, _)) => return reranked_args(cx, inner, args),
@@ -275,6 +278,7 @@ pub(super) fn reranked_args(cx: &mut Cx, inner: u32, args: &[Arg]) -> Vec<Expr> 
     args.iter().map(|arg| expr::expr(cx, arg.value, None)).collect()
 }
 
+/// The arguments of a closure: literals take the types of its parameters.
 pub(super) fn closure_args(
     cx: &mut Cx,
     closure: ExprId,
@@ -283,30 +287,13 @@ pub(super) fn closure_args(
 ) -> Option<Vec<Expr>> {
     let hir = cx.hir;
     let H::Closure { params, .. } = &hir.exprs[closure].kind else { return None };
-    if args.len() != params.len() {
-        let d = error(
-            Code::E0508,
-            span,
-            format!("this closure takes {} arguments, but gets {}", params.len(), args.len()),
-        )
-        .here(format!("{} arguments", args.len()))
-        .label(hir.exprs[closure].span, "the closure")
-        .help("pass one argument for each parameter");
-        cx.report.report_at(d);
-        return None;
-    }
-    Some(typed_args(cx, params, args))
-}
-
-/// Arguments of a closure: literals take the types of its parameters.
-fn typed_args(cx: &mut Cx, params: &[Param], args: &[Arg]) -> Vec<Expr> {
-    args.iter()
-        .zip(params)
-        .map(|(arg, param)| {
-            let want = param.ty.as_ref().map(|ty| types::lower_type(cx, ty));
-            expr::expr(cx, arg.value, want.as_ref())
-        })
-        .collect()
+    let at = hir.exprs[closure].span;
+    let values = cx.report.assign_args(params, ("this closure", at), args, span)?;
+    let typed = values.into_iter().flatten().zip(params).map(|(value, param)| {
+        let want = param.ty.as_ref().map(|ty| types::lower_type(cx, ty));
+        expr::expr(cx, value, want.as_ref())
+    });
+    Some(typed.collect())
 }
 
 /// Applies a template to checked arguments.
@@ -415,22 +402,7 @@ fn call_closure(cx: &mut Cx, closure: ExprId, callee: Expr, args: Vec<Expr>, spa
     })
 }
 
-/// Cells for a closure, held to what its parameters declare.
-fn hold_cells(cx: &mut Cx, closure: ExprId, args: Vec<Expr>) -> Vec<Expr> {
-    let hir = cx.hir;
-    let H::Closure { params, .. } = &hir.exprs[closure].kind else { return args };
-    // Each call gives the sizes that the parameters name values of its own.
-    let outer = cx.ix.f.sizes.clone();
-    let hold = |(arg, param): (Expr, &Param)| {
-        let Some(ty) = param.ty.as_deref() else { return arg };
-        let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
-        annotation::meet(cx, arg, ty, &format!("parameter `{name}` of this closure"))
-    };
-    let held = args.into_iter().zip(params).map(hold).collect();
-    cx.ix.f.sizes = outer;
-    held
-}
-
+/// The same on cells, which are held to what the parameters declare.
 fn call_closure_cells(
     cx: &mut Cx,
     closure: ExprId,
@@ -438,7 +410,17 @@ fn call_closure_cells(
     args: Vec<Expr>,
     span: Span,
 ) -> Expr {
-    let args = hold_cells(cx, closure, args);
+    let hir = cx.hir;
+    let H::Closure { params, .. } = &hir.exprs[closure].kind else { return Expr::error(span) };
+    // Each call gives the sizes that the parameters name values of its own.
+    let outer = cx.ix.f.sizes.clone();
+    let hold = |(arg, param): (Expr, &Param)| {
+        let Some(ty) = param.ty.as_deref() else { return arg };
+        let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
+        annotation::meet(cx, arg, ty, &format!("parameter `{name}` of this closure"))
+    };
+    let args: Vec<Expr> = args.into_iter().zip(params).map(hold).collect();
+    cx.ix.f.sizes = outer;
     if args.iter().any(|arg| arg.ty.is_broken()) {
         return Expr::error(span);
     }
@@ -491,16 +473,40 @@ fn closure_instance(
     let at = function::new_instance(&mut cx.infer, &mut cx.build, key, name);
     function::fill_instance(cx, at, |cx| {
         cx.infer.instances.items[at].captures = enter_captures(&mut cx.ix, locals, &captures);
-        let vars = params
-            .iter()
-            .zip(&types)
-            .map(|(param, ty)| function::enter_parameter(cx, param, Some(ty)))
-            .collect();
+        let mut vars = Vec::new();
+        for (param, ty) in params.iter().zip(&types) {
+            enter_pack(&mut cx.ix, param, ty);
+            vars.push(function::enter_parameter(cx, param, Some(ty)));
+        }
         cx.infer.instances.items[at].params = vars;
         cx.infer.f.statement = true;
         close::open_value(cx, *body, None, None)
     });
     Some(at)
+}
+
+/// A pack in the type of a closure's parameter stands for those axes of the argument that its other
+/// dimensions leave.
+fn enter_pack(ix: &mut Index, param: &Param, given: &Type) {
+    let Some(hir::Type { kind: hir::TypeKind::Array { dims, .. }, .. }) = param.ty.as_deref()
+    else {
+        return;
+    };
+    let packs = |dim: &hir::Dim| match dim.kind {
+        hir::DimKind::Pack(local) => Some(local),
+        hir::DimKind::Unknown | hir::DimKind::Size(_) | hir::DimKind::Coord { .. } => None,
+    };
+    let Some(at) = dims.iter().position(|dim| packs(dim).is_some()) else { return };
+    let after = dims.len() - at - 1;
+    if let Some(local) = packs(&dims[at])
+        && let Some(end) = given.rank().checked_sub(after)
+        && at <= end
+    {
+        let axes = given.axes()[at..end].iter();
+        let axes = axes.map(|axis| Axis { coord: axis.coord, size: ix.unknown_size(true) });
+        let axes = axes.collect();
+        ix.f.signature_packs.entry(local).or_insert(axes);
+    }
 }
 
 /// Binds what a function captured in its own frame.

@@ -4,29 +4,42 @@ use super::super::matching::Match;
 use super::super::{Cx, IndexId, error};
 use crate::check::state::Report;
 use crate::check::{annotation, call, close, expr, literal, matching};
-use crate::hir::{self, Arg, ExprId, Function, TypeKind};
-use ein_base::{Code, Name, Span, Symbol};
+use crate::hir::{self, Arg, ExprId, Function, Param, TypeKind};
+use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::walk::each_in_stmt;
 use ein_ir::tensor::{Expr, Signature, Type};
 use rustc_hash::FxHashMap;
 
 impl Report {
+    /// Refuses arguments by name where parameters have none. Says whether there were any.
+    pub(in crate::check) fn refuse_names(&mut self, args: &[Arg], what: &str) -> bool {
+        let Some(name) = args.iter().find_map(|arg| arg.name) else { return false };
+        let d = error(
+            Code::E0509,
+            name.span,
+            format!("the parameters of {what} have no names, so no `{name}`"),
+        )
+        .here("an argument by name")
+        .help("pass the arguments by position, in the order of the parameters");
+        self.report_at(d);
+        true
+    }
+
     /// Which argument goes to which parameter; `None` stands for the default.
-    pub(super) fn assign_args(
+    pub(in crate::check) fn assign_args(
         &mut self,
-        function: &Function,
-        name: Name,
+        params: &[Param],
+        (what, declared): (&str, Span),
         args: &[Arg],
         span: Span,
     ) -> Option<Vec<Option<ExprId>>> {
-        let mut values: Vec<Option<ExprId>> = vec![None; function.params.len()];
-        let count = function.params.len();
+        let mut values: Vec<Option<ExprId>> = vec![None; params.len()];
+        let count = params.len();
         let mut next = 0;
         for arg in args {
             let at = match arg.name {
                 Some(named) => {
-                    let at = function
-                        .params
+                    let at = params
                         .iter()
                         .position(|param| param.name.is_some_and(|param| param.sym == named.sym));
                     match at {
@@ -35,7 +48,7 @@ impl Report {
                             let d = error(
                                 Code::E0509,
                                 named.span,
-                                format!("argument `{named}` of `{name}` is given twice"),
+                                format!("argument `{named}` of {what} is given twice"),
                             )
                             .here("already given by position")
                             .help("pass each argument once");
@@ -43,17 +56,16 @@ impl Report {
                             return None;
                         }
                         None => {
-                            let known =
-                                function.params.iter().filter_map(|p| p.name.map(|n| n.sym));
+                            let known = params.iter().filter_map(|p| p.name.map(|n| n.sym));
                             let nearest = crate::suggest::nearest(named.sym, known.clone());
                             let list: Vec<_> = known.map(|n| format!("`{n}`")).collect();
                             let d = error(
                                 Code::E0509,
                                 named.span,
-                                format!("`{name}` has no parameter `{named}`"),
+                                format!("{what} has no parameter `{named}`"),
                             )
                             .here("no such parameter")
-                            .label(function.header, "declared here")
+                            .label(declared, "declared here")
                             .note(format!("its parameters are {}", list.join(", ")));
                             let d = match nearest {
                                 Some(near) => d.fix(
@@ -77,13 +89,12 @@ impl Report {
                 values[at] = Some(arg.value);
             }
         }
-        let missing = function
-            .params
+        let missing = params
             .iter()
             .zip(&values)
             .find(|(param, value)| value.is_none() && param.default.is_none());
         if next > count || missing.is_some() {
-            let required = function.params.iter().filter(|param| param.default.is_none()).count();
+            let required = params.iter().filter(|param| param.default.is_none()).count();
             let takes = if required == count {
                 format!("{count}")
             } else {
@@ -92,10 +103,10 @@ impl Report {
             let d = error(
                 Code::E0508,
                 span,
-                format!("`{name}` takes {takes} {}, but gets {}", plural(count), args.len()),
+                format!("{what} takes {takes} {}, but gets {}", plural(count), args.len()),
             )
             .here(format!("{} {}", args.len(), plural(args.len())))
-            .label(function.header, "declared here");
+            .label(declared, "declared here");
             let d = match missing.and_then(|(param, _)| param.name) {
                 Some(missing) if next <= count => d.help(format!("pass a value for `{missing}`")),
                 _ => d.help("leave out what is too much"),

@@ -100,7 +100,12 @@ fn call_item(cx: &mut Cx, item: ExprId, frame: Frame<'_>, path: &mut Vec<(usize,
         H::Fn(def) if ranked => {
             let Some(function) = function::function(cx.hir, *def) else { return Expr::error(span) };
             let name = hir.defs[*def].name;
-            let Some(values) = cx.report.assign_args(function, name, args, span) else {
+            let Some(values) = cx.report.assign_args(
+                &function.params,
+                (&format!("`{name}`"), function.header),
+                args,
+                span,
+            ) else {
                 return Expr::error(span);
             };
             let mapped = call::coords::enter_coords(&mut cx.ix, coords);

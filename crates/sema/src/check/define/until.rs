@@ -4,11 +4,11 @@
 //! So it sees the index of the step and all points of it, and the extent along the steps is known
 //! only when they have been made: a hidden one.
 //!
-//! Refuses (E0606): a condition about single points of a step, a second condition, and steps that
-//! run downward, which cannot leave out the first points.
+//! Refuses (E0606): a condition about single points of a step, one that reads later steps, a second
+//! condition, and steps that run downward, which cannot leave out the first points.
 
-use crate::check::state::{Index, Report};
-use crate::check::{Cx, error, expr, vars};
+use crate::check::state::{Build, Index, Report};
+use crate::check::{Cx, causality, error, expr, vars};
 use crate::hir;
 use ein_base::{Code, Diagnostic};
 use ein_ir::size;
@@ -48,7 +48,12 @@ pub(super) fn until(cx: &mut Cx, until: &hir::Until) -> Until {
 }
 
 /// The value of a definition, whose extent along the steps is hidden if they may end early.
-pub(in crate::check) fn ended(ix: &mut Index, report: &mut Report, value: Expr) -> Expr {
+pub(in crate::check) fn ended(
+    ix: &mut Index,
+    build: &Build,
+    report: &mut Report,
+    value: Expr,
+) -> Expr {
     let Expr { mut kind, ty, span } = value;
     let ExprKind::Tensor(tensor) = &mut *kind else { return Expr { kind, ty, span } };
     if tensor.clauses.iter().all(|clause| clause.until.is_none()) {
@@ -59,6 +64,27 @@ pub(in crate::check) fn ended(ix: &mut Index, report: &mut Report, value: Expr) 
         return Expr::error(span);
     }
     let axis = tensor.recurrence.as_ref().and_then(|it| it.axes.first()).map(|it| it.axis);
+    if let Some(axis) = axis
+        && let Some((at, read)) = causality::later_read(ix, build, tensor, axis)
+    {
+        let steps = tensor.clauses.iter().find(|clause| clause.until.is_some());
+        let step = steps.and_then(|clause| match clause.slots.get(axis) {
+            Some(ClauseSlot::Loop(binder)) => Some(ix.vars[binder.var].name.to_string()),
+            Some(ClauseSlot::Point(_)) | None => None,
+        });
+        let (step, read) = (step.unwrap_or_else(|| "the step".into()), ix.show_size(&read));
+        let message =
+            format!("this condition reads a step that has not been made when `{step}` is the last");
+        let here = match read.as_str() {
+            "_" | "?" => "all steps, and later ones too".to_string(),
+            read => format!("nothing says that `{read}` is at most `{step}`"),
+        };
+        let d = error(Code::E0606, at, message)
+            .here(here)
+            .help(format!("read `{step}` itself or earlier steps: `x[{step}]`, `x[{step} - 1]`"));
+        report.report_at(d);
+        return Expr::error(span);
+    }
     let ty = match (axis, ty) {
         (Some(axis), Type::Array(mut array)) if axis < array.axes.len() => {
             let hidden = ix.unknown_size(false);

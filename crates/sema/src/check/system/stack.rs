@@ -79,7 +79,7 @@ pub(super) fn bind_system(cx: &mut Cx, mut members: Vec<Member>, extents: usize)
         members.iter_mut().for_each(|member| declare_inner(&mut cx.ix, member));
     }
     let value = stacked(&mut cx.ix, &mut members, &order, scalar);
-    let value = define::until::ended(&mut cx.ix, &mut cx.report, value);
+    let value = define::until::ended(&mut cx.ix, &cx.build, &mut cx.report, value);
     if value.ty.has_error() {
         return false;
     }

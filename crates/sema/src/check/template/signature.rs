@@ -185,7 +185,7 @@ fn own_captures<'a>(infer: &Infer<'a>, id: u32) -> Option<(Template, &'a [LocalI
 }
 
 /// How one type certainly differs from another one of its kind: in layout, or in an extent.
-fn differs(a: &Type, b: &Type) -> Option<Code> {
+pub(in crate::check) fn differs(a: &Type, b: &Type) -> Option<Code> {
     let parts = |a: &[Type], b: &[Type]| a.iter().zip(b).find_map(|(p, q)| differs(p, q));
     match (a, b) {
         (Type::Array(x), Type::Array(y)) => {
