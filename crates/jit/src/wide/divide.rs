@@ -31,77 +31,80 @@ fn magic(divisor: u32) -> (i32, u8) {
     }
 }
 
-impl Emitter<'_, '_> {
-    /// The upper halves of products of signed lanes of 32 bits.
-    fn upper(&mut self, x: u8, y: u8) -> u8 {
-        let (even, odd, other) = (self.temporary(), self.temporary(), self.temporary());
-        let product = int(Map::B, PAIRS, 0x28);
-        let shift = int(Map::A, PAIRS, 0x73);
-        self.apply(product, I32, [even, x], Rm::Reg(y), None);
-        self.apply(shift, I32, [2, odd], Rm::Reg(x), Some(32));
-        self.apply(shift, I32, [2, other], Rm::Reg(y), Some(32));
-        self.apply(product, I32, [odd, odd], Rm::Reg(other), None);
-        self.apply(shift, I32, [2, even], Rm::Reg(even), Some(32));
-        self.apply(shift, I32, [2, odd], Rm::Reg(odd), Some(32));
-        self.apply(shift, I32, [6, odd], Rm::Reg(odd), Some(32));
-        self.apply(int(Map::A, PAIRS, 0xeb), I32, [even, even], Rm::Reg(odd), None);
-        even
-    }
+/// The upper halves of products of signed lanes of 32 bits.
+fn upper(it: &mut Emitter<'_, '_>, x: u8, y: u8) -> u8 {
+    let (even, odd, other) = (it.temporary(), it.temporary(), it.temporary());
+    let product = int(Map::B, PAIRS, 0x28);
+    let shift = int(Map::A, PAIRS, 0x73);
+    it.apply(product, I32, [even, x], Rm::Reg(y), None);
+    it.apply(shift, I32, [2, odd], Rm::Reg(x), Some(32));
+    it.apply(shift, I32, [2, other], Rm::Reg(y), Some(32));
+    it.apply(product, I32, [odd, odd], Rm::Reg(other), None);
+    it.apply(shift, I32, [2, even], Rm::Reg(even), Some(32));
+    it.apply(shift, I32, [2, odd], Rm::Reg(odd), Some(32));
+    it.apply(shift, I32, [6, odd], Rm::Reg(odd), Some(32));
+    it.apply(int(Map::A, PAIRS, 0xeb), I32, [even, even], Rm::Reg(odd), None);
+    even
+}
 
-    /// The signs of lanes of 32 bits, as −1 and 0.
-    fn signs(&mut self, to: u8, x: u8) {
-        self.apply(int(Map::A, I32, 0x72), I32, [4, to], Rm::Reg(x), Some(31));
-    }
+/// The signs of lanes of 32 bits, as −1 and 0.
+fn signs(it: &mut Emitter<'_, '_>, to: u8, x: u8) {
+    it.apply(int(Map::A, I32, 0x72), I32, [4, to], Rm::Reg(x), Some(31));
+}
 
-    /// A quotient or remainder by a constant above 1.
-    pub(super) fn divided(&mut self, op: BinaryOp, a: Operand, divisor: u32) -> Option<Loc> {
-        let ty = self.type_of(a);
-        let (number, shift) = magic(divisor);
-        let x = self.vector(a)?;
-        let constant = |number: i32| Uniform::Const(u64::from(number as u32), 4);
-        let factor = self.uniform_vector(constant(number));
-        let quotient = self.upper(x, factor);
-        let (add, subtract) = (int(Map::A, I32, 0xfe), int(Map::A, I32, 0xfa));
-        if number < 0 {
-            self.apply(add, I32, [quotient, quotient], Rm::Reg(x), None);
-        }
-        self.apply(int(Map::A, I32, 0x72), I32, [4, quotient], Rm::Reg(quotient), Some(shift));
-        let (sign, to) = (self.temporary(), self.new_vector());
-        self.signs(sign, x);
-        self.apply(subtract, I32, [quotient, quotient], Rm::Reg(sign), None);
-        if op == BinaryOp::Div {
-            self.copy(to, quotient);
-        } else {
-            let by = self.uniform_vector(constant(divisor as i32));
-            let rest = self.temporary();
-            self.apply(int(Map::B, I32, 0x40), I32, [rest, quotient], Rm::Reg(by), None);
-            self.apply(subtract, I32, [rest, x], Rm::Reg(rest), None);
-            self.signs(sign, rest);
-            match op {
-                BinaryOp::FloorDiv => {
-                    self.apply(add, I32, [to, quotient], Rm::Reg(sign), None);
-                }
-                BinaryOp::FloorMod => {
-                    self.apply(int(Map::A, I32, 0xdb), I32, [sign, sign], Rm::Reg(by), None);
-                    self.apply(add, I32, [to, rest], Rm::Reg(sign), None);
-                }
-                _ => self.copy(to, rest),
+/// A quotient or remainder by a constant above 1.
+pub(super) fn divided(
+    it: &mut Emitter<'_, '_>,
+    op: BinaryOp,
+    a: Operand,
+    divisor: u32,
+) -> Option<Loc> {
+    let ty = it.type_of(a);
+    let (number, shift) = magic(divisor);
+    let x = it.vector(a)?;
+    let constant = |number: i32| Uniform::Const(u64::from(number as u32), 4);
+    let factor = it.uniform_vector(constant(number));
+    let quotient = upper(it, x, factor);
+    let (add, subtract) = (int(Map::A, I32, 0xfe), int(Map::A, I32, 0xfa));
+    if number < 0 {
+        it.apply(add, I32, [quotient, quotient], Rm::Reg(x), None);
+    }
+    it.apply(int(Map::A, I32, 0x72), I32, [4, quotient], Rm::Reg(quotient), Some(shift));
+    let (sign, to) = (it.temporary(), it.new_vector());
+    signs(it, sign, x);
+    it.apply(subtract, I32, [quotient, quotient], Rm::Reg(sign), None);
+    if op == BinaryOp::Div {
+        it.copy(to, quotient);
+    } else {
+        let by = it.uniform_vector(constant(divisor as i32));
+        let rest = it.temporary();
+        it.apply(int(Map::B, I32, 0x40), I32, [rest, quotient], Rm::Reg(by), None);
+        it.apply(subtract, I32, [rest, x], Rm::Reg(rest), None);
+        signs(it, sign, rest);
+        match op {
+            BinaryOp::FloorDiv => {
+                it.apply(add, I32, [to, quotient], Rm::Reg(sign), None);
             }
+            BinaryOp::FloorMod => {
+                it.apply(int(Map::A, I32, 0xdb), I32, [sign, sign], Rm::Reg(by), None);
+                it.apply(add, I32, [to, rest], Rm::Reg(sign), None);
+            }
+            _ => it.copy(to, rest),
         }
-        self.normal(ty, to);
-        Some(Loc::Vector(to))
     }
+    it.normal(ty, to);
+    Some(Loc::Vector(to))
+}
 
-    /// Whether products of `i32` leave it: the upper half is not all sign.
-    pub(super) fn product_overflows(&mut self, a: Operand, b: Operand) -> Option<Loc> {
-        let (x, y, to) = (self.vector(a)?, self.vector(b)?, self.new_mask()?);
-        let upper = self.upper(x, y);
-        let lower = self.temporary();
-        self.apply(int(Map::B, I32, 0x40), I32, [lower, x], Rm::Reg(y), None);
-        self.signs(lower, lower);
-        self.compare(BinaryOp::Ne, I32, to, upper, Rm::Reg(lower));
-        Some(Loc::Mask(to))
-    }
+/// Whether products of `i32` leave it: the upper half is not all sign.
+pub(super) fn product_overflows(it: &mut Emitter<'_, '_>, a: Operand, b: Operand) -> Option<Loc> {
+    let (x, y, to) = (it.vector(a)?, it.vector(b)?, it.new_mask()?);
+    let upper = upper(it, x, y);
+    let lower = it.temporary();
+    it.apply(int(Map::B, I32, 0x40), I32, [lower, x], Rm::Reg(y), None);
+    signs(it, lower, lower);
+    it.compare(BinaryOp::Ne, I32, to, upper, Rm::Reg(lower));
+    Some(Loc::Mask(to))
 }
 
 /// The constant above 1 by which lanes of 32 bits are divided, if an operation is that.

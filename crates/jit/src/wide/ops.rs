@@ -41,7 +41,7 @@ impl Emitter<'_, '_> {
                 self.shifted(*op, ty, *a, shift)
             }
             Op::Binary(op, a, b) if let Some(by) = divide::divisor(*op, ty, *b) => {
-                self.divided(*op, *a, by)
+                divide::divided(self, *op, *a, by)
             }
             Op::Binary(op, a, b) => self.binary(*op, *a, *b, reg),
             Op::MulAdd(a, b, c) => self.mul_add(ty, [*a, *b, *c], reg),
@@ -335,7 +335,7 @@ impl Emitter<'_, '_> {
     fn overflows(&mut self, op: BinaryOp, a: Operand, b: Operand) -> Option<Loc> {
         let ty = self.type_of(a);
         if op == BinaryOp::Mul && ty == ScalarType::I32 {
-            return self.product_overflows(a, b);
+            return divide::product_overflows(self, a, b);
         }
         if !matches!(op, BinaryOp::Add | BinaryOp::Sub) || ty.size_bytes() < 4 {
             return None;
