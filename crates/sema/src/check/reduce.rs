@@ -8,6 +8,7 @@ use super::{
 use crate::hir::{self, Domain, ExprId, ExprKind as H};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
+use ein_ir::tensor::walk::any;
 use ein_ir::tensor::{
     Axis, Binder, Bounds, Expr, ExprKind, Item, Reduce, ReduceOp, StmtKind, Type, VarId,
 };
@@ -200,16 +201,23 @@ fn check_consumed(
     items: &[Item],
     value: &Expr,
 ) {
+    // What a part that was refused mentions is not known.
+    let refused = |e: &Expr| any(e, &mut |e| matches!(&*e.kind, ExprKind::Error));
     let mut used = ix.index_deps(value);
+    let mut unknown = refused(value);
     for item in items {
         match item {
-            Item::Let(_, e) | Item::Guard(e) => used.extend(ix.index_deps(e)),
+            Item::Let(_, e) | Item::Guard(e) => {
+                used.extend(ix.index_deps(e));
+                unknown |= refused(e);
+            }
         }
     }
     for bound in bounds {
         if bound.domain.is_some() || used.contains(&bound.index) {
             continue;
         }
+        ix.indices[bound.index].broken |= unknown;
         let info = &ix.indices[bound.index];
         if info.broken {
             continue;
