@@ -189,8 +189,10 @@ pub(super) fn cast(a: &V, ty: ScalarType) -> Result<V> {
         },
         V::Int(x, ..) if ty.is_float() => V::Float(round(*x as f64, ty), ty, false),
         // Literals, and functions of them, are computed in what the conversion asks for: only what a few
-        // digits hold is the same in both types.
-        V::Float(x, _, true) if ty == ScalarType::F64 && (x * 4096.0).fract() != 0.0 => {
+        // digits hold is the same in both types. (Large numbers of the narrow one have no more.)
+        V::Float(x, _, true)
+            if ty == ScalarType::F64 && ((x * 4096.0).fract() != 0.0 || x.abs() >= 2048.0) =>
+        {
             return unknown("the precision of literals under a conversion");
         }
         V::Float(x, ..) if ty.is_float() => V::Float(round(*x, ty), ty, false),

@@ -251,11 +251,16 @@ impl<'p> Flatten<'p> {
             self.within[before..].iter_mut().for_each(|it| it.stands_in(last));
         }
         self.made = outside;
+        let within = self.within.len();
         let ends = match (until, made) {
             (Some(clause), _) => Some(self.ends(clause, (arr, &around), &steps, e)?),
             (None, Some(count)) => Some(self.as_many(count, &around, e)?),
             (None, None) => None,
         };
+        if self.within.len() > within {
+            // The condition is no step of a clause.
+            return Err(declined("a recurrence inside a step of another one", e.span));
+        }
         self.pending.remove(&arr);
         for clause in &mut clauses {
             clause.slots.splice(0..0, leading.iter().copied());

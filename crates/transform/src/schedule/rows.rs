@@ -151,9 +151,11 @@ impl Emit {
         let mut bodies = Vec::new();
         for node in inner {
             let Kind::Reduce(reduction) = &self.points.nodes[*node].kind else { return None };
+            // What is inside of the loop in vectors has no loops of its own.
+            let mut inside = [Some(reduction.body), reduction.guard].into_iter().flatten();
             let simple = (self.fits_a_row(reduction) || self.is_address(reduction))
                 && reduction.binders == first.binders
-                && !self.points.nodes[reduction.body].reduces;
+                && !inside.any(|node| self.points.nodes[node].reduces);
             if !simple {
                 return None;
             }

@@ -145,10 +145,12 @@ impl Emit {
         let powers = self.rising_powers(reduction, count);
         let mut terms = vec![(reduction.body, reduction.guard)];
         for (ix, lo, hi) in &reduction.binders {
-            let (lo, hi) = (self.points.as_int(*lo), self.points.as_int(*hi));
+            let constant = "terms that are written out have bounds that are numbers";
+            let lo = self.points.as_int(*lo).expect(constant);
+            let hi = self.points.as_int(*hi).expect(constant);
             let mut more = Vec::new();
             for (term, guard) in terms {
-                for at in lo.unwrap_or(0)..hi.unwrap_or(0) {
+                for at in lo..hi {
                     let mut subst = Subst::one(*ix, self.points.int(at));
                     let guard = guard.map(|guard| subst.apply(&mut self.points, guard));
                     more.push((subst.apply(&mut self.points, term), guard));

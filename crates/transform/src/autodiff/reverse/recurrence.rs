@@ -30,12 +30,38 @@ pub(super) struct Running {
     pub head: VarId,
     /// Where its clause begins on the path, and the coordinates of the point.
     start: usize,
+    /// Which of the loops from there on are over steps.
+    over_steps: Vec<usize>,
     /// The clause, and the coordinates in it.
     clause: usize,
     heads: Vec<Head>,
     allowed: bool,
     /// Whether the clause reads no other step.
     initial: bool,
+}
+
+impl Running {
+    /// How many steps of a way stand before its clause, and which of those after them are loops over
+    /// its steps: what flows back in a step is known in that step only.
+    pub(super) fn kept(&self) -> (usize, impl Iterator<Item = usize>) {
+        (self.start, self.over_steps.iter().map(|at| self.start + at))
+    }
+
+    /// Whether a common factor may be taken out from here on; says whether it could be before.
+    pub(super) fn allow(&mut self, allowed: bool) -> bool {
+        std::mem::replace(&mut self.allowed, allowed)
+    }
+}
+
+/// Which of the loops of a clause are over the steps of a recurrence.
+fn loops_over_steps(tensor: &Tensor, clause: &Clause) -> Vec<usize> {
+    let axes = tensor.recurrence.iter().flat_map(|recurrence| &recurrence.axes);
+    let axes: Vec<usize> = axes.map(|axis| axis.axis).collect();
+    let loops = clause.slots.iter().enumerate().filter_map(|(axis, slot)| match slot {
+        ClauseSlot::Loop(_) => Some(axis),
+        ClauseSlot::Point(_) => None,
+    });
+    loops.enumerate().filter(|(_, axis)| axes.contains(axis)).map(|(at, _)| at).collect()
 }
 
 /// Some steps of a recurrence.
@@ -84,6 +110,7 @@ impl Reverse<'_, '_> {
                 bar,
                 head,
                 start: self.path.len(),
+                over_steps: Vec::new(),
                 clause: 0,
                 heads: Vec::new(),
                 allowed,
@@ -161,6 +188,7 @@ impl Reverse<'_, '_> {
                 running.clause = at;
                 running.start = mark + 1;
                 let clause = &tensor.clauses[at];
+                running.over_steps = loops_over_steps(tensor, clause);
                 let parts = [&clause.value].into_iter().chain(&clause.otherwise);
                 running.initial = !parts.chain(items_of(clause)).any(|e| mentions(e, self_var));
             }

@@ -18,7 +18,9 @@
 
 use super::super::{Flat, declined};
 use super::around::CELLS;
-use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Node, Points, Slot, Source, Step, Subst};
+use crate::points::{
+    Arr, ArrInfo, Body, Clause, Def, End, Ix, Node, Points, Slot, Source, Step, Subst, Until,
+};
 use crate::unzip::common_scalar;
 use ein_base::{Span, Symbol};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
@@ -98,7 +100,7 @@ impl Join<'_> {
         span: Span,
     ) -> Flat<(Arr, Vec<Node>)> {
         let refused = || declined("a recurrence inside a step of another one", span);
-        let (clauses, steps) = self.recurrence_of(outer).ok_or_else(refused)?;
+        let (clauses, steps) = self.outer_of(outer).ok_or_else(refused)?;
         let mut whole = Whole::new(self.points.arrs[outer].shape.clone(), steps);
         let mut parts = Vec::new();
         for it in inner {
@@ -167,6 +169,34 @@ impl Join<'_> {
         }
     }
 
+    /// The same of an outer one, which a condition may end if no loop is around it.
+    fn outer_of(&self, arr: Arr) -> Option<(Vec<Clause>, Vec<Step>)> {
+        match &self.points.defs[self.points.def_of(arr)?].body {
+            Body::Until(body) if body.around.is_empty() => {
+                Some((body.clauses.clone(), body.steps.clone()))
+            }
+            Body::Clauses(..) | Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) => {
+                self.recurrence_of(arr)
+            }
+        }
+    }
+
+    /// The body of the outer recurrence, with clauses and steps of the whole instead.
+    fn body(
+        &mut self,
+        before: Body,
+        (clauses, steps): (Vec<Clause>, Vec<Step>),
+        reads: &mut Subst,
+        def: usize,
+    ) -> Body {
+        let Body::Until(mut body) = before else { return Body::Clauses(clauses, Some(steps)) };
+        *body.end.node_mut() = reads.apply(self.points, body.end.node());
+        if let End::Asked { .. } = body.end {
+            self.points.arrs[body.last].source = Source::Defined(def);
+        }
+        Body::Until(Until { clauses, steps, ..body })
+    }
+
     /// The members, of which the last one is the outer recurrence, as one definition.
     fn as_one(
         &mut self,
@@ -175,7 +205,8 @@ impl Join<'_> {
         span: Span,
     ) -> Option<Arr> {
         let outer = members.last()?.arr;
-        let adjoint = self.points.defs[self.points.def_of(outer)?].adjoint;
+        let Def { adjoint, body: before, .. } =
+            self.points.defs[self.points.def_of(outer)?].clone();
         let name = self.points.arrs[outer].name;
         let cells = shape.iter().try_fold(1i64, |cells, extent| cells.checked_mul(*extent));
         let source = Source::Defined(self.points.defs.len());
@@ -204,7 +235,7 @@ impl Join<'_> {
         }
         self.points.renumber();
         let at = self.points.def_of(arr)?;
-        self.points.defs[at].body = Body::Clauses(clauses, Some(steps));
+        self.points.defs[at].body = self.body(before, (clauses, steps), &mut reads, at);
         let windowed = self.points.window(&self.points.defs[at]).is_some();
         (windowed || cells.is_some_and(|cells| cells <= CELLS)).then_some(arr)
     }

@@ -5,9 +5,19 @@ use crate::autodiff::let_stmt;
 use crate::autodiff::pattern::{bound_by, single};
 use crate::autodiff::rename::Renaming;
 use crate::autodiff::reverse::pull::is_name;
+use crate::autodiff::reverse::recurrence::Running;
 use crate::autodiff::reverse::{Done, Reverse, Seed, Step, element, unsupported};
+use ein_ir::tensor::walk::each_in_stmt;
 use ein_ir::tensor::{Arm, Expr, ExprKind, Pattern, Stmt, StmtKind, Type, VarId};
 use ein_scalar::Scalar;
+use rustc_hash::FxHashSet;
+
+/// The steps of a way that a value needs, and the others.
+#[derive(Default)]
+struct Apart {
+    around: Vec<usize>,
+    inside: Vec<usize>,
+}
 
 impl Reverse<'_, '_> {
     /// Statements, then a value.
@@ -18,43 +28,17 @@ impl Reverse<'_, '_> {
         seed: Seed,
         own: Option<Expr>,
     ) -> Done {
-        // A copy, because what the block binds is bound here a second time.
-        let copy;
-        let (mut stmts, mut value) = (stmts, value);
-        if self.path.is_empty() {
-            let kind = ExprKind::Block { stmts: stmts.to_vec(), value: value.clone() };
-            let block = Expr::new(kind, value.ty.clone(), value.span);
-            copy = self.pass.freshened(&block, &mut Renaming::default());
-            if let ExprKind::Block { stmts: own, value: last } = &*copy.kind {
-                (stmts, value) = (own, last);
-            }
+        let Some(apart) = apart_from_loops(self, stmts) else {
+            return pull_statements(self, stmts, value, (seed, own), &[]);
+        };
+        let path = std::mem::replace(&mut self.path, apart.around);
+        let allowed = self.running.last_mut().map(|running| running.allow(false));
+        let done = pull_statements(self, stmts, value, (seed, own), &apart.inside);
+        if let (Some(running), Some(allowed)) = (self.running.last_mut(), allowed) {
+            running.allow(allowed);
         }
-        let mut bound = Vec::new();
-        for stmt in stmts {
-            match &stmt.kind {
-                StmtKind::Let(var, value) => self.local(*var, value, &mut bound),
-                StmtKind::Destructure(pattern, value) => {
-                    let whole = self.pass.local("$v", value.ty.clone(), value.span);
-                    self.local(whole, value, &mut bound);
-                    let whole = self.pass.var(whole, value.span);
-                    self.take_apart(pattern, whole, &mut bound)?;
-                }
-                // A rule has no primal in which its extents were compared.
-                StmtKind::Require(_) if self.in_rule && self.path.is_empty() => {
-                    self.out.push(stmt.clone());
-                }
-                StmtKind::Require(_) if self.in_rule => {
-                    return unsupported("extents of a rule that are compared at each point");
-                }
-                // Effects happen once, in the primal.
-                StmtKind::Expr(_) | StmtKind::Require(_) => {}
-            }
-        }
-        self.pull_value(value, seed, own)?;
-        for (var, value) in bound.iter().rev() {
-            self.settle(*var, value)?;
-        }
-        Ok(())
+        self.path = path;
+        done
     }
 
     /// A binding on the way: its value is at hand from here on.
@@ -211,5 +195,127 @@ impl Reverse<'_, '_> {
             self.path.truncate(mark);
         }
         Ok(())
+    }
+}
+
+/// Statements at this point of the way, then a value at all points of further steps.
+fn pull_statements(
+    it: &mut Reverse<'_, '_>,
+    stmts: &[Stmt],
+    value: &Expr,
+    (seed, own): (Seed, Option<Expr>),
+    inside: &[usize],
+) -> Done {
+    // A copy, because what the block binds is bound here a second time.
+    let copy;
+    let (mut stmts, mut value) = (stmts, value);
+    if it.path.is_empty() {
+        let kind = ExprKind::Block { stmts: stmts.to_vec(), value: value.clone() };
+        let block = Expr::new(kind, value.ty.clone(), value.span);
+        copy = it.pass.freshened(&block, &mut Renaming::default());
+        if let ExprKind::Block { stmts: own, value: last } = &*copy.kind {
+            (stmts, value) = (own, last);
+        }
+    }
+    let mut bound = Vec::new();
+    for stmt in stmts {
+        match &stmt.kind {
+            StmtKind::Let(var, value) => it.local(*var, value, &mut bound),
+            StmtKind::Destructure(pattern, value) => {
+                let whole = it.pass.local("$v", value.ty.clone(), value.span);
+                it.local(whole, value, &mut bound);
+                let whole = it.pass.var(whole, value.span);
+                it.take_apart(pattern, whole, &mut bound)?;
+            }
+            // A rule has no primal in which its extents were compared.
+            StmtKind::Require(_) if it.in_rule && it.path.is_empty() => {
+                it.out.push(stmt.clone());
+            }
+            StmtKind::Require(_) if it.in_rule => {
+                return unsupported("extents of a rule that are compared at each point");
+            }
+            // Effects happen once, in the primal.
+            StmtKind::Expr(_) | StmtKind::Require(_) => {}
+        }
+    }
+    let here = it.path.len();
+    it.path.extend(inside);
+    it.pull_value(value, seed, own)?;
+    if !inside.is_empty() {
+        it.path.truncate(here);
+    }
+    for (var, value) in bound.iter().rev() {
+        it.settle(*var, value)?;
+    }
+    Ok(())
+}
+
+/// The way to statements that bind an array, without the loops that they do not mention: what flows
+/// back to the array from all points of these is one array, not one for each point.
+fn apart_from_loops(it: &Reverse<'_, '_>, stmts: &[Stmt]) -> Option<Apart> {
+    let is_array = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::Let(_, value) => value.ty.is_array() && !matches!(&*value.kind, ExprKind::Var(_)),
+        StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => false,
+    };
+    if !stmts.iter().any(is_array) {
+        return None;
+    }
+    let mut wanted = FxHashSet::default();
+    for stmt in stmts {
+        each_in_stmt(stmt, &mut |e| needs(it, e, &mut wanted));
+    }
+    // What decides whether they are computed stays around them.
+    for step in it.path.iter().map(|at| &it.steps[*at]) {
+        if let Step::Guard(cond) = step {
+            needs(it, cond, &mut wanted);
+        }
+    }
+    let (mut start, over_steps) = match it.running.last().map(Running::kept) {
+        Some((start, steps)) => (start, steps.collect()),
+        None => (0, Vec::new()),
+    };
+    let mut apart = Apart::default();
+    for (place, at) in it.path.iter().enumerate().rev() {
+        let around = match &it.steps[*at] {
+            _ if place < start => true,
+            Step::Guard(_) => true,
+            Step::Let(var, value) => {
+                let needed = wanted.contains(var);
+                if needed {
+                    needs(it, value, &mut wanted);
+                }
+                if needed && it.active.contains_key(var) {
+                    // What flows back to it is collected at each point of the loops around it.
+                    start = place;
+                }
+                needed
+            }
+            Step::Loop(binder) => {
+                let needed = wanted.contains(&binder.var) || over_steps.contains(&place);
+                if needed {
+                    needs(it, &binder.lo, &mut wanted);
+                    needs(it, &binder.hi, &mut wanted);
+                }
+                needed
+            }
+        };
+        if around { apart.around.push(*at) } else { apart.inside.push(*at) }
+    }
+    apart.around.reverse();
+    apart.inside.reverse();
+    let loops = |at: &usize| matches!(it.steps[*at], Step::Loop(_));
+    apart.inside.iter().any(loops).then_some(apart)
+}
+
+/// The variables that a value needs, also those that others stand for.
+fn needs(it: &Reverse<'_, '_>, e: &Expr, wanted: &mut FxHashSet<VarId>) {
+    let mut found = FxHashSet::default();
+    it.variables(e, &mut found);
+    for var in found {
+        if wanted.insert(var)
+            && let Some(alias) = it.aliases.get(&var)
+        {
+            needs(it, alias, wanted);
+        }
     }
 }
