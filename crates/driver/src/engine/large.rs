@@ -37,8 +37,11 @@ fn instead(why: &str) -> &'static str {
         "the address of an extreme over several indices" => {
             "ask for the extreme of each row first, then for the address among the rows"
         }
-        "a recurrence inside a step of another one" | "a recurrence inside a loop" => {
+        "a recurrence inside a loop" => {
             "give the recurrence the index of the loop around it as an axis of its own"
+        }
+        "steps that a condition ends, inside a step of a recurrence" => {
+            "make a fixed number of steps, which keep their value where the condition holds"
         }
         "a sum in a fixed order" => "without `--deterministic` it is compiled",
         "a size that depends on data" => {

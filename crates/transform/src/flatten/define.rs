@@ -317,7 +317,8 @@ impl<'p> Flatten<'p> {
                 self.within.push(Within::new(whole, at.len(), &around));
             }
             (false, true) => {
-                return Err(declined("a recurrence inside a step of another one", e.span));
+                let why = "steps that a condition ends, inside a step of a recurrence";
+                return Err(declined(why, e.span));
             }
         }
         Ok(Val::Array(Rc::new(array)))

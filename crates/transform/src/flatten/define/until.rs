@@ -81,7 +81,10 @@ impl<'p> Flatten<'p> {
         self.pending.remove(&arr);
         match self.stands_alone(std::slice::from_ref(cond), around, e)? {
             true => Ok(()),
-            false => Err(declined("a recurrence inside a step of another one", e.span)),
+            false => {
+                let why = "steps that a condition ends, inside a step of a recurrence";
+                Err(declined(why, e.span))
+            }
         }
     }
 
