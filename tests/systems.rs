@@ -1,13 +1,13 @@
 //! Recurrences of several values, as names, tuples and structs, with and without a condition that
 //! ends them: every way of writing gives what a few lines of Rust give, on every engine. So do
-//! recurrences inside steps of others.
+//! recurrences inside steps of others, and functions whose last action is to call themselves.
 //!
 //! `EINLANG_PROGRAMS=2000` runs more programs, `EINLANG_SEED=7` begins at another number,
 //! `EINLANG_NATIVE=200` builds more of them with the system's compiler.
 
 use ein_driver::Engine;
 use ein_tests::engines::{Setting, run};
-use ein_tests::generate::{Form, Several, several, within};
+use ein_tests::generate::{Form, Several, several, turns, within};
 use ein_tests::seeds;
 
 fn check(count: u64, engine: Engine) {
@@ -20,6 +20,10 @@ fn check(count: u64, engine: Engine) {
 
 fn check_within(count: u64, engine: Engine) {
     seeds::run(count, |seed| prints(&within(seed), &format!("program {seed}"), engine));
+}
+
+fn check_turns(count: u64, engine: Engine) {
+    seeds::run(count, |seed| prints(&turns(seed), &format!("program {seed}"), engine));
 }
 
 fn prints(program: &Several, which: &str, engine: Engine) {
@@ -60,4 +64,19 @@ fn inner_recurrences_agree_in_kernels() {
 #[test]
 fn inner_recurrences_agree_in_native_code() {
     check_within(seeds::setting("EINLANG_NATIVE", 6), Engine::Native);
+}
+
+#[test]
+fn last_calls_are_what_they_are_by_hand() {
+    check_turns(seeds::setting("EINLANG_PROGRAMS", 60), Engine::Eval);
+}
+
+#[test]
+fn last_calls_agree_in_kernels() {
+    check_turns(seeds::setting("EINLANG_PROGRAMS", 150), Engine::Jit);
+}
+
+#[test]
+fn last_calls_agree_in_native_code() {
+    check_turns(seeds::setting("EINLANG_NATIVE", 4), Engine::Native);
 }

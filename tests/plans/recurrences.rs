@@ -131,3 +131,14 @@ fn steps_that_end_by_themselves_are_a_loop_with_an_exit_over_a_window() {
     let slope = plan(&slope, &["d"]);
     assert!(slope.contains("until("), "{slope}");
 }
+
+#[test]
+fn last_calls_are_loops_that_a_condition_ends() {
+    let source = "fn gcd(a: i64, b: i64) -> i64 { if b == 0 { a } else { gcd(b, a % b) } }
+         let g[i in 0..2000, j in 0..2000] = gcd(i as i64 + 1, j as i64 + 1);";
+    let plan = plan(source, &["g"]);
+    assert_eq!(plan.matches("until(").count(), 1, "{plan}");
+    // The rows are shared by threads, and the states are registers.
+    assert_eq!(plan.matches("parallel(1) for").count(), 1, "{plan}");
+    assert_eq!(lines(&plan, "scratch "), Vec::<&str>::new(), "{plan}");
+}

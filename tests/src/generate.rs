@@ -19,6 +19,7 @@ mod recursive;
 mod rng;
 mod sound;
 mod system;
+mod turns;
 mod within;
 
 pub use edges::edges;
@@ -29,6 +30,7 @@ pub use recursive::recursive;
 use rng::Rng;
 pub use sound::{Sound, sound};
 pub use system::{Form, Several, several};
+pub use turns::turns;
 pub use within::within;
 
 /// A value that a program has a name for.

@@ -18,6 +18,7 @@ const SHARES: &[(&str, &str, u64)] = &[
     ("systems", "kernels_agree", 10),
     ("systems", "inner_recurrences_are_what_they_are_by_hand", 5),
     ("systems", "inner_recurrences_agree_in_kernels", 5),
+    ("systems", "last_calls_agree_in_kernels", 5),
     ("engines", "small_programs_agree_on_jit", 50),
     ("engines", "kernels_agree_on_jit", 15),
     ("engines", "deterministic_kernels_are_equal_to_the_bit", 5),

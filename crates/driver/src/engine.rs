@@ -24,10 +24,10 @@ use ein_emit_c::Compiler;
 use ein_interp::{Accelerator, Environment, Rows, Value};
 use ein_ir::cost::Cost;
 use ein_ir::loops::verify;
-use ein_ir::tensor::{Expr, Program, Stmt, VarId};
+use ein_ir::tensor::{Expr, FuncId, Program, Stmt, VarId};
 use ein_runtime::Pool;
 use ein_scalar::Scalar;
-use ein_transform::flatten::{self, Given, World};
+use ein_transform::flatten::{self, Declined, Flattened, Given, World};
 use ein_transform::points::{Arithmetic, Input};
 use ein_transform::schedule::{self, Lowered, Use};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -252,7 +252,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         &mut self,
         key: usize,
         (count, span): (usize, Span),
-        flat: flatten::Flattened,
+        flat: Flattened,
         env: &dyn Environment,
     ) -> Result<Option<usize>, Box<Diagnostic>> {
         let assumed = flat.assumed.clone();
@@ -426,6 +426,10 @@ impl<P: Deref<Target = Program>> Kernels<P> {
     }
 }
 
+/// What a kernel for one value computes, told to flattening: the program, the name of the value, what is
+/// there, and how numbers are computed.
+type Told<'a> = dyn Fn(&Program, VarId, &Known<'_>, Arithmetic) -> Result<Flattened, Declined> + 'a;
+
 impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
     fn statements(
         &mut self,
@@ -478,24 +482,22 @@ impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
         e: &Expr,
         env: &mut dyn Environment,
     ) -> Result<Option<Value>, Box<Diagnostic>> {
-        let key = (&raw const *e) as usize;
-        let at = match self.find(key, env) {
-            Some(at) => Some(at),
-            None if self.is_declined(key, e.span) => None,
-            None => self.lower_expression(key, e, env)?,
-        };
-        let Some(at) = at else { return Ok(None) };
-        self.wanted_again((key, at), e.span, env)?;
-        let compiled = &self.compiled[&key][at];
-        if matches!(compiled.code, Code::None) {
-            return Ok(None);
-        }
-        let values = self.execute(compiled, env);
-        if values.is_none() {
-            self.note(e.span, TRAPPED.to_owned());
-            self.failed = Some(key);
-        }
-        Ok(values.and_then(|values| values.into_iter().next()).map(|(_, value)| value))
+        self.value((&raw const *e) as usize, e.span, env, &|program, var, known, arithmetic| {
+            flatten::expression(program, e, var, known, arithmetic)
+        })
+    }
+
+    fn turns(
+        &mut self,
+        func: FuncId,
+        env: &mut dyn Environment,
+    ) -> Result<Option<Value>, Box<Diagnostic>> {
+        let info = &self.program.funcs[func];
+        // Not the address of its body, which may have been asked for by itself.
+        let (key, span) = ((&raw const info.body) as usize | 2, info.span);
+        self.value(key, span, env, &|program, var, known, arithmetic| {
+            flatten::turns(program, func, var, known, arithmetic)
+        })
     }
 
     fn rows(&mut self, e: &Expr, rows: Range<usize>, env: &mut dyn Environment) -> Rows {
@@ -541,19 +543,47 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         result
     }
 
-    fn lower_expression(
+    /// One value by a kernel, if there is one for it; `flatten` tells what it computes.
+    fn value(
         &mut self,
         key: usize,
-        e: &Expr,
+        span: Span,
+        env: &mut dyn Environment,
+        flatten: &Told<'_>,
+    ) -> Result<Option<Value>, Box<Diagnostic>> {
+        let at = match self.find(key, env) {
+            Some(at) => Some(at),
+            None if self.is_declined(key, span) => None,
+            None => self.lower_value(key, span, env, flatten)?,
+        };
+        let Some(at) = at else { return Ok(None) };
+        self.wanted_again((key, at), span, env)?;
+        let compiled = &self.compiled[&key][at];
+        if matches!(compiled.code, Code::None) {
+            return Ok(None);
+        }
+        let values = self.execute(compiled, env);
+        if values.is_none() {
+            self.note(span, TRAPPED.to_owned());
+            self.failed = Some(key);
+        }
+        Ok(values.and_then(|values| values.into_iter().next()).map(|(_, value)| value))
+    }
+
+    fn lower_value(
+        &mut self,
+        key: usize,
+        span: Span,
         env: &dyn Environment,
+        flatten: &Told<'_>,
     ) -> Result<Option<usize>, Box<Diagnostic>> {
         // Any variable will do as the name of the result: nothing is bound to it.
         let Some(var) = region::any_var(&self.program) else { return Ok(None) };
         let started = Instant::now();
         let known = Known { env, program: &self.program };
-        let flat = flatten::expression(&self.program, e, var, &known, self.arithmetic);
+        let flat = flatten(&self.program, var, &known, self.arithmetic);
         let result = match flat {
-            Ok(flat) => self.add(key, (1, e.span), flat, env),
+            Ok(flat) => self.add(key, (1, span), flat, env),
             Err(declined) => {
                 self.decline(key, declined.span, declined.why);
                 Ok(None)

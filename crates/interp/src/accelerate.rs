@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use ein_base::{Diagnostic, Symbol, Work};
-use ein_ir::tensor::{Expr, Stmt, VarId};
+use ein_ir::tensor::{Expr, FuncId, Stmt, VarId};
 use ein_runtime::Memory;
 
 use crate::machine::Machine;
@@ -35,6 +35,16 @@ pub trait Accelerator {
         e: &Expr,
         env: &mut dyn Environment,
     ) -> Result<Option<Value>, Box<Diagnostic>>;
+
+    /// The value of a function whose last action is to call itself, with the values that its parameters
+    /// have: it has done so often by now.
+    fn turns(
+        &mut self,
+        _: FuncId,
+        _: &mut dyn Environment,
+    ) -> Result<Option<Value>, Box<Diagnostic>> {
+        Ok(None)
+    }
 
     /// Some rows of an indexed definition whose value as a whole it could not give.
     fn rows(&mut self, _: &Expr, _: Range<usize>, _: &mut dyn Environment) -> Rows {
@@ -200,4 +210,15 @@ impl<'p> Machine<'p> {
             Err(stop) => stop,
         }
     }
+}
+
+/// The value of a function that has called itself often, if the accelerator has it.
+pub(crate) fn accelerate_turns(
+    machine: &mut Machine<'_>,
+    func: FuncId,
+) -> Result<Option<Value>, Stop> {
+    let Some(accelerator) = machine.accelerator.take() else { return Ok(None) };
+    let value = accelerator.turns(func, machine);
+    machine.accelerator = Some(accelerator);
+    value.map_err(|failure| machine.given_up(failure))
 }

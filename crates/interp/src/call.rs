@@ -6,11 +6,15 @@ use ein_ir::size;
 use ein_ir::tensor::{Expr, FuncId};
 use ein_scalar::Scalar;
 
+use crate::accelerate::accelerate_turns;
 use crate::keep::Scope;
 use crate::machine::Machine;
 use crate::stop::{Entry, MarkKind, Stop};
 use crate::tail::Ending;
 use crate::value::Value;
+
+/// A function that has called itself so often may be a loop that is worth compiling.
+const LONG: usize = 1 << 10;
 
 impl<'p> Machine<'p> {
     /// A call of a known function.
@@ -108,8 +112,9 @@ impl<'p> Machine<'p> {
         self.descend(span)?;
         let (base, slots, marks) = (self.base, self.slots, self.marks.len());
         let mut entry = Entry { func, at: span };
+        let mut turns = 0;
         let result = loop {
-            match self.frame(func, entry, start, span)? {
+            match self.frame(func, (entry, turns), start, span)? {
                 Ending::Value(value) => break value,
                 Ending::Call(next, at) => {
                     self.tick()?;
@@ -117,6 +122,7 @@ impl<'p> Machine<'p> {
                     let above = self.base + self.slots;
                     self.locals.drain(start..above);
                     self.marks.truncate(marks);
+                    turns = if func == next { turns + 1 } else { 0 };
                     (func, span) = (next, at);
                     if !self.program.library.contains(&at.file()) {
                         entry = Entry { func, at };
@@ -132,11 +138,12 @@ impl<'p> Machine<'p> {
         Ok(result)
     }
 
-    /// Makes a frame of what lies on the stack from `start`, and runs a function in it.
+    /// Makes a frame of what lies on the stack from `start`, and runs a function in it that has called
+    /// itself so often.
     fn frame(
         &mut self,
         func: FuncId,
-        entry: Entry,
+        (entry, turns): (Entry, usize),
         start: usize,
         span: Span,
     ) -> Result<Ending, Stop> {
@@ -153,6 +160,13 @@ impl<'p> Machine<'p> {
         for (at, param) in params.enumerate() {
             let value = std::mem::take(&mut self.locals[start + at]);
             self.bind(*param, value);
+        }
+        // Whoever has gone on for long is expected to go on as long again.
+        if turns >= LONG
+            && turns.is_power_of_two()
+            && let Some(value) = accelerate_turns(self, func)?
+        {
+            return Ok(Ending::Value(value));
         }
         match self.accelerate_in_step(&code.body)? {
             Some(value) => Ok(Ending::Value(value)),

@@ -5,7 +5,8 @@
 //! After:   those arguments where the ones of `f` lay, and nothing of `f`
 
 use ein_base::{Code, Span};
-use ein_ir::tensor::{Arm, Expr, ExprKind, FuncId, Stmt, StmtKind, Type, VarId};
+use ein_ir::tensor::tail::put_together_again;
+use ein_ir::tensor::{Arm, Expr, ExprKind, FuncId};
 
 use crate::machine::Machine;
 use crate::stop::Stop;
@@ -17,38 +18,6 @@ pub(crate) enum Ending {
     Value(Value),
     /// With a call, whose sizes, captures and arguments lie above the frame.
     Call(FuncId, Span),
-}
-
-/// What a block takes apart only to put it together again, as functions do with results that have
-/// arrays among their parts: the checker names these for their sizes. So what is inside is the last
-/// action.
-fn put_together_again<'p>(stmts: &'p [Stmt], value: &'p Expr) -> Option<&'p Expr> {
-    let (Stmt { kind: StmtKind::Let(name, whole), .. }, parts) = stmts.split_first()? else {
-        return None;
-    };
-    let ExprKind::Tuple(items) = &*value.kind else { return None };
-    let Type::Tuple(types) = &whole.ty else { return None };
-    let part_of = |e: &Expr| match &*e.kind {
-        ExprKind::TupleGet(base, at) => match &*base.kind {
-            ExprKind::Var(var) if var == name => Some(*at),
-            _ => None,
-        },
-        _ => None,
-    };
-    let named: Option<Vec<(VarId, usize)>> = parts
-        .iter()
-        .map(|stmt| match &stmt.kind {
-            StmtKind::Let(var, part) => Some((*var, part_of(part)?)),
-            StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => None,
-        })
-        .collect();
-    let named = named?;
-    let is_own = |(at, item): (usize, &Expr)| match &*item.kind {
-        ExprKind::Var(var) => named.contains(&(*var, at)),
-        _ => part_of(item) == Some(at),
-    };
-    let all = items.len() == types.len() && items.iter().enumerate().all(is_own);
-    all.then_some(whole)
 }
 
 impl<'p> Machine<'p> {

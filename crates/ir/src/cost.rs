@@ -52,6 +52,11 @@ impl Cost {
         256
     }
 
+    /// The steps that a loop is taken to have if only the run knows how many.
+    pub fn usual_steps(self) -> f64 {
+        1000.0
+    }
+
     // Caches.
 
     /// What a row may take that is read again and again.

@@ -22,6 +22,7 @@ pub mod parse;
 pub mod print;
 pub mod spans;
 pub mod symbolic;
+pub mod tail;
 pub mod types;
 pub mod verify;
 pub mod walk;

@@ -17,6 +17,7 @@
 //! Failures: what a branch does not take keeps its failure under its condition; what is bound and
 //! not used stays obliged (`oblige`), or the region is declined and evaluated.
 
+mod again;
 mod array;
 mod call;
 mod define;
@@ -124,6 +125,8 @@ pub(crate) enum Val {
     Data(Made, Rc<[Val]>),
     Array(Rc<Array>),
     Fn(Option<FuncId>, Rc<[Val]>),
+    /// How a turn of a function ends that calls itself last.
+    Turn(Rc<again::Turn>),
 }
 
 /// The result of evaluating something.
@@ -157,6 +160,8 @@ pub(crate) struct Flatten<'p> {
     pub(crate) obliged: Vec<Node>,
     /// The recursion whose body is being evaluated for all depths at once.
     pub(crate) descent: Option<Descent>,
+    /// The function whose last action is to call itself, while its body is evaluated for all turns.
+    pub(crate) turns: Option<again::Turns>,
     /// The number of steps of a recurrence that has as many as another, which ended by itself.
     pub(crate) made: Option<Node>,
     /// The last steps of what ended when a condition held.
@@ -201,6 +206,37 @@ pub fn expression(
     flatten.finish(&[var])
 }
 
+/// Evaluates a function whose last action is to call itself, with the values that its parameters have,
+/// as the value of `var`.
+pub fn turns(
+    program: &Program,
+    func: FuncId,
+    var: VarId,
+    world: &dyn World,
+    arithmetic: Arithmetic,
+) -> Result<Flattened, Declined> {
+    let mut flatten = Flatten::new(program, world, arithmetic);
+    let info = &program.funcs[func];
+    let mut fixed = Vec::new();
+    for size in &info.sizes {
+        // As a call says it, so that calls of itself are seen to have the same.
+        let size = flatten.var(*size, info.span)?;
+        let size = flatten.number(size, info.span)?;
+        let size = flatten.constant_int(size, info.span)?;
+        fixed.push(Val::Scalar(flatten.points.int(size)));
+    }
+    for capture in &info.captures {
+        fixed.push(flatten.var(*capture, info.span)?);
+    }
+    let args: Flat<Vec<Val>> =
+        info.params.iter().map(|param| flatten.var(*param, info.span)).collect();
+    let args = args?;
+    let value = again::turns(&mut flatten, func, &fixed, &args, info.span);
+    let value = value.ok_or_else(|| declined("a function that is no loop", info.span))??;
+    flatten.bind(var, value);
+    flatten.finish(&[var])
+}
+
 /// If the value of a call is computed by a recursion that is a loop: whether the loop overwrites what
 /// it has written, and where the arguments are.
 pub fn recursion(program: &Program, e: &Expr, var: VarId) -> Option<(bool, String)> {
@@ -209,7 +245,7 @@ pub fn recursion(program: &Program, e: &Expr, var: VarId) -> Option<(bool, Strin
     let (_, Output::Array(arr)) = flat.outputs.first()? else { return None };
     match &flat.points.defs[flat.points.def_of(*arr)?].body {
         Body::InPlace(body) => Some((body.overwrites(&flat.points, *arr), body.places.clone())),
-        Body::Clauses(..) | Body::Scatter(_) | Body::Until(_) => None,
+        Body::Clauses(..) | Body::Scatter(_) | Body::Until(_) | Body::Again(_) => None,
     }
 }
 
@@ -228,6 +264,7 @@ impl<'p> Flatten<'p> {
             within: Vec::new(),
             obliged: Vec::new(),
             descent: None,
+            turns: None,
             made: None,
             counts: FxHashSet::default(),
         }
@@ -290,7 +327,7 @@ impl<'p> Flatten<'p> {
                 let parts = items.iter().map(|item| self.output(item, name, span));
                 Ok(Output::Record(Some(*made), parts.collect::<Flat<_>>()?))
             }
-            Val::Unit | Val::Fn(..) => {
+            Val::Unit | Val::Fn(..) | Val::Turn(_) => {
                 Err(declined("a value that is neither a number nor an array", span))
             }
         }

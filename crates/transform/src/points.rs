@@ -24,6 +24,7 @@
 //! Failures: see the third rule above. An operation is dropped, folded or cancelled only if it
 //! cannot fail.
 
+mod again;
 mod bend;
 mod build;
 mod interval;
@@ -42,6 +43,7 @@ use ein_ir::tensor::{ReduceOp, VarId};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
 
+pub use again::Again;
 pub use bend::Bend;
 pub use linear::Linear;
 pub use place::Region;
@@ -204,6 +206,8 @@ pub enum Body {
     InPlace(InPlace),
     /// By clauses, step by step, until a condition holds.
     Until(Until),
+    /// From the last of states that change step by step until a condition holds of them.
+    Again(Again),
 }
 
 /// Steps that end when a condition holds: the cells of later steps are undefined.
@@ -373,11 +377,7 @@ fn phase_roots(phase: &Phase, roots: &mut Vec<Node>) {
     for act in &phase.acts {
         match act {
             Act::Phase(inner) => phase_roots(inner, roots),
-            Act::Write(write) => {
-                roots.extend(write.loops.iter().flat_map(|(_, lo, hi)| [*lo, *hi]));
-                roots.extend(&write.at);
-                roots.push(write.value);
-            }
+            Act::Write(write) => roots.extend(write.roots()),
         }
     }
 }
@@ -407,14 +407,7 @@ impl Phase {
         for act in &mut self.acts {
             match act {
                 Act::Phase(inner) => inner.each_node(f),
-                Act::Write(write) => {
-                    for (_, lo, hi) in &mut write.loops {
-                        f(lo);
-                        f(hi);
-                    }
-                    write.at.iter_mut().for_each(&mut *f);
-                    f(&mut write.value);
-                }
+                Act::Write(write) => write.each_node(f),
             }
         }
     }
@@ -563,6 +556,7 @@ impl Points {
             Body::InPlace(body) => [def.arr].into_iter().chain(body.others.clone()).collect(),
             Body::Until(Until { last, end: End::Asked { .. }, .. }) => vec![def.arr, *last],
             Body::Until(_) => vec![def.arr],
+            Body::Again(body) => body.filled(),
             Body::Clauses(..) | Body::Scatter(_) => vec![def.arr],
         }
     }
@@ -597,6 +591,10 @@ impl Points {
                 body.phases.iter().for_each(|inner| phase(inner, &mut found));
                 found
             }
+            Body::Again(body) => {
+                let inner = body.writes().flat_map(|write| write.loops.iter().map(|it| it.0));
+                body.around.iter().copied().chain(inner).collect()
+            }
         }
     }
 
@@ -626,6 +624,7 @@ impl Points {
             Body::InPlace(body) => {
                 body.phases.iter().for_each(|phase| phase_roots(phase, &mut roots));
             }
+            Body::Again(body) => roots = body.roots(),
         }
         roots
     }

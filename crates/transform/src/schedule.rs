@@ -17,7 +17,7 @@
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
 //! * [`nest`](mod@nest), [`edges`](mod@edges), [`cross`](mod@cross), [`choice`](mod@choice), [`rows`](mod@rows), [`turn`](mod@turn), [`reduce`](mod@reduce), [`gemm`](mod@gemm),
-//!   [`recur`](mod@recur), [`sample`](mod@sample), [`wavefront`](mod@wavefront), [`in_place`](mod@in_place): the loops of
+//!   [`again`](mod@again), [`recur`](mod@recur), [`sample`](mod@sample), [`wavefront`](mod@wavefront), [`in_place`](mod@in_place): the loops of
 //!   one definition.
 //! * [`reuse`](mod@reuse): buffers that are not in use at the same time become one, and results
 //!   take the place of operands that end with them.
@@ -26,6 +26,7 @@
 //! Refuses: nothing; what cannot be fused is computed whole.
 
 pub(crate) mod address;
+mod again;
 mod before;
 mod beside;
 pub(crate) mod bins;
@@ -233,6 +234,7 @@ pub(crate) fn def_cost(points: &Points, def: &Def) -> f64 {
             cells * (node_cost(points, scatter.value) + 4.0)
         }
         Body::InPlace(body) => in_place::cost(points, body),
+        Body::Again(body) => again::cost(points, body),
         Body::Until(body) => {
             let steps = points.arrs[def.arr].shape[body.axis()] as f64;
             clauses_cost(points, &body.clauses) + steps * node_cost(points, body.end.node())
@@ -318,6 +320,7 @@ impl Emit {
         match &def.body {
             Body::Scatter(scatter) => self.scatter(def.arr, scatter),
             Body::InPlace(body) => self.in_place(def.arr, body),
+            Body::Again(body) => again::again(self, def, body),
             Body::Until(body) => self.until(def, body),
             Body::Clauses(clauses, Some(steps)) => {
                 self.recurrence(def.arr, clauses, steps, &[]);

@@ -1,6 +1,6 @@
 //! Calls: functions are entered; recursion on shrinking arrays becomes a loop.
 
-use super::{Flat, Flatten, MAX_DEPTH, Val, declined};
+use super::{Flat, Flatten, MAX_DEPTH, Val, again, declined};
 use ein_base::Span;
 use ein_ir::size;
 use ein_ir::tensor::{Expr, FuncId};
@@ -66,6 +66,10 @@ impl<'p> Flatten<'p> {
         if let Some(inner) = self.inner_call(func, &args, span) {
             return inner;
         }
+        let fixed: Vec<Val> = sizes.iter().chain(&captures).cloned().collect();
+        if let Some(again) = again::next_turn(self, func, &fixed, &args, span) {
+            return again;
+        }
         if let Some(result) = self.descend(func, &sizes, &captures, &args, span) {
             match result {
                 Ok(value) => return Ok(value),
@@ -73,6 +77,9 @@ impl<'p> Flatten<'p> {
                 Err(why) if self.frames.len() > MAX_DEPTH / 2 => return Err(why),
                 Err(_) => {}
             }
+        }
+        if let Some(Ok(value)) = again::turns(self, func, &fixed, &args, span) {
+            return Ok(value);
         }
         if self.frames.len() > MAX_DEPTH {
             return Err(declined("recursion", span));

@@ -14,7 +14,7 @@ pub(crate) use within::Within;
 
 use super::array::{Array, ArrayKind};
 use super::extent::{Extent, countable};
-use super::{Flat, Flatten, Val, declined, element_type, steps};
+use super::{Flat, Flatten, Val, again, declined, element_type, steps};
 use crate::points::{Body, Clause, Ix, Kind, Node, Points, Slot, Subst};
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Binder, Clause as IrClause, ClauseSlot, Expr, Item, Tensor};
@@ -110,6 +110,11 @@ impl<'p> Flatten<'p> {
         let fits = starts && whole.saturating_mul(cells) <= 1 << 24;
         if (reduces || traps || dear) && rank > 0 && fits && !self.reads_pending(&clauses) {
             return Ok(self.lift(name, ty, shape, clauses, &around, span));
+        }
+        if (reduces || traps || dear)
+            && let Some(part) = again::part_of_turn(self, name, ty, &shape, &clauses)
+        {
+            return Ok(part);
         }
         if traps {
             // Only the cells that are read would be computed, and only those could fail.
@@ -308,7 +313,7 @@ impl<'p> Flatten<'p> {
         let (clauses, ended) = match body {
             Some(Body::Clauses(clauses, _)) => (clauses.as_slice(), false),
             Some(Body::Until(body)) => (body.clauses.as_slice(), true),
-            Some(Body::Scatter(_) | Body::InPlace(_)) | None => (&[][..], false),
+            Some(Body::Scatter(_) | Body::InPlace(_) | Body::Again(_)) | None => (&[][..], false),
         };
         match (self.loops.is_empty() || self.stands_alone(clauses, &around, e)?, ended) {
             (true, _) => around::fits(&self.points, &around, &cells, e)?,

@@ -2,9 +2,10 @@
 
 use super::array::{Array, ArrayKind, Row};
 use super::extent::{Extent, fixed_shape};
-use super::{Flat, Flatten, Val, declined, element_type};
+use super::{Flat, Flatten, Val, again, declined, element_type};
 use crate::points::{Kind, Node, Source};
 use ein_base::Span;
+use ein_ir::tensor::tail::put_together_again;
 use ein_ir::tensor::{Expr, ExprKind, HostOp, IndexArg};
 use ein_scalar::{BinaryOp, Scalar, UnaryOp};
 use std::rc::Rc;
@@ -51,6 +52,9 @@ impl<'p> Flatten<'p> {
             }
             ExprKind::If { cond, then, otherwise } => self.choice(cond, then, otherwise, e.span),
             ExprKind::Block { stmts, value } => {
+                if let Some(whole) = put_together_again(stmts, value) {
+                    return self.expr(whole);
+                }
                 for stmt in stmts {
                     self.stmt(stmt)?;
                 }
@@ -276,6 +280,9 @@ impl<'p> Flatten<'p> {
         match (a, b) {
             (Val::Scalar(a), Val::Scalar(b)) => Ok(Val::Scalar(self.points.select(cond, a, b))),
             (Val::Unit, Val::Unit) => Ok(Val::Unit),
+            (a @ Val::Turn(_), b) | (a, b @ Val::Turn(_)) => {
+                again::merge_turns(self, cond, a, b, span)
+            }
             (Val::Array(a), Val::Array(b)) if a.shape == b.shape && a.ty == b.ty => {
                 let (ty, shape) = (a.ty, a.shape.clone());
                 Ok(array(ty, shape, ArrayKind::Select(cond, a, b)))
@@ -498,7 +505,7 @@ impl<'p> Flatten<'p> {
                     items.iter().map(|item| self.zeros_like(item, span)).collect();
                 Ok(Val::Data(*made, items?.into()))
             }
-            Val::Unit | Val::Fn(..) => Err(declined("zeros of a value", span)),
+            Val::Unit | Val::Fn(..) | Val::Turn(_) => Err(declined("zeros of a value", span)),
         }
     }
 }

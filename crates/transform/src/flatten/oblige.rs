@@ -80,7 +80,8 @@ impl<'p> Flatten<'p> {
 /// The scalars that a value is made of.
 fn nodes_of(value: &Val, nodes: &mut Vec<Node>) {
     match value {
-        Val::Unit => {}
+        // What a turn ends with stands in what it is merged into.
+        Val::Unit | Val::Turn(_) => {}
         Val::Scalar(node) => nodes.push(*node),
         Val::Tuple(items) | Val::Data(_, items) | Val::Fn(_, items) => {
             items.iter().for_each(|item| nodes_of(item, nodes));

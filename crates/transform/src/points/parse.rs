@@ -4,8 +4,8 @@
 
 use super::print::PLAIN;
 use super::{
-    Act, Arithmetic, Arr, ArrInfo, Body, Clause, Def, End, Fact, InPlace, Input, Ix, Kind, Node,
-    Phase, Points, Range, Reduction, Scatter, Slot, Source, Step, Steps, Until, Write,
+    Act, Again, Arithmetic, Arr, ArrInfo, Body, Clause, Def, End, Fact, InPlace, Input, Ix, Kind,
+    Node, Phase, Points, Range, Reduction, Scatter, Slot, Source, Step, Steps, Until, Write,
 };
 use ein_base::{FileId, Idx as _, Span, Symbol};
 use ein_ir::tensor::{ReduceOp, VarId};
@@ -61,6 +61,7 @@ impl Parser {
             "until" => self.until(adjoint),
             "scatter" => self.scatter(adjoint),
             "place" => self.in_place(adjoint),
+            "again" => self.again(adjoint),
             _ => Err(self.tokens.wrong(format!("`{word}` begins nothing"))),
         }
     }
@@ -238,6 +239,43 @@ impl Parser {
             phases.push(self.nested(Self::phase)?);
         }
         self.define(arr, Body::InPlace(InPlace { others, phases, places }), adjoint)
+    }
+
+    fn again(&mut self, adjoint: bool) -> Result<()> {
+        let arr = self.arr()?;
+        self.tokens.word("around")?;
+        self.tokens.sign("[")?;
+        let around = self.list("]", Self::ix)?;
+        self.tokens.sign("{")?;
+        let first = self.after_each("first", Self::write)?;
+        let parts = self.after_each("part", Self::write)?;
+        self.tokens.word("also")?;
+        self.tokens.sign("[")?;
+        let also = self.list("]", Self::node)?;
+        self.tokens.word("until")?;
+        let done = self.node()?;
+        let next = self.after_each("next", |parser| {
+            let state = parser.arr()?;
+            parser.tokens.word("by")?;
+            Ok((state, parser.write()?))
+        })?;
+        let results = self.after_each("keep", Self::write)?;
+        self.tokens.sign("}")?;
+        let body = Again { around, first, parts, also, done, next, results };
+        self.define(arr, Body::Again(body), adjoint)
+    }
+
+    /// What stands after each of these words that follow.
+    fn after_each<T>(
+        &mut self,
+        word: &str,
+        mut one: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        while self.tokens.eat_word(word) {
+            all.push(one(self)?);
+        }
+        Ok(all)
     }
 
     fn phase(&mut self) -> Result<Phase> {

@@ -23,8 +23,8 @@
 //!   equal.
 
 use super::{
-    Act, Arr, Body, Clause, Def, End, InPlace, Ix, Kind, Node, Phase, Points, Range, Reduction,
-    Scatter, Source, Step, Until,
+    Act, Again, Arr, Body, Clause, Def, End, InPlace, Ix, Kind, Node, Phase, Points, Range,
+    Reduction, Scatter, Source, Step, Until, Write,
 };
 use ein_base::{Idx as _, Symbol};
 use ein_ir::text::{is_plain, scalar_text, write_string};
@@ -166,6 +166,7 @@ impl Printer<'_> {
             Body::Until(until) => self.until(&name, until),
             Body::Scatter(scatter) => self.scatter(&name, scatter),
             Body::InPlace(body) => self.in_place(&name, body),
+            Body::Again(body) => self.again(&name, body),
         }
     }
 
@@ -252,13 +253,42 @@ impl Printer<'_> {
             match act {
                 Act::Phase(inner) => self.phase(inner, depth + 1),
                 Act::Write(write) => {
-                    let (arr, loops) = (self.arr(write.arr), self.binders(&write.loops));
-                    let (at, value) = (self.nodes(&write.at), self.node(write.value));
-                    let _ = writeln!(self.out, "{indent}  {arr} [{loops}] at [{at}] = {value}");
+                    let write = self.write(write);
+                    let _ = writeln!(self.out, "{indent}  {write}");
                 }
             }
         }
         let _ = writeln!(self.out, "{indent}}}");
+    }
+
+    fn write(&mut self, write: &Write) -> String {
+        let (arr, loops) = (self.arr(write.arr), self.binders(&write.loops));
+        let (at, value) = (self.nodes(&write.at), self.node(write.value));
+        format!("{arr} [{loops}] at [{at}] = {value}")
+    }
+
+    fn again(&mut self, name: &str, body: &Again) {
+        let around: Vec<String> = body.around.iter().map(|ix| self.ix(*ix)).collect();
+        let _ = writeln!(self.out, "again {name} around [{}] {{", around.join(", "));
+        for write in &body.first {
+            let write = self.write(write);
+            let _ = writeln!(self.out, "  first {write}");
+        }
+        for write in &body.parts {
+            let write = self.write(write);
+            let _ = writeln!(self.out, "  part {write}");
+        }
+        let (also, done) = (self.nodes(&body.also), self.node(body.done));
+        let _ = writeln!(self.out, "  also [{also}]\n  until {done}");
+        for (state, write) in &body.next {
+            let (state, write) = (self.arr(*state), self.write(write));
+            let _ = writeln!(self.out, "  next {state} by {write}");
+        }
+        for write in &body.results {
+            let write = self.write(write);
+            let _ = writeln!(self.out, "  keep {write}");
+        }
+        self.out.push_str("}\n");
     }
 
     fn binders(&mut self, binders: &[(Ix, Node, Node)]) -> String {

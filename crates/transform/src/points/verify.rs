@@ -9,7 +9,9 @@
 //! * A value mentions no index that nothing binds around it.
 
 use super::interval::result_range;
-use super::{Act, Arr, Body, Clause, Def, End, Ix, Kind, Node, Phase, Points, Range, Source, Step};
+use super::{
+    Act, Again, Arr, Body, Clause, Def, End, Ix, Kind, Node, Phase, Points, Range, Source, Step,
+};
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -95,6 +97,7 @@ impl Verify<'_> {
                 self.cell(def.arr, &scatter.at, scatter.value, &bound)
             }
             Body::InPlace(body) => body.phases.iter().try_for_each(|phase| self.phase(phase, &[])),
+            Body::Again(body) => self.again(body),
         }
     }
 
@@ -102,7 +105,7 @@ impl Verify<'_> {
     fn reads(&self, at: usize, def: &Def, arr: Arr) -> Checked {
         let steps = match &def.body {
             Body::Clauses(_, steps) => steps.is_some(),
-            Body::Until(_) | Body::InPlace(_) => true,
+            Body::Until(_) | Body::InPlace(_) | Body::Again(_) => true,
             Body::Scatter(_) => false,
         };
         let own = Points::filled(def).contains(&arr);
@@ -154,6 +157,26 @@ impl Verify<'_> {
                 let bound = self.binders(&write.loops, &bound)?;
                 self.cell(write.arr, &write.at, write.value, &bound)
             }
+        })
+    }
+
+    fn again(&self, body: &Again) -> Checked {
+        let around = &body.around;
+        body.writes().try_for_each(|write| {
+            let bound = self.binders(&write.loops, around)?;
+            self.cell(write.arr, &write.at, write.value, &bound)
+        })?;
+        body.also.iter().try_for_each(|node| self.closed(*node, around))?;
+        self.truth(body.done)?;
+        self.closed(body.done, around)?;
+        let states: Vec<Arr> = body.first.iter().map(|write| write.arr).collect();
+        let changed = |arr: &Arr| body.next.iter().filter(|(state, _)| state == arr).count() == 1;
+        let all = states.len() == body.next.len() && states.iter().all(changed);
+        rule(all, || "not every state has a next one".to_owned())?;
+        body.next.iter().try_for_each(|(state, write)| {
+            let (state, written) = (&self.points.arrs[*state], &self.points.arrs[write.arr]);
+            let same = state.shape == written.shape && state.ty == written.ty;
+            rule(same, || "a state becomes one of another shape".to_owned())
         })
     }
 

@@ -286,6 +286,7 @@ impl Group {
                 MemberKind::Recurrence => "ordered",
                 MemberKind::Other => match points.defs[member.def].body {
                     Body::InPlace(_) => "in place",
+                    Body::Again(_) => "step by step until a condition holds",
                     Body::Until(_) => "ordered, until a condition holds",
                     Body::Clauses(..) | Body::Scatter(_) => "loops",
                 },
@@ -333,6 +334,6 @@ fn tile_of(member: &Member) -> i64 {
 fn slots_of(def: &Def) -> &[Slot] {
     match &def.body {
         Body::Clauses(clauses, _) => clauses.first().map_or(&[], |clause| &clause.slots),
-        Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) => &[],
+        Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) | Body::Again(_) => &[],
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(points: &mut Points) {
                 (clauses.as_mut_slice(), steps.as_deref().unwrap_or(&[]))
             }
             Body::Until(body) => (body.clauses.as_mut_slice(), body.steps.as_slice()),
-            Body::Scatter(_) | Body::InPlace(_) => (&mut [][..], &[][..]),
+            Body::Scatter(_) | Body::InPlace(_) | Body::Again(_) => (&mut [][..], &[][..]),
         };
         for clause in clauses {
             if steps.is_empty() && clause.guard.is_none() {

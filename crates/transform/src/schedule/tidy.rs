@@ -166,7 +166,11 @@ fn take_copies_for_what_they_copy(points: &mut Points, wanted: &FxHashSet<Arr>) 
         let Some(source) = points.def_of(of).filter(|_| same && !wanted.contains(&of)) else {
             continue;
         };
-        let plain = matches!(points.defs[source].body, Body::Clauses(..));
+        let plain = match &points.defs[source].body {
+            Body::Clauses(..) => true,
+            Body::Again(body) => body.results.iter().any(|write| write.arr == of),
+            Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) => false,
+        };
         if !plain || points.arrs[of].shape != shape || !wanted.contains(&copy.arr) {
             continue;
         }
@@ -175,7 +179,12 @@ fn take_copies_for_what_they_copy(points: &mut Points, wanted: &FxHashSet<Arr>) 
         for reader in 0..points.defs.len() {
             rewrite(points, reader, &(of, (ixs.clone(), read)));
         }
-        points.defs[source].arr = copy.arr;
+        match &mut points.defs[source].body {
+            Body::Again(body) => body.keep_in(of, copy.arr),
+            Body::Clauses(..) | Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) => {
+                points.defs[source].arr = copy.arr;
+            }
+        }
         if let Some(facts) = points.facts.remove(&of) {
             points.facts.insert(copy.arr, facts);
         }
@@ -192,6 +201,7 @@ fn reads_again(points: &Points, reader: usize, arr: Arr) -> bool {
         Body::Clauses(clauses, steps) => (clauses, steps.as_deref()),
         Body::Until(body) => (&body.clauses, Some(body.steps.as_slice())),
         Body::Scatter(_) | Body::InPlace(_) => return false,
+        Body::Again(body) => return body.loops_over(points, arr),
     };
     // The steps of a recurrence are around everything else.
     let axis = steps.and_then(|steps| steps.first()).map_or(0, |step| step.axis);
@@ -214,6 +224,8 @@ fn times_read(points: &Points, reader: usize, arr: Arr) -> f64 {
         Body::Clauses(clauses, steps) => (clauses, steps.as_deref().unwrap_or(&[])),
         Body::Until(body) => (&body.clauses, body.steps.as_slice()),
         Body::Scatter(_) | Body::InPlace(_) => return 1.0,
+        Body::Again(body) if body.loops_over(points, arr) => return points.cost.usual_steps(),
+        Body::Again(_) => return 1.0,
     };
     let extent = |ix: &Ix| {
         let (lo, hi) = points.ixs[*ix].range;
@@ -387,6 +399,7 @@ pub(crate) fn substitute(points: &mut Points, def: usize, subst: &mut Subst) {
         Body::InPlace(body) => {
             body.phases.iter_mut().for_each(|phase| phase.each_node(&mut apply));
         }
+        Body::Again(body) => body.each_node(&mut apply),
     }
     points.defs[def].body = body;
 }

@@ -165,7 +165,11 @@ impl Join<'_> {
     fn recurrence_of(&self, arr: Arr) -> Option<(Vec<Clause>, Vec<Step>)> {
         match &self.points.defs[self.points.def_of(arr)?].body {
             Body::Clauses(clauses, Some(steps)) => Some((clauses.clone(), steps.clone())),
-            Body::Clauses(_, None) | Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) => None,
+            Body::Clauses(_, None)
+            | Body::Scatter(_)
+            | Body::InPlace(_)
+            | Body::Until(_)
+            | Body::Again(_) => None,
         }
     }
 
@@ -175,9 +179,11 @@ impl Join<'_> {
             Body::Until(body) if body.around.is_empty() => {
                 Some((body.clauses.clone(), body.steps.clone()))
             }
-            Body::Clauses(..) | Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) => {
-                self.recurrence_of(arr)
-            }
+            Body::Clauses(..)
+            | Body::Scatter(_)
+            | Body::InPlace(_)
+            | Body::Until(_)
+            | Body::Again(_) => self.recurrence_of(arr),
         }
     }
 

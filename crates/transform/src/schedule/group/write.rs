@@ -29,7 +29,9 @@ impl Emit {
         }
         if !group.is_fused() {
             for def in &defs {
-                if !self.places.contains_key(&def.arr) {
+                // States that change until a condition holds find their places by themselves.
+                let itself = matches!(def.body, Body::Again(_));
+                if !itself && !self.places.contains_key(&def.arr) {
                     self.storage(def);
                 }
                 self.alone(def);
@@ -268,7 +270,9 @@ impl Emit {
                     self.nest(def.arr, loops, vec![cell]);
                 }
             }
-            Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) => self.alone(def),
+            Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) | Body::Again(_) => {
+                self.alone(def);
+            }
         }
     }
 

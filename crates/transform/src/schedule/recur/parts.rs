@@ -167,7 +167,7 @@ impl Emit {
                 match &part.body {
                     Body::Clauses(clauses, _) => self.fill_part(part.arr, clauses),
                     Body::Scatter(sums) => self.scatter(part.arr, sums),
-                    Body::InPlace(_) | Body::Until(_) => {
+                    Body::InPlace(_) | Body::Until(_) | Body::Again(_) => {
                         unreachable!("parts of a step are cells and sums")
                     }
                 }

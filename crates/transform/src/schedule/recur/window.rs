@@ -9,7 +9,9 @@ impl Points {
         let (clauses, steps, ended) = match &def.body {
             Body::Clauses(clauses, Some(steps)) => (clauses, steps, None),
             Body::Until(body) => (&body.clauses, &body.steps, Some(body)),
-            Body::Clauses(_, None) | Body::Scatter(_) | Body::InPlace(_) => return None,
+            Body::Clauses(_, None) | Body::Scatter(_) | Body::InPlace(_) | Body::Again(_) => {
+                return None;
+            }
         };
         let Step { axis, backward } = *steps.first()?;
         let extent = self.arrs[def.arr].shape[axis];

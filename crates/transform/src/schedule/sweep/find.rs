@@ -268,7 +268,7 @@ impl Search<'_> {
     pub(super) fn clauses(&self, def: usize) -> Vec<Clause> {
         match &self.points.defs[def].body {
             Body::Clauses(clauses, _) => clauses.clone(),
-            Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) => Vec::new(),
+            Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) | Body::Again(_) => Vec::new(),
         }
     }
 
