@@ -130,3 +130,26 @@ fn choices_by_a_short_axis_are_made_by_writing_it_out() {
     assert!(!plan.contains("select"), "{plan}");
     assert_eq!(plan.matches("= exp ").count(), 1, "{plan}");
 }
+
+#[test]
+fn recursion_that_branches_is_not_written_out() {
+    let program = |extent: usize| {
+        format!(
+            "fn halves(x: [f64; ?n]) -> f64 {{
+                 if len(x) <= 1 {{
+                     sum(x)
+                 }} else {{
+                     let h = len(x) / 2;
+                     let y[i in 0..len(x)] = 0.5 * x[i] + 1.0;
+                     halves(y[0..h]) - halves(y[h..len(y)])
+                 }}
+             }}
+             let x: [f64; {extent}] = input();
+             let r = halves(x);"
+        )
+    };
+    let lines = |extent: usize| plan(&program(extent), &["r"]).lines().count();
+    // A small one is one kernel; of a large one the calls are left to the host.
+    assert!(lines(8) > 20);
+    assert!(lines(4096) < lines(8), "{}", lines(4096));
+}

@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A definition is compiled for at most so many shapes; further ones are evaluated.
-const MAX_SHAPES: usize = 4;
+const MAX_SHAPES: usize = 16;
 
 /// So many statements at most become one kernel.
 const LARGEST_REGION: usize = 400;

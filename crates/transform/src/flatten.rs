@@ -135,6 +135,10 @@ pub(crate) type Flat<T> = Result<T, Declined>;
 /// How many calls may be entered inside one another.
 const MAX_DEPTH: usize = 48;
 
+/// How many calls may be entered of functions that are being called already. Of a recursion that
+/// branches, so much is one kernel; the calls around it are the host's, with kernels for each size.
+const MAX_CALLS: usize = 24;
+
 /// How many nodes a region may have; more are left to the host.
 const MAX_NODES: usize = 200_000;
 
@@ -145,6 +149,10 @@ pub(crate) struct Flatten<'p> {
     pub(crate) points: Points,
     /// The frames of the functions entered; the first is that of the statements.
     frames: Vec<FxHashMap<VarId, Val>>,
+    /// The functions entered.
+    entered: Vec<FuncId>,
+    /// How many of the calls were of functions that had been entered already.
+    again: usize,
     /// What variables of outside are.
     outside: FxHashMap<VarId, Val>,
     assumed: Vec<(Input, Scalar)>,
@@ -256,6 +264,8 @@ impl<'p> Flatten<'p> {
             world,
             points: Points::new(arithmetic),
             frames: vec![FxHashMap::default()],
+            entered: Vec::new(),
+            again: 0,
             outside: FxHashMap::default(),
             assumed: Vec::new(),
             loops: Vec::new(),

@@ -1,9 +1,10 @@
 //! Calls: functions are entered; recursion on shrinking arrays becomes a loop.
 
-use super::{Flat, Flatten, MAX_DEPTH, Val, again, declined};
+use super::{Flat, Flatten, MAX_CALLS, MAX_DEPTH, Val, again, declined};
 use ein_base::Span;
 use ein_ir::size;
-use ein_ir::tensor::{Expr, FuncId};
+use ein_ir::tensor::walk::each_child;
+use ein_ir::tensor::{Expr, ExprKind, FuncId};
 use rustc_hash::FxHashMap;
 
 impl<'p> Flatten<'p> {
@@ -84,6 +85,10 @@ impl<'p> Flatten<'p> {
         if self.frames.len() > MAX_DEPTH {
             return Err(declined("recursion", span));
         }
+        self.again += usize::from(self.entered.contains(&func));
+        if self.again > MAX_CALLS && calls_twice(self, func) {
+            return Err(declined("recursion that branches", span));
+        }
         self.not_too_large(span)?;
         for arg in captures.iter().chain(&args) {
             self.oblige(arg, span)?;
@@ -92,8 +97,21 @@ impl<'p> Flatten<'p> {
         let values = sizes.into_iter().chain(captures).chain(args);
         let frame: FxHashMap<_, _> = names.copied().zip(values).collect();
         self.frames.push(frame);
+        self.entered.push(func);
         let result = self.expr(&info.body);
+        self.entered.pop();
         self.frames.pop();
         result
     }
+}
+
+/// Whether a function calls itself in several places.
+fn calls_twice(flatten: &Flatten<'_>, func: FuncId) -> bool {
+    fn calls(e: &Expr, func: FuncId) -> usize {
+        let called = matches!(&*e.kind, ExprKind::Call { func: other, .. } if *other == func);
+        let mut count = usize::from(called);
+        each_child(e, &mut |child| count += calls(child, func));
+        count
+    }
+    calls(&flatten.program.funcs[func].body, func) > 1
 }
