@@ -45,7 +45,7 @@ use rustc_hash::FxHashMap;
 
 pub use again::Again;
 pub use bend::Bend;
-pub use linear::Linear;
+pub use linear::{Linear, loses_a_trap};
 pub use place::Region;
 pub(crate) use reduction::{SHORT, magnitude};
 pub use subst::{Subst, Window};

@@ -227,6 +227,15 @@ impl Pass<'_> {
             }
         }
         let numbers = Expr::new(ExprKind::Tensor(numbers), own.clone(), span);
+        // How many steps there are is asked of the numbers, also where only the run knows.
+        for atom in self.program.atoms.iter_mut() {
+            if let ein_ir::tensor::AtomDef::Extent(of, axis) = atom.def
+                && of == var
+                && axis < rank
+            {
+                atom.def = ein_ir::tensor::AtomDef::Extent(new, axis);
+            }
+        }
         // Outside, the states are put together where they are read.
         let outside = Rows { var: new, ty: own.clone(), ..rows };
         *value = self.put_together(&outside, value.ty.clone(), name, span);

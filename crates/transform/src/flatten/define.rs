@@ -14,7 +14,7 @@ pub(crate) use within::Within;
 
 use super::array::{Array, ArrayKind};
 use super::extent::{Extent, countable};
-use super::{Flat, Flatten, Val, again, declined, element_type, steps};
+use super::{Flat, Flatten, Val, again, declined, element_type, oblige, steps};
 use crate::points::{Body, Clause, Ix, Kind, Node, Points, Slot, Subst};
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Binder, Clause as IrClause, ClauseSlot, Expr, Item, Tensor};
@@ -116,7 +116,7 @@ impl<'p> Flatten<'p> {
         {
             return Ok(part);
         }
-        if traps {
+        if traps && !oblige::is_obliged(self, &clauses) {
             // Only the cells that are read would be computed, and only those could fail.
             return Err(declined("a definition inside a loop that may fail", span));
         }

@@ -98,8 +98,7 @@ impl<'p> Flatten<'p> {
                 Ok(Val::Tuple(items?.into()))
             }
             ExprKind::TupleGet(tuple, at) => {
-                let tuple = self.expr(tuple)?;
-                self.oblige(&tuple, e.span)?;
+                let tuple = self.strict(tuple)?;
                 match tuple {
                     Val::Tuple(items) => Ok(items[*at].clone()),
                     _ => Err(declined("a tuple that data decides", e.span)),
@@ -110,8 +109,7 @@ impl<'p> Flatten<'p> {
                 Ok(Val::Data((*data, *variant), fields?.into()))
             }
             ExprKind::FieldGet(value, at) => {
-                let value = self.expr(value)?;
-                self.oblige(&value, e.span)?;
+                let value = self.strict(value)?;
                 match value {
                     Val::Data(_, fields) => Ok(fields[*at].clone()),
                     _ => Err(declined("a struct that data decides", e.span)),

@@ -9,9 +9,9 @@
 
 use super::array::{Array, ArrayKind, Row};
 use super::{Flat, Flatten, Val, declined};
-use crate::points::{Arr, Node, Source, Subst};
+use crate::points::{Arr, Clause, Node, Source, Subst, loses_a_trap};
 use ein_base::Span;
-use ein_ir::tensor::Expr;
+use ein_ir::tensor::{Expr, ExprKind};
 use ein_scalar::Scalar;
 use rustc_hash::FxHashMap;
 
@@ -19,7 +19,10 @@ impl<'p> Flatten<'p> {
     /// The value of an expression of which only a part may be used.
     pub(crate) fn strict(&mut self, e: &'p Expr) -> Flat<Val> {
         let value = self.expr(e)?;
-        self.oblige(&value, e.span)?;
+        // What has a name was computed when it got it.
+        if !matches!(&*e.kind, ExprKind::Var(_)) {
+            self.oblige(&value, e.span)?;
+        }
         Ok(value)
     }
 
@@ -75,6 +78,13 @@ impl<'p> Flatten<'p> {
         let both = |(arr, value)| (points.load(arr, &[]), points.constant(value));
         assumed.into_iter().map(both).collect()
     }
+}
+
+/// Whether everything that may fail in clauses is computed by what is obliged already, whichever of the
+/// cells are read.
+pub(super) fn is_obliged(flatten: &Flatten<'_>, clauses: &[Clause]) -> bool {
+    let roots = clauses.iter().flat_map(|c| [Some(c.value), c.guard, c.otherwise]).flatten();
+    !loses_a_trap(&flatten.points, &roots.collect::<Vec<_>>(), &flatten.obliged)
 }
 
 /// The scalars that a value is made of.

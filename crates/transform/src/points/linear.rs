@@ -2,6 +2,7 @@
 
 use super::{Ix, Kind, Node, Points, Range};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
+use rustc_hash::FxHashSet;
 
 /// The factors and offsets of sums stay below this, so that two of them can be added.
 const LARGE: i64 = 1 << 60;
@@ -51,6 +52,20 @@ impl Linear {
     }
 }
 
+/// Whether something below these nodes may fail that is not below the others.
+pub fn loses_a_trap(points: &Points, nodes: &[Node], kept: &[Node]) -> bool {
+    let kept: FxHashSet<Node> = points.below(kept).into_iter().collect();
+    let fails = |node: &Node| {
+        let info = &points.nodes[*node];
+        match &info.kind {
+            Kind::Checked(..) | Kind::Clamp { traps: true, .. } => true,
+            Kind::Reduce(_) => info.traps,
+            _ => false,
+        }
+    };
+    points.below(nodes).iter().any(|node| fails(node) && !kept.contains(node))
+}
+
 impl Points {
     /// The sum that an integer node is. It is the node's value whatever the values of its terms are,
     /// also where one of them has failed: only operations that were proved to fit are looked into.
@@ -94,16 +109,7 @@ impl Points {
             return false;
         }
         let terms: Vec<Node> = sum.terms.iter().map(|(term, _)| *term).collect();
-        let kept = self.below(&terms);
-        let fails = |node: &Node| {
-            let info = &self.nodes[*node];
-            match &info.kind {
-                Kind::Checked(..) | Kind::Clamp { traps: true, .. } => true,
-                Kind::Reduce(_) => info.traps,
-                _ => false,
-            }
-        };
-        self.below(&[node]).iter().any(|node| fails(node) && !kept.contains(node))
+        loses_a_trap(self, &[node], &terms)
     }
 
     /// Whether a conversion between integers changes nothing.
