@@ -6,14 +6,21 @@ A program takes arrays by `let x: [f32; row: 64] = input();`; here these are the
 function whose body is the rest, and the last definition is its result. Build the package with
 `maturin develop --release` first.
 
-Outputs are warm in both: a buffer that was given back is the next one of its size. What differs is where
-inputs lie. NumPy puts large arrays at 16 bytes behind a page, so wide loads of them straddle cache lines;
-such a load also waits for a store to the same place in another page, which is why large buffers of ours
-begin in the middle of one. The second column has the same arrays at the start of a page.
+All are the same kernel on the same engine, threads and processors, measured in turns; each figure is the
+least of all rounds. What may differ is where inputs lie, and that matters: a wide load that straddles two
+cache lines takes twice as long as one that does not. NumPy puts large arrays 16 bytes behind a page;
+`einlang bench` reads files into memory of its own, which begins at a line. So each has two columns:
+
+    NumPy   called with NumPy's own arrays           bench   an `.npy` file for each input
+    line    the same numbers at a cache line         behind  files that are mapped, 16 bytes behind a page
+
+`behind` is `einlang bench` on inputs that lie as NumPy's do; those below 64 KiB are not mapped, so they lie
+at a line there, too.
 """
 
 import argparse
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -54,16 +61,18 @@ def arrays(inputs):
     return made
 
 
-def aligned(array):
-    """The same numbers at the start of a page."""
-    room = np.empty(array.nbytes + 4096, np.uint8)
-    start = -room.ctypes.data % 4096
+def placed(array, behind):
+    """The same numbers so many bytes behind the start of a page."""
+    if not array.ndim:
+        return array
+    room = np.empty(array.nbytes + 4096 + behind, np.uint8)
+    start = -room.ctypes.data % 4096 + behind
     copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
 
 
-def called(call, args, seconds=1.0):
+def called(call, args, seconds=0.5):
     """Milliseconds of a call: the least of as many as fit, which others on the machine disturb least."""
     call(*args)
     found, ends = [], time.perf_counter() + seconds
@@ -71,18 +80,37 @@ def called(call, args, seconds=1.0):
         started = time.perf_counter()
         call(*args)
         found.append((time.perf_counter() - started) * 1e3)
-    return min(found)
+    return min(found), len(found)
 
 
-def benched(path, inputs, last, options, folder):
-    """The same program under `einlang bench`."""
-    given = []
-    for name, array in inputs.items():
+def mapped(path, name, array):
+    """A file whose numbers lie 16 bytes behind a page when it is mapped."""
+    types = {"float32": "F32", "float64": "F64", "int32": "I32", "int64": "I64", "uint8": "U8"}
+    about = {name: {"dtype": types[str(array.dtype)], "shape": array.shape, "data_offsets": [0, array.nbytes]}}
+    header = json.dumps(about).encode()
+    header += b" " * ((16 - 8 - len(header)) % 4096)
+    path.write_bytes(len(header).to_bytes(8, "little") + header + array.tobytes())
+
+
+def files(made, folder):
+    """The inputs of both benches, as arguments."""
+    own, behind = [], []
+    for name, array in made.items():
         np.save(folder / f"{name}.npy", array)
-        given += ["--input", f"{name}={folder / f'{name}.npy'}"]
+        own += ["--input", f"{name}={folder / f'{name}.npy'}"]
+        if array.ndim:
+            mapped(folder / f"{name}.safetensors", name, array)
+            behind += ["--input", f"{name}={folder / f'{name}.safetensors'}"]
+        else:
+            behind += own[-2:]
+    return own, behind
+
+
+def benched(path, given, last, runs, options):
+    """The same program under `einlang bench`."""
     command = [sys.executable, "-m", "einlang", "bench", str(path), "--json", "--observe", last]
-    command += ["--engine", options.engine, "--threads", str(options.threads), *given]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command += ["--engine", options.engine, "--threads", str(options.threads), "--runs", str(runs)]
+    done = subprocess.run([*command, *given], capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])["min_ms"]
@@ -93,33 +121,37 @@ def main():
     parser.add_argument("programs", nargs="+", type=Path)
     parser.add_argument("--engine", default="native")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    print(f"{'program':20} {'NumPy ms':>10} {'page ms':>10} {'bench ms':>10} {'ratios':>11}")
+    if hasattr(os, "sched_setaffinity"):
+        # Processes that are started from here stay on the same processors.
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
+    columns = ("NumPy", "line", "bench", "behind")
+    head = " ".join(f"{column:>9}" for column in columns)
+    print(f"{'milliseconds':18} {head}   NumPy/bench line/bench NumPy/behind")
     ratios = []
     for path in options.programs:
         inputs, uses, body, last = split(path.read_text())
         params = ", ".join(f"{name}: {whole}" for name, whole, _, _ in inputs)
         text = "\n".join([*uses, f"fn kernel({params}) {{", *body, last, "}"])
-        module = ein.compile(text, engine=options.engine, threads=options.threads)
+        kernel = ein.compile(text, engine=options.engine, threads=options.threads).kernel
         made = arrays(inputs)
+        own = list(made.values())
+        line = [placed(array, 0) for array in own]
+        found = []
         with tempfile.TemporaryDirectory() as folder:
-            found = [
-                (
-                    called(module.kernel, list(made.values())),
-                    called(module.kernel, [aligned(array) for array in made.values()]),
-                    benched(path, made, last, options, Path(folder)),
-                )
-                for _ in range(options.rounds)
-            ]
-        own, paged, bench = (min(column) for column in zip(*found))
-        ratios.append((own / bench, paged / bench))
-        print(
-            f"{path.stem:20} {own:10.3f} {paged:10.3f} {bench:10.3f}"
-            f" {own / bench:5.2f} {paged / bench:5.2f}",
-            flush=True,
-        )
-    for name, column in zip(("NumPy's own", "at a page"), zip(*ratios)):
+            npy, behind = files(made, Path(folder))
+            for _ in range(options.rounds):
+                first, runs = called(kernel, own)
+                second, _ = called(kernel, line)
+                third = benched(path, npy, last, runs, options)
+                found.append((first, second, third, benched(path, behind, last, runs, options)))
+        least = [min(column) for column in zip(*found)]
+        ratios.append((least[0] / least[2], least[1] / least[2], least[0] / least[3]))
+        times = " ".join(f"{column:9.3f}" for column in least)
+        shown = " ".join(f"{ratio:10.3f}" for ratio in ratios[-1])
+        print(f"{path.stem:18} {times}   {shown}", flush=True)
+    for name, column in zip(("NumPy/bench", "line/bench", "NumPy/behind"), zip(*ratios)):
         mean = statistics.geometric_mean(column)
         print(f"{name}: geometric mean {mean:.3f}, worst {max(column):.3f}")
 

@@ -3,6 +3,7 @@
 use crate::class::Class;
 use crate::convert::Taking;
 use crate::{array, fail, give};
+use ein_driver::call::fork::{Forking, Here};
 use ein_driver::call::{Declared, Failure, Memory, ScalarType, Surroundings, Told, Value};
 use ein_driver::{Code, Work};
 use pyo3::exceptions::PySystemExit;
@@ -47,8 +48,8 @@ static ACTIVE: AtomicUsize = AtomicUsize::new(0);
 /// Whether the interpreter is ending.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// A run that is counted.
-struct Active;
+/// A run that is counted, in the process that began it.
+struct Active(Here);
 
 impl Active {
     fn new() -> PyResult<Active> {
@@ -56,13 +57,38 @@ impl Active {
             return Err(ended());
         }
         ACTIVE.fetch_add(1, Ordering::SeqCst);
-        Ok(Active)
+        Ok(Active(Here::now()))
     }
 }
 
 impl Drop for Active {
     fn drop(&mut self) {
-        ACTIVE.fetch_sub(1, Ordering::SeqCst);
+        if self.0 == Here::now() {
+            ACTIVE.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+thread_local! {
+    /// What this thread holds while it forks the process.
+    static FORKING: Cell<Option<Forking>> = const { Cell::new(None) };
+}
+
+/// Called before the process is forked.
+#[pyfunction]
+pub(crate) fn before_fork() {
+    FORKING.set(Some(Forking::begin()));
+}
+
+/// Called in both processes after it.
+#[pyfunction]
+pub(crate) fn after_fork(in_child: bool) {
+    let forking = FORKING.take();
+    if let Some(forking) = forking
+        && in_child
+    {
+        forking.in_child();
+        ACTIVE.store(0, Ordering::SeqCst);
     }
 }
 

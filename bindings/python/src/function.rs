@@ -5,8 +5,9 @@ use crate::class::Class;
 use crate::convert::Taking;
 use crate::fail;
 use crate::give;
-use crate::module::Module;
+use crate::module::{Checked, Module};
 use ein_driver::Code;
+use ein_driver::call::fork::Own;
 use ein_driver::call::{self, Declared, Failure, Kind, Request, Special, Told, Tree, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -24,11 +25,12 @@ type Shown = (Option<String>, Vec<Option<String>>);
 /// Something that can be called: a function of a program, or a request about one.
 #[pyclass(subclass, frozen, module = "einlang._einlang")]
 pub(crate) struct Function {
-    module: Arc<call::Module>,
+    module: Arc<Checked>,
     name: String,
     params: Vec<(String, Declared)>,
     request: Request,
-    last: Mutex<Option<Arc<Compiled>>>,
+    /// Locked with the interpreter only, as [`Checked`] is.
+    last: Mutex<Option<Arc<Own<Compiled>>>>,
     /// What a call may take and do.
     bounds: Bounds,
     /// Whether several outputs are a tuple although there is only one.
@@ -51,10 +53,10 @@ impl Function {
         several: bool,
     ) -> Self {
         let bounds = module.get().bounds;
-        let module = Arc::clone(&module.get().module);
+        let checked = module.get().module.here(module.py());
         let declared = |at: Option<(usize, usize)>| {
             let (function, param) = at?;
-            let function = module.functions().get(function)?;
+            let function = checked.functions().get(function)?;
             Some(function.params.get(param)?.declared.clone())
         };
         let names = params.iter().map(|(_, inner, _)| inner.clone()).collect();
@@ -62,6 +64,7 @@ impl Function {
             .into_iter()
             .map(|(name, _, at)| (name, declared(at).unwrap_or_default()))
             .collect();
+        let module = Arc::clone(&module.get().module);
         let request = Request { params: names, before: before.to_owned(), body, outputs };
         Self { module, name, params, request, last: Mutex::default(), bounds, several }
     }
@@ -94,12 +97,13 @@ impl Function {
     fn _plan(&self, args: &Bound<'_, PyTuple>, c: bool) -> PyResult<String> {
         let py = args.py();
         let args: Vec<_> = args.iter().collect();
-        let mut taking = self.taking();
+        let module = self.module.here(py);
+        let mut taking = Taking::new(module.memory());
         taking.all(&self.params, &args)?;
         let around = Around::new(py, Bounds::default(), None)?;
         let (kinds, values) = (taking.kinds, taking.values);
         let planned = py.detach(|| {
-            let special = self.module.special(&self.request, &kinds, &around)?;
+            let special = module.special(&self.request, &kinds, &around)?;
             special.plan(&values, c)
         });
         let mut text = String::new();
@@ -113,8 +117,9 @@ impl Function {
     /// The type of the numbers of each argument, if it is a number or an array.
     #[pyo3(signature = (*args))]
     fn _types(&self, args: &Bound<'_, PyTuple>) -> PyResult<Vec<Option<String>>> {
+        let module = self.module.here(args.py());
         let args: Vec<_> = args.iter().collect();
-        let mut taking = self.taking();
+        let mut taking = Taking::new(module.memory());
         taking.all(&self.params, &args)?;
         let name = |kind: &Kind| match kind {
             Kind::Array { ty, .. } | Kind::Scalar(ty) => Some(ty.to_string()),
@@ -128,11 +133,12 @@ impl Function {
     fn _results(&self, args: &Bound<'_, PyTuple>) -> PyResult<Vec<Shown>> {
         let py = args.py();
         let args: Vec<_> = args.iter().collect();
-        let mut taking = self.taking();
+        let module = self.module.here(py);
+        let mut taking = Taking::new(module.memory());
         taking.all(&self.params, &args)?;
         let around = Around::new(py, Bounds::default(), None)?;
         let kinds = taking.kinds;
-        let special = py.detach(|| self.module.special(&self.request, &kinds, &around));
+        let special = py.detach(|| module.special(&self.request, &kinds, &around));
         let special = special.map_err(|failure| fail::raise(py, failure))?;
         let leaf = |leaf: &call::Leaf| (leaf.ty.map(|ty| ty.to_string()), leaf.dims.clone());
         Ok(special.leaves().iter().map(leaf).collect())
@@ -140,10 +146,6 @@ impl Function {
 }
 
 impl Function {
-    fn taking(&self) -> Taking<'_> {
-        Taking::new(self.module.memory())
-    }
-
     /// The arguments in the order of the parameters.
     fn bind<'py>(
         &self,
@@ -184,30 +186,30 @@ impl Function {
         py: Python<'py>,
         args: &[Bound<'py, PyAny>],
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut taking = self.taking();
+        let module = self.module.here(py);
+        let mut taking = Taking::new(module.memory());
         taking.all(&self.params, args)?;
         let Taking { kinds, values, class, .. } = taking;
         let around = Around::new(py, self.bounds, None)?;
-        let found = {
-            let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            last.as_ref().filter(|last| last.0 == kinds).cloned()
-        };
-        let outcome: Result<(Arc<Compiled>, Vec<Value>), Failure> = py.detach(|| {
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = last().clone().filter(|last| last.is_here() && last.0 == kinds);
+        let is_new = found.is_none();
+        let outcome: Result<(Arc<Own<Compiled>>, Vec<Value>), Failure> = py.detach(|| {
             let compiled = match found {
                 Some(compiled) => compiled,
                 None => {
-                    let special = self.module.special(&self.request, &kinds, &around)?;
-                    let compiled = Arc::new((kinds.clone(), special));
-                    let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-                    *last = Some(Arc::clone(&compiled));
-                    compiled
+                    let special = module.special(&self.request, &kinds, &around)?;
+                    Arc::new(Own::new((kinds.clone(), special)))
                 }
             };
             let results = compiled.1.call(&values, &around)?;
             Ok((compiled, results))
         });
-        let outcome = outcome.map_err(|failure| self.explained(py, failure, &kinds, &values));
-        let (compiled, results) = around.outcome(py, outcome)?;
+        let explained = |failure| self.explained(py, &module, failure, &kinds, &values);
+        let (compiled, results) = around.outcome(py, outcome.map_err(explained))?;
+        if is_new {
+            *last() = Some(Arc::clone(&compiled));
+        }
         drop(values);
         self.give(py, class.flatten(), &compiled.1, results)
     }
@@ -216,6 +218,7 @@ impl Function {
     fn explained(
         &self,
         py: Python<'_>,
+        module: &call::Module,
         failure: Failure,
         kinds: &[Kind],
         values: &[Value],
@@ -224,7 +227,7 @@ impl Function {
             && told.iter().any(|it| matches!(it.code, "E0804" | "E0801" | "E0807"))
         {
             let extents: Vec<Vec<usize>> = values.iter().map(|it| it.shape().to_vec()).collect();
-            let better = py.detach(|| self.module.check_extents(&self.request, kinds, &extents));
+            let better = py.detach(|| module.check_extents(&self.request, kinds, &extents));
             if let Ok(better) = better
                 && !better.is_empty()
             {

@@ -6,14 +6,34 @@ use crate::convert::refuse;
 use crate::fail;
 use crate::tensor::wrap;
 use ein_driver::Code;
-use ein_driver::call::{Tensor, Value};
+use ein_driver::call::{Field, Tensor, Value};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::sync::Arc;
 
-/// The name of a struct, and of its fields.
-type NameOf<'a> = dyn Fn(&Value) -> Option<(String, Vec<String>)> + 'a;
+/// The name of a struct, and its fields.
+type NameOf<'a> = dyn Fn(&Value) -> Option<(String, Vec<Field>)> + 'a;
+
+/// Fields of which only the names are known.
+pub(crate) fn fields(names: &[String]) -> Vec<Field> {
+    names.iter().map(|name| Field { name: name.clone(), layout: Vec::new() }).collect()
+}
+
+/// The names of so many axes by a declared layout, whose pack stands for those that are left.
+fn names_by(layout: &[String], rank: usize) -> Vec<Option<String>> {
+    let mut names = Vec::with_capacity(rank);
+    for axis in layout {
+        match axis.as_str() {
+            "?" => names.push(None),
+            pack if pack.starts_with("..") => {
+                names.extend((layout.len() - 1..rank).map(|_| None));
+            }
+            name => names.push(Some(name.to_owned())),
+        }
+    }
+    if names.len() == rank { names } else { vec![None; rank] }
+}
 
 /// A result as the caller's kind of array.
 pub(crate) fn give<'py>(
@@ -69,8 +89,12 @@ pub(crate) fn give<'py>(
             let (name, fields) = name_of(&value).unwrap_or_default();
             let dict = PyDict::new(py);
             for (at, item) in data.fields.iter().enumerate() {
-                let key = fields.get(at).cloned().unwrap_or_else(|| at.to_string());
-                dict.set_item(key, give(py, class, item.clone(), &[], name_of)?)?;
+                let field = fields.get(at).cloned();
+                let Field { name, layout } =
+                    field.unwrap_or_else(|| Field { name: at.to_string(), layout: Vec::new() });
+                let rank = item.shape().len();
+                let dims = names_by(&layout, rank);
+                dict.set_item(name, give(py, class, item.clone(), &dims, name_of)?)?;
             }
             return fail::hook(py, "record")?.call1((name, dict));
         }
@@ -84,14 +108,22 @@ pub(crate) fn give<'py>(
         }
     };
     let tensor = Arc::new(tensor);
+    let dims = || match dims.len() == tensor.rank() {
+        true => dims.to_vec(),
+        false => vec![None; tensor.rank()],
+    };
     match class {
         Some(Class::Numpy | Class::NumpyNumber | Class::Masked) => numpy::give(py, tensor),
         Some(Class::Jax) if let Some(given) = jax(py, &tensor)? => Ok(given),
         Some(class @ (Class::Torch | Class::Jax | Class::Xarray)) => {
-            let wrapped = wrap(py, tensor, dims.to_vec())?;
+            let dims = dims();
+            let wrapped = wrap(py, tensor, dims)?;
             fail::hook(py, "give")?.call1((class.name(), wrapped))
         }
-        Some(Class::Tracer | Class::Ein | Class::Other) | None => wrap(py, tensor, dims.to_vec()),
+        Some(Class::Tracer | Class::Ein | Class::Other) | None => {
+            let dims = dims();
+            wrap(py, tensor, dims)
+        }
     }
 }
 

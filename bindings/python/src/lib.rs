@@ -45,6 +45,8 @@ fn _einlang(py: Python<'_>, m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(command, m)?)?;
     let ends = wrap_pyfunction!(around::end_runs, m)?;
     py.import("atexit")?.call_method1("register", (ends,))?;
+    m.add_function(wrap_pyfunction!(around::before_fork, m)?)?;
+    m.add_function(wrap_pyfunction!(around::after_fork, m)?)?;
     m.add_function(wrap_pyfunction!(convert::borrowed, m)?)?;
     m.add_function(wrap_pyfunction!(tensor::tensor_of_bytes, m)?)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -5,19 +5,36 @@ use crate::class::Class;
 use crate::convert::Taking;
 use crate::fail;
 use crate::give;
+use ein_driver::call::fork::Own;
 use ein_driver::call::{self, Declared, Failure, Memory, Program, Signature, Value};
 use ein_driver::{Access, Code, Engine, RunOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// A program that was checked, for all who call it. In a child of the process that compiled its functions
+/// it begins anew: threads that are not there may have been at work on them.
+pub(crate) struct Checked(Mutex<Arc<Own<call::Module>>>);
+
+impl Checked {
+    /// The program in this process. With the interpreter, whose lock whoever forks has, so that a child
+    /// finds this one open.
+    pub(crate) fn here(&self, _py: Python<'_>) -> Arc<Own<call::Module>> {
+        let mut module = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !module.is_here() {
+            *module = Arc::new(Own::new(module.again()));
+        }
+        Arc::clone(&module)
+    }
+}
 
 /// A program that was checked.
 #[pyclass(subclass, frozen, module = "einlang._einlang")]
 pub(crate) struct Module {
-    pub(crate) module: Arc<call::Module>,
+    pub(crate) module: Arc<Checked>,
     /// What a call may take and do.
     pub(crate) bounds: Bounds,
 }
@@ -91,14 +108,15 @@ impl Module {
     ) -> PyResult<Self> {
         let program = program(text, name, path, &how)?;
         let module = py.detach(|| call::Module::new(program));
-        let module = Arc::new(module.map_err(|failure| fail::raise(py, failure))?);
+        let module = Own::new(module.map_err(|failure| fail::raise(py, failure))?);
+        let module = Arc::new(Checked(Mutex::new(Arc::new(module))));
         Ok(Self { module, bounds: how.bounds() })
     }
 
     /// The functions, each as a dictionary.
     fn _functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        for function in self.module.functions() {
+        for function in self.module.here(py).functions() {
             list.append(signature(py, function)?)?;
         }
         Ok(list)
@@ -106,12 +124,12 @@ impl Module {
 
     /// What the checker warned of.
     fn _warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        fail::told(py, self.module.warnings())
+        fail::told(py, self.module.here(py).warnings())
     }
 
     /// A name like this one that the program does not use.
-    fn _free_name(&self, like: &str) -> String {
-        self.module.free_name(like)
+    fn _free_name(&self, py: Python<'_>, like: &str) -> String {
+        self.module.here(py).free_name(like)
     }
 }
 
@@ -187,7 +205,7 @@ pub(crate) fn run<'py>(
     drop(given);
     let dict = PyDict::new(py);
     for output in outputs {
-        let names = |_: &Value| Some((String::new(), output.fields.clone()));
+        let names = |_: &Value| Some((String::new(), give::fields(&output.fields)));
         let value = output.value.clone();
         dict.set_item(&output.name, give::give(py, class, value, &output.dims, &names)?)?;
     }

@@ -2,6 +2,7 @@
 
 use crate::around::{Around, CallsOn};
 use crate::{fail, give};
+use ein_driver::call::fork::Here;
 use ein_driver::call::{Failure, Surroundings as _, Told, Value};
 use ein_driver::interactive::{self, Interactive};
 use pyo3::exceptions::PyRuntimeError;
@@ -15,6 +16,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Session {
     state: Mutex<Interactive>,
     calls_on: CallsOn,
+    /// How many have or want the state, and in which process. Locked with the interpreter only, whose
+    /// lock whoever forks has.
+    users: Mutex<(usize, Here)>,
+}
+
+/// One of those who have or want the state of a session.
+struct User<'a>(&'a Session);
+
+impl Drop for User<'_> {
+    fn drop(&mut self) {
+        self.0.users().0 -= 1;
+    }
 }
 
 /// Whether a text ends inside a bracket or a comment, so that more must follow.
@@ -33,14 +46,18 @@ pub(crate) fn words(py: Python<'_>) -> Vec<String> {
 impl Session {
     #[new]
     fn new() -> Self {
-        Self { state: Mutex::new(Interactive::inside_python()), calls_on: CallsOn::default() }
+        Self {
+            state: Mutex::new(Interactive::inside_python()),
+            calls_on: CallsOn::default(),
+            users: Mutex::new((0, Here::now())),
+        }
     }
 
     /// Runs an entry: what it gave and the text of it, its warnings; raises what stopped it.
     fn _enter<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
         let around = Around::of_session(py, Arc::clone(&self.calls_on))?;
         let interrupted = Arc::new(AtomicBool::new(false));
-        self.outside()?;
+        let _user = self.user()?;
         let answer = py.detach(|| {
             std::thread::scope(|scope| {
                 let flag = Arc::clone(&interrupted);
@@ -76,7 +93,7 @@ impl Session {
         dict.set_item("warnings", fail::told(py, &told)?)?;
         dict.set_item("text", &answer.value)?;
         if let Some(shown) = answer.shown {
-            let names = |_: &Value| Some((String::new(), shown.fields.clone()));
+            let names = |_: &Value| Some((String::new(), give::fields(&shown.fields)));
             let value = give::give(py, None, shown.value.clone(), &shown.dims, &names)?;
             dict.set_item("value", value)?;
         }
@@ -95,14 +112,14 @@ impl Session {
 
     /// The coordinates and extents of a binding.
     fn _layout_of(&self, py: Python<'_>, name: &str) -> PyResult<Option<String>> {
-        self.outside()?;
+        let _user = self.user()?;
         let found = py.detach(|| self.state().layout_of(name));
         found.map_err(|bug| fail::raise(py, Failure::Internal(bug)))
     }
 
     /// The names that entries have bound.
     fn _bound(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.outside()?;
+        let _user = self.user()?;
         Ok(py.detach(|| self.state().bound()))
     }
 }
@@ -115,14 +132,28 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses what a function of Python that an entry calls wants of its own session: it would
-    /// wait for itself.
-    fn outside(&self) -> PyResult<()> {
-        let calls_on = *self.calls_on.lock().unwrap_or_else(PoisonError::into_inner);
-        match calls_on == Some(std::thread::current().id()) {
-            true => Err(PyRuntimeError::new_err("the session runs the entry that calls this")),
-            false => Ok(()),
+    fn users(&self) -> MutexGuard<'_, (usize, Here)> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses what a function of Python that an entry calls wants of its own session, which would wait
+    /// for itself, and what a child of the process wants of a session that a thread of its parent had.
+    fn user(&self) -> PyResult<User<'_>> {
+        let mut users = self.users();
+        if users.1 != Here::now() {
+            if users.0 > 0 {
+                return Err(PyRuntimeError::new_err(
+                    "the session was at work when the process was forked: make another one here",
+                ));
+            }
+            users.1 = Here::now();
         }
+        let calls_on = *self.calls_on.lock().unwrap_or_else(PoisonError::into_inner);
+        if calls_on == Some(std::thread::current().id()) {
+            return Err(PyRuntimeError::new_err("the session runs the entry that calls this"));
+        }
+        users.0 += 1;
+        Ok(User(self))
     }
 
     fn asked(
@@ -130,7 +161,7 @@ impl Session {
         py: Python<'_>,
         question: impl FnOnce(&Interactive) -> Asked + Send,
     ) -> PyResult<String> {
-        self.outside()?;
+        let _user = self.user()?;
         let asked = py.detach(|| question(&self.state()));
         match asked {
             Ok(Ok(text)) => Ok(text),

@@ -161,3 +161,158 @@ def test_a_fork_can_call():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, timeout=90)
     assert done.returncode == 0, done.stderr
+
+
+BEGIN = """
+import os, signal, sys, threading, time, warnings
+import numpy as np
+import einlang as ein
+
+warnings.simplefilter("ignore")
+TEXT = "fn f(a: [f32; i, k], b: [f32; k, j]) { let c[i, j] = sum[k](a[i, k] * b[k, j]); c }"
+m = ein.compile(TEXT, threads=2)
+x = np.ones((300, 300), np.float32)
+
+def right(size=300):
+    x = np.ones((size, size), np.float32)
+    return bool((m.f(x, x) == size).all())
+"""
+
+
+def alone(text):
+    """What a program prints in a process of its own."""
+    program = BEGIN + textwrap.dedent(text)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize("leave", ["os._exit(code)", "sys.exit(code)"])
+def test_forks_while_threads_call(leave):
+    """Threads compile, evaluate and run kernels; each child does all of it, and ends at once."""
+    text = f"""
+        end = threading.Event()
+        other = ein.compile('fn g(x: [f64; i]) -> f64 {{ let s: f64 = python::math::fsum(x); s + sum[i](x[i]) }}')
+        other.g(np.ones(3))
+        session = ein.Session()
+
+        def busy(work):
+            while not end.is_set():
+                work()
+
+        def fresh():
+            number = time.perf_counter()
+            ein.compile("fn h(x: [f64; i]) -> f64 {{ sum[i](x[i] * %r) }}" % number).h(np.ones(5))
+
+        works = [right, lambda: other.g(np.ones(3)), fresh, lambda: session.execute("let a = 1 + 1;")]
+        threads = [threading.Thread(target=busy, args=(work,)) for work in works]
+        [it.start() for it in threads]
+        for number in range(12):
+            time.sleep(0.03)
+            child = os.fork()
+            if not child:
+                signal.alarm(60)
+                good = right() and right(17 + number) and other.g(np.ones(4)) == 8
+                fresh()
+                try:
+                    session.execute("let b = 2;")
+                except RuntimeError as error:
+                    good = good and "forked" in str(error)
+                good = good and ein.Session().execute("2 + 3") == 5
+                code = 0 if good else 1
+                {leave}
+            code = os.waitpid(child, 0)[1]
+            if code:
+                print("child", number, code)
+                break
+        end.set()
+        [it.join() for it in threads]
+        print(right())
+    """
+    assert alone(text) == "True\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_ends_although_its_parent_runs_on():
+    text = """
+        long = ein.compile("fn f(x: f64) -> f64 { sum[a in 0..1_000_000_000_000i64](x + a as f64) }", time_limit=30)
+        def run():
+            try:
+                long.f(1.0)
+            except ein.RunError:
+                pass
+        threading.Thread(target=run, daemon=True).start()
+        time.sleep(0.3)
+        started = time.time()
+        child = os.fork()
+        if not child:
+            sys.exit(0 if right() else 1)
+        code = os.waitpid(child, 0)[1]
+        print(code, time.time() - started < 4)
+    """
+    assert alone(text) == "0 True\n"
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
+def test_multiprocessing(how, tmp_path):
+    import multiprocessing
+
+    if how not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"there is no {how}")
+    path = tmp_path / "many.py"
+    path.write_text(
+        BEGIN
+        + textwrap.dedent(f"""
+            import multiprocessing
+            from concurrent.futures import ProcessPoolExecutor
+
+            def work(size):
+                return right(size) and m.f(x, x)[0, 0] == 300
+
+            def passed(f):
+                return float(f(x, x)[0, 0])
+
+            if __name__ == "__main__":
+                right()
+                context = multiprocessing.get_context({how!r})
+                with context.Pool(2) as pool:
+                    print(all(pool.map(work, range(2, 40))))
+                    print(pool.map(passed, [m.f, m.f]))
+                with ProcessPoolExecutor(2, context) as pool:
+                    print(all(pool.map(work, range(2, 10))))
+                print(right())
+        """)
+    )
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=200)
+    assert done.stdout == "True\n[300.0, 300.0]\nTrue\nTrue\n", done.stdout + done.stderr
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+@pytest.mark.parametrize("engine", ["jit", "native"])
+def test_a_long_recurrence_ends_soon_after_ctrl_c(engine):
+    text = f"""
+        long = ein.compile('''
+            fn steps(x: f64) -> f64 {{
+                let y[0] = x;
+                let y[t in 1..2_000_000_000] = 3.7 * y[t - 1] * (1.0 - y[t - 1]);
+                y[1_999_999_999]
+            }}
+            fn f(x: [f64; i]) -> f64 {{ sum[i](x[i]) }}
+        ''', engine={engine!r})
+        assert long.f(np.ones(2)) == 2
+        sent = []
+        def send():
+            time.sleep(1.5)
+            sent.append(time.time())
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=send).start()
+        try:
+            long.steps(0.5)
+            print("not interrupted")
+        except KeyboardInterrupt:
+            print("interrupted", time.time() - sent[0] < 1)
+        print(long.f(np.ones(3)), right())
+    """
+    assert alone(text) == "interrupted True\n3.0 True\n"

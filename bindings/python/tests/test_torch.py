@@ -141,3 +141,56 @@ def test_gradients_of_each_sample(lib):
     np.testing.assert_allclose(got.numpy(), want.numpy())
     tangents = torch.func.jvp(lib.tanhs.torch(), (a[0, 0],), (torch.ones(3, dtype=torch.float64),))[1]
     np.testing.assert_allclose(tangents.numpy(), 1 - np.tanh(a[0, 0].numpy()) ** 2)
+
+
+@pytest.mark.parametrize("axes", [((0, 0), (0, None)), ((0, None), (0, 0)), ((0, None), (None, 0)), ((None, 0), (0, 0))])
+def test_batches_in_batches(lib, axes):
+    """Of the same size, so that shapes do not tell one batch from the other."""
+    inner, outer = axes
+    torch.manual_seed(5)
+    shapes = [
+        (3,) * sum(level[at] is not None for level in axes) + shape
+        for at, shape in enumerate([(2, 4), (4, 5)])
+    ]
+    a, b = (torch.rand(shape, dtype=torch.float64) for shape in shapes)
+    sums = lambda a, b: ((a @ b) ** 2).sum()  # noqa: E731
+    for ours, theirs in (
+        (lib.product.torch(), torch.matmul),
+        (torch.func.grad(lib.total.torch()), torch.func.grad(sums)),
+        (torch.func.grad(lib.total.torch(), 1), torch.func.grad(sums, 1)),
+    ):
+        got = torch.func.vmap(torch.func.vmap(ours, inner), outer)(a, b)
+        want = torch.func.vmap(torch.func.vmap(theirs, inner), outer)(a, b)
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", library.MATRICES)
+def test_second_derivatives_of_matrices(lib, name):
+    a = (torch.arange(6.0, dtype=torch.float64).reshape(2, 3) / 5).requires_grad_()
+    b = (torch.arange(12.0, dtype=torch.float64).reshape(3, 4) / 7).requires_grad_()
+    assert torch.autograd.gradgradcheck(getattr(lib, name).torch(), (a, b))
+
+
+def test_second_derivatives_by_numbers(lib):
+    x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
+    a = torch.tensor(0.75, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradgradcheck(lib.smooth.torch(), (x, a))
+
+
+@pytest.mark.parametrize("name", library.ALL_STANDARD)
+def test_second_derivatives_of_the_library(standard, name):
+    args = tuple(
+        torch.tensor(arg, dtype=torch.float64, requires_grad=True)
+        for arg in library.standard_arguments(name)
+    )
+    assert torch.autograd.gradgradcheck(getattr(standard, name).torch(), args)
+
+
+def test_forward_mode(lib):
+    total = lib.total.torch()
+    a = torch.arange(6.0, dtype=torch.float64).reshape(2, 3) / 5
+    b = torch.arange(12.0, dtype=torch.float64).reshape(3, 4) / 7
+    sums = lambda a, b: ((a @ b) ** 2).sum()  # noqa: E731
+    for make in (torch.func.jacfwd, torch.func.jacrev, torch.func.hessian):
+        for at in (0, 1):
+            np.testing.assert_allclose(make(total, at)(a, b).numpy(), make(sums, at)(a, b).numpy(), atol=1e-10)

@@ -22,3 +22,9 @@ pub use progress::{Progress, Work};
 pub use source::{FileId, LineIndex, SourceError, SourceFile, SourceMap, Sources};
 pub use span::Span;
 pub use symbol::{Name, Symbol};
+
+/// The tables of all names and spans, locked until it is dropped: a process that is forked while
+/// another thread has a lock never gets it.
+pub fn locked_tables() -> impl Sized {
+    (symbol::locked(), span::locked())
+}

@@ -84,6 +84,11 @@ fn interner() -> &'static RwLock<Interner> {
     INTERNER.get_or_init(RwLock::default)
 }
 
+/// Keeps all other threads from the table.
+pub(crate) fn locked() -> impl Sized {
+    interner().write().unwrap_or_else(|e| e.into_inner())
+}
+
 /// How many recent names a thread remembers.
 const RECENT: usize = 1 << 10;
 

@@ -11,6 +11,7 @@
 //! Does not know: languages that call, their arrays, their errors.
 
 mod evaluate;
+pub mod fork;
 mod module;
 mod request;
 mod run;
@@ -27,7 +28,7 @@ pub use request::{Kind, Request};
 pub use run::Output;
 pub(crate) use run::{dims, fields};
 pub use signature::{Argument, Declared, Signature};
-pub use special::{Leaf, Special, Tree};
+pub use special::{Field, Leaf, Special, Tree};
 pub use told::{Place, Told};
 
 use crate::InternalError;

@@ -21,6 +21,11 @@ pub fn compilers_are_stopped() -> bool {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner).is_none()
 }
 
+/// The list of compilers at work, locked until it is dropped.
+pub fn locked_compilers() -> impl Sized {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Runs a program with a text as its input, and waits for its output.
 pub(crate) fn run(command: &mut Command, input: &[u8]) -> std::io::Result<Output> {
     #[cfg(unix)]

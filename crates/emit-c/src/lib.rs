@@ -22,7 +22,7 @@ mod op;
 mod prelude;
 mod vector;
 
-pub use children::{compilers_are_stopped, stop_compilers};
+pub use children::{compilers_are_stopped, locked_compilers, stop_compilers};
 pub use compiler::{BuildError, Compiled, Compiler, Unavailable};
 
 use ein_ir::loops::Kernel;

@@ -9,6 +9,7 @@
 //!   written in one piece or not at all.
 //! * [`kernel`]: what generated code calls; [`Pool`]: the threads that run it, and the matrix
 //!   products.
+//! * [`fork`]: what a child of the process leaves alone.
 //!
 //! Unsafe: buffers of raw memory and the typed views of them; threads that share the parts of a
 //! loop; the counting allocator; files as memory, and the signals of those that are cut or too long. Every other crate gets safe types from here.
@@ -17,6 +18,7 @@
 
 mod element;
 mod float;
+pub mod fork;
 pub mod format;
 pub mod heap;
 pub mod kernel;

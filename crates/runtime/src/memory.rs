@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use ein_scalar::ScalarType;
 use rustc_hash::FxHashMap;
 
+use crate::fork::Here;
 use crate::heap;
 use crate::torn::Files;
 
@@ -41,6 +42,8 @@ struct Counters {
     limit: Option<u64>,
     /// What the process had in use before; see [`heap`].
     before: u64,
+    /// The process in which blocks are kept.
+    here: Here,
     idle: Mutex<Idle>,
     mapped: Files,
 }
@@ -163,6 +166,7 @@ impl Memory {
             peak: AtomicU64::new(0),
             limit,
             before: heap::in_use(),
+            here: Here::now(),
             idle: Mutex::default(),
             mapped: Files::default(),
         };
@@ -309,6 +313,8 @@ impl Memory {
     /// Keeps a block; others go if there are too many.
     fn keep_idle(&self, block: Block) {
         if block.bytes <= MOST_IDLE
+            // A thread that is not here may have had the lock.
+            && self.counters.here == Here::now()
             && let Ok(mut idle) = self.counters.idle.lock()
         {
             let known = idle.blocks.get(&block.bytes).map_or(0, Vec::len);

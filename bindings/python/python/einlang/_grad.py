@@ -20,7 +20,13 @@ class Request:
         self.params = params
         self.lines = lines
         self.outputs = outputs
-        self.paths: list[str] | None = None
+        #: Where the arrays of its results are, and how they are packed, once it was called.
+        self.paths: list[str] = []
+        self.pack: Callable = tuple
+        #: For what libraries know of its results, by the shapes of arguments.
+        self.known: dict = {}
+        #: What it is the derivative of: whether pulled or pushed, the request, by what, and of what.
+        self.derived: tuple[str, Request, tuple, tuple] | None = None
         self._made = None
         self._more: dict[tuple, Request] = {}
 
@@ -50,9 +56,10 @@ class Request:
             )
         return self._made
 
-    def parts(self, result):
-        """The arrays of what a call gave, whatever they are packed in, and how to pack them."""
+    def flat(self, library: str, is_array: Callable, args) -> list:
+        """The arrays of what a call for a library gives, whatever they are packed in."""
         flat, paths = [], []
+        result = self.made(*args)
 
         def walk(value, path):
             if isinstance(value, dict):
@@ -67,9 +74,13 @@ class Request:
             return lambda flat: flat[at]
 
         tops = [walk(value, name) for name, value in zip(self.outputs, result)]
+        if not all(map(is_array, flat)):
+            message = f"`{self.function.__name__}` gives something that is no array"
+            hint = f"call it without `{library}()`"
+            raise _errors.CompileError([_plain("E0703", message, [hint])])
         self.paths = paths
-        whole = tops[0] if len(tops) == 1 else lambda flat: tuple(top(flat) for top in tops)
-        return flat, whole
+        self.pack = tops[0] if len(tops) == 1 else lambda flat: tuple(top(flat) for top in tops)
+        return flat
 
     def quotients(self, wrt: tuple[str, ...]) -> Request:
         """Its first output, and the derivatives of it by some parameters."""
@@ -89,6 +100,7 @@ class Request:
         parts = tuple(self.outputs) if parts is None else parts
 
         def build(more):
+            more.derived = ("pulled", self, wrt, parts)
             seeds = [more._param("cotangent") for _ in parts]
             named = list(zip(more._parts(parts), seeds))
             more.outputs = []
@@ -105,6 +117,7 @@ class Request:
         parts = tuple(self.outputs) if parts is None else parts
 
         def build(more):
+            more.derived = ("pushed", self, wrt, parts)
             seeds = [(inner, more._param(f"tangent_{name}")) for name, inner in self._inner(wrt)]
             named = more._parts(parts)
             more.outputs = []

@@ -1,129 +1,178 @@
-"""Functions of a program for JAX: `custom_vjp`, batching by lifting, and a callback inside `jit`."""
+"""Functions of a program for JAX: a primitive with derivatives, batching by lifting, and a callback
+inside `jit`."""
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 
 from . import _errors
+from ._grad import Request
 from ._module import Function
-from ._wrapped import Wrapped, is_lifted
+from ._wrapped import Wrapped, can_be_lifted, is_lifted
+
+#: A call of a request. `frames` says over how many batches each argument is lifted already.
+CALL = Primitive("einlang")
+CALL.multiple_results = True
 
 
-def wrap(function: Function):
+def wrap(function: Function) -> Wrapped:
     """A JAX function that computes what an Einlang function does."""
-    import jax
-    import jax.numpy as jnp
+    return Wrapped(function, "jax", lambda request, args: _call(request, map(jnp.asarray, args)))
 
-    def parts(request, *args):
-        """The arrays of a call with arrays of NumPy."""
-        flat = wrapped.apart(request, request.made(*args), is_array)
-        return tuple(np.asarray(part) for part in flat)
 
-    def is_array(part):
-        return np.asarray(part).dtype.kind not in "OUS"
+def _call(request: Request, args, frames=None):
+    args = tuple(args)
+    return CALL.bind(*args, request=request, frames=frames or (0,) * len(args))
 
-    def shapes(request, args):
-        """The shapes of what a call gives: found by calling it once, on numbers that fit."""
-        for fill in (np.zeros, np.ones):
-            try:
-                found = parts(request, *(fill(arg.shape, arg.dtype) for arg in args))
-            except _errors.RunError as error:
-                failed = error
-            else:
-                return tuple(jax.ShapeDtypeStruct(part.shape, part.dtype) for part in found)
-        raise failed
 
-    def outside(request, *args):
-        """A call as an operation of JAX. What is batched is called once, lifted."""
-        if not any(isinstance(arg, jax.core.Tracer) for arg in args):
-            # Callbacks may get arrays of JAX, too; NumPy sees them without a copy.
-            return tuple(jnp.asarray(part) for part in parts(request, *map(np.asarray, args)))
-        key = (request, tuple((arg.shape, str(arg.dtype)) for arg in args))
-        if key not in known:
-            known[key] = shapes(request, args)
+def _is_array(part):
+    return isinstance(part, jax.Array) or np.asarray(part).dtype.kind not in "OUS"
 
-        def host(*args):
-            return parts(request, *map(np.asarray, args))
 
-        return jax.pure_callback(host, known[key], *args, vmap_method="expand_dims")
+@CALL.def_impl
+def _run(*args, request, frames):
+    flat = request.flat("jax", _is_array, args)
+    return [part if isinstance(part, jax.Array) else jnp.asarray(part) for part in flat]
 
-    known: dict = {}
-    made: dict = {}
 
-    def smooth(request):
-        """The call with its derivative, which is such a call itself."""
-        if request in made:
-            return made[request]
-        names = [name for name, _, _ in request.params]
+def _host(request, args):
+    """A call inside `jit`: callbacks get arrays of JAX, which NumPy sees without a copy."""
+    flat = request.flat("jax", _is_array, map(np.asarray, args))
+    return tuple(np.asarray(part) for part in flat)
 
-        @jax.custom_vjp
-        def forward(*args):
-            return lifted(request, *args)
 
-        def save(*args):
-            return forward(*args), args
+def _lower(*args, request, frames):
+    shapes = [jax.ShapeDtypeStruct(it.shape, it.dtype) for it in _shapes(request, args)]
+    return jax.pure_callback(lambda *args: _host(request, args), shapes, *args)
 
-        def back(args, cotangents):
-            wanted = tuple(
-                name for name, arg in zip(names, args) if jnp.issubdtype(arg.dtype, jnp.floating)
-            )
-            seeds = [
-                (path, seed)
-                for path, seed in zip(request.paths, cotangents)
-                if seed.dtype != jax.dtypes.float0
-            ]
-            found = {}
-            if wanted and seeds:
-                pull = smooth(request.pulled(wanted, tuple(path for path, _ in seeds)))
-                found = dict(zip(wanted, pull(*args, *(seed for _, seed in seeds))))
-            zero = lambda arg: np.zeros(  # noqa: E731
-                arg.shape, arg.dtype if jnp.issubdtype(arg.dtype, jnp.floating) else jax.dtypes.float0
-            )
-            return tuple(found[name] if name in found else zero(arg) for name, arg in zip(names, args))
 
-        forward.defvjp(save, back)
-        made[request] = forward
-        return forward
+mlir.register_lowering(CALL, mlir.lower_fun(_lower, multiple_results=True))
 
-    def lifted(request, *args):
-        """A call under `vmap`: one call of the lifted function instead of a loop."""
 
-        @jax.custom_batching.custom_vmap
-        def one(*args):
-            return outside(request, *args)
+@CALL.def_abstract_eval
+def _abstract(*args, request, frames):
+    return _shapes(request, args)
 
-        @one.def_vmap
-        def many(size, batched, *args):
-            if size == 0 or not can_lift(request, batched, args):
-                results = jax.lax.map(
-                    lambda own: one(*merge(own, batched, args)),
-                    tuple(arg for arg, is_batched in zip(args, batched) if is_batched),
-                )
-            else:
-                results = lifted(request, *args)
-            return results, tuple(True for _ in results)
 
-        return one(*args)
+def _shapes(request: Request, args):
+    """What a call gives: what the request was made from says it of derivatives."""
+    known = request.known.get(_key(args))
+    if known is not None:
+        return known
+    kind, base, wrt, paths = request.derived or (None, None, (), ())
+    if kind == "pulled":
+        by_name = {name: arg for (name, _, _), arg in zip(base.params, args)}
+        found = [jax.core.ShapedArray(by_name[name].shape, by_name[name].dtype) for name in wrt]
+    elif kind == "pushed":
+        by_path = dict(zip(base.paths, _shapes(base, args[: len(base.params)])))
+        found = [by_path[path] for path in paths]
+    else:
+        found = _tried(request, args)
+    return _remember(request, args, found)
 
-    def merge(own, batched, args):
-        own = iter(own)
-        return [next(own) if is_batched else arg for arg, is_batched in zip(args, batched)]
 
-    def can_lift(request, batched, args):
-        """Whether the lifted call has the frame in front of every result."""
+def _tried(request: Request, args):
+    """What a call gives: found by calling it once, on numbers that fit."""
+    for fill in (np.zeros, np.ones):
         try:
-            cell = [
-                jax.ShapeDtypeStruct(arg.shape[1:] if is_batched else arg.shape, arg.dtype)
-                for arg, is_batched in zip(args, batched)
-            ]
-            cells, whole = shapes(request, cell), shapes(request, args)
-        except _errors.EinlangError:
-            return False
-        size = next(arg.shape[0] for arg, is_batched in zip(args, batched) if is_batched)
-        return is_lifted(size, cells, whole)
+            parts = _host(request, [fill(arg.shape, arg.dtype) for arg in args])
+        except _errors.RunError as error:
+            failed = error
+        else:
+            return [jax.core.ShapedArray(part.shape, part.dtype) for part in parts]
+    raise failed
 
-    def arrays(request, args):
-        return smooth(request)(*(jnp.asarray(arg) for arg in args))
 
-    wrapped = Wrapped(function, "jax", arrays)
-    return wrapped
+def _key(args):
+    return tuple((arg.shape, str(arg.dtype)) for arg in args)
+
+
+def _remember(request, args, found):
+    request.known[_key(args)] = found
+    return found
+
+
+def _is_smooth(array):
+    return jnp.issubdtype(array.dtype, jnp.floating)
+
+
+def _jvp(primals, tangents, *, request, frames):
+    values = CALL.bind(*primals, request=request, frames=frames)
+    _remember(request, primals, [jax.core.ShapedArray(it.shape, it.dtype) for it in values])
+    moving = [
+        (name, tangent, frame)
+        for (name, _, _), primal, tangent, frame in zip(request.params, primals, tangents, frames)
+        if not isinstance(tangent, ad.Zero) and _is_smooth(primal)
+    ]
+    smooth = [at for at, value in enumerate(values) if _is_smooth(value)]
+    along = {}
+    if moving and smooth:
+        names, seeds, more = zip(*moving)
+        push = request.pushed(names, tuple(request.paths[at] for at in smooth))
+        along = dict(zip(smooth, _call(push, (*primals, *seeds), (*frames, *more))))
+    zeros = (ad.Zero(jax.core.ShapedArray(it.shape, it.dtype).to_tangent_aval()) for it in values)
+    return values, [along.get(at, zero) for at, zero in enumerate(zeros)]
+
+
+ad.primitive_jvps[CALL] = _jvp
+
+
+def _transpose(cotangents, *args, request, frames):
+    """A derivative along tangents, which is linear in these, the other way."""
+    _, base, wrt, paths = request.derived
+    count = len(base.params)
+    unknown = [ad.is_undefined_primal(arg) for arg in args]
+    asked = [name for name, is_asked in zip(wrt, unknown[count:]) if is_asked]
+    seeds = [(path, it) for path, it in zip(paths, cotangents) if not isinstance(it, ad.Zero)]
+    found = [None] * len(args)
+    if seeds:
+        along, given = zip(*seeds)
+        pull = base.pulled(tuple(asked), along)
+        frame = max(frames)
+        pulled = iter(_call(pull, (*args[:count], *given), (*frames[:count], *[frame] * len(given))))
+        found = [next(pulled) if is_asked else None for is_asked in unknown]
+    return found
+
+
+ad.primitive_transposes[CALL] = _transpose
+
+
+def _batch(args, dims, *, request, frames):
+    """A call under `vmap`: one call of the lifted function instead of a loop, if that is the same."""
+    batched = [dim is not None for dim in dims]
+    args = [jnp.moveaxis(arg, dim, 0) if it else arg for arg, dim, it in zip(args, dims, batched)]
+    size = next(arg.shape[0] for arg, is_batched in zip(args, batched) if is_batched)
+    if size and _can_lift(request, args, batched, frames, size):
+        frames = tuple(frame + is_batched for frame, is_batched in zip(frames, batched))
+        results = _call(request, args, frames)
+    else:
+        own = tuple(arg for arg, is_batched in zip(args, batched) if is_batched)
+
+        def one(own):
+            own = iter(own)
+            cell = [next(own) if it else arg for arg, it in zip(args, batched)]
+            return tuple(_call(request, cell, frames))
+
+        results = jax.lax.map(one, own)
+    return list(results), [0] * len(results)
+
+
+batching.primitive_batchers[CALL] = _batch
+
+
+def _can_lift(request, args, batched, frames, size):
+    """Whether the lifted call has the frame in front of every result."""
+    if not can_be_lifted(batched, frames):
+        return False
+    try:
+        cell = [
+            jax.ShapeDtypeStruct(arg.shape[1:] if is_batched else arg.shape, arg.dtype)
+            for arg, is_batched in zip(args, batched)
+        ]
+        return is_lifted(size, _tried(request, cell), _tried(request, args))
+    except _errors.EinlangError:
+        return False

@@ -7,7 +7,6 @@ import operator
 import os
 import re
 import textwrap
-import threading
 from typing import Any, Mapping, Sequence
 
 from . import _arrays, _einlang, _errors
@@ -46,6 +45,14 @@ _einlang.set_hooks(
         "record": _record,
     }
 )
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_einlang.before_fork,
+        after_in_parent=lambda: _einlang.after_fork(False),
+        after_in_child=lambda: _einlang.after_fork(True),
+    )
 
 
 def _options(
@@ -406,15 +413,13 @@ def check(source_or_path: str | os.PathLike) -> list[_errors.Diagnostic]:
 
 _EMPTY = None
 _DEFINITIONS: dict[tuple, _einlang.Function] = {}
-_LOCK = threading.Lock()
 
 
 def _empty() -> Module:
     """A program without anything."""
     global _EMPTY
-    with _LOCK:
-        if _EMPTY is None:
-            _EMPTY = Module("", "<einlang>", None, _options())
+    if _EMPTY is None:
+        _EMPTY = Module("", "<einlang>", None, _options())
     return _EMPTY
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _errors
 from ._module import Function
-from ._wrapped import Wrapped, is_lifted
+from ._wrapped import Wrapped, can_be_lifted, is_lifted
 
 
 def wrap(function: Function):
@@ -17,13 +17,12 @@ def wrap(function: Function):
         generate_vmap_rule = False
 
         @staticmethod
-        def forward(request, *args):
-            return tuple(wrapped.apart(request, request.made(*args), torch.is_tensor))
+        def forward(request, frames, *args):
+            return tuple(request.flat("torch", torch.is_tensor, args))
 
         @staticmethod
         def setup_context(ctx, inputs, output):
-            request, *args = inputs
-            ctx.request = request
+            ctx.request, ctx.frames, *args = inputs
             ctx.is_tensor = [torch.is_tensor(arg) for arg in args]
             tensors = [arg for arg in args if torch.is_tensor(arg)]
             ctx.save_for_backward(*tensors)
@@ -38,7 +37,7 @@ def wrap(function: Function):
             names = [name for name, _, _ in ctx.request.params]
             wanted = tuple(
                 name
-                for name, arg, needs in zip(names, args, ctx.needs_input_grad[1:])
+                for name, arg, needs in zip(names, args, ctx.needs_input_grad[2:])
                 if needs and torch.is_tensor(arg) and arg.is_floating_point()
             )
             found = {}
@@ -46,36 +45,37 @@ def wrap(function: Function):
                 paths = ctx.request.paths
                 smooth = [at for at, is_smooth in enumerate(ctx.smooth) if is_smooth]
                 pull = ctx.request.pulled(wanted, tuple(paths[at] for at in smooth))
-                grads = Node.apply(pull, *args, *(cotangents[at].contiguous() for at in smooth))
-                found = dict(zip(wanted, grads))
-            return (None, *(found.get(name) for name in names))
+                seeds = [cotangents[at].contiguous() for at in smooth]
+                frames = (*ctx.frames, *(max(ctx.frames) for _ in seeds))
+                found = dict(zip(wanted, Node.apply(pull, frames, *args, *seeds)))
+            return (None, None, *(found.get(name) for name in names))
 
         @staticmethod
-        def jvp(ctx, _, *tangents):
+        def jvp(ctx, _, __, *tangents):
             args = given(ctx)
             names = [name for name, _, _ in ctx.request.params]
-            moving = [
-                (name, tangent) for name, tangent in zip(names, tangents) if tangent is not None
-            ]
+            moving = [it for it in zip(names, tangents, ctx.frames) if it[1] is not None]
             smooth = [at for at, is_smooth in enumerate(ctx.smooth) if is_smooth]
             found = {}
             if moving and smooth:
                 paths = tuple(ctx.request.paths[at] for at in smooth)
-                push = ctx.request.pushed(tuple(name for name, _ in moving), paths)
-                along = Node.apply(push, *args, *(tangent for _, tangent in moving))
-                found = dict(zip(smooth, along))
+                along, seeds, frames = zip(*moving)
+                push = ctx.request.pushed(along, paths)
+                found = dict(zip(smooth, Node.apply(push, (*ctx.frames, *frames), *args, *seeds)))
             return tuple(found.get(at) for at in range(len(ctx.smooth)))
 
         @staticmethod
-        def vmap(info, in_dims, request, *args):
+        def vmap(info, in_dims, request, frames, *args):
             # The batched axis in front: the call is lifted over it.
-            batched = [dim is not None for dim in in_dims[1:]]
-            args = [arg if dim is None else arg.movedim(dim, 0) for arg, dim in zip(args, in_dims[1:])]
-            if can_lift(request, batched, args, info.batch_size):
-                result = Node.apply(request, *args)
+            batched = [dim is not None for dim in in_dims[2:]]
+            args = [arg if dim is None else arg.movedim(dim, 0) for arg, dim in zip(args, in_dims[2:])]
+            if can_lift(request, frames, batched, args, info.batch_size):
+                frames = tuple(frame + is_batched for frame, is_batched in zip(frames, batched))
+                result = Node.apply(request, frames, *args)
             else:
                 rows = [
-                    Node.apply(request, *cell(args, batched, at)) for at in range(info.batch_size)
+                    Node.apply(request, frames, *cell(args, batched, at))
+                    for at in range(info.batch_size)
                 ]
                 result = tuple(torch.stack(parts) for parts in zip(*rows))
             return result, tuple(0 for _ in result)
@@ -86,14 +86,16 @@ def wrap(function: Function):
         """The arguments of one of the calls that are batched."""
         return [arg[at] if is_batched else arg for arg, is_batched in zip(args, batched)]
 
-    def can_lift(request, batched, args, size):
+    def can_lift(request, frames, batched, args, size):
         """Whether the lifted call gives what all calls give."""
+        if not can_be_lifted(batched, frames):
+            return False
         shapes = tuple(getattr(arg, "shape", None) for arg in args)
         key = (request, tuple(batched), shapes)
         if key not in lifts:
             try:
-                one = Node.apply(request, *cell(args, batched, 0)) if size else ()
-                all_of_them = Node.apply(request, *args)
+                one = Node.apply(request, frames, *cell(args, batched, 0)) if size else ()
+                all_of_them = Node.apply(request, frames, *args)
             except _errors.EinlangError:
                 lifts[key] = False
             else:
@@ -109,7 +111,7 @@ def wrap(function: Function):
         ]
 
     def arrays(request, args):
-        return Node.apply(request, *args) if any(map(torch.is_tensor, args)) else None
+        frames = (0,) * len(args)
+        return Node.apply(request, frames, *args) if any(map(torch.is_tensor, args)) else None
 
-    wrapped = Wrapped(function, "torch", arrays)
-    return wrapped
+    return Wrapped(function, "torch", arrays)

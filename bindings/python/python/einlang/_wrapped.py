@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from . import _errors
 from ._einlang import Edge
 from ._grad import Request
-from ._module import Function, _plain
+from ._module import Function
 
 
 class Wrapped:
@@ -20,7 +19,6 @@ class Wrapped:
     def __init__(self, function: Function, library: str, arrays: Callable):
         self._library = library
         self._arrays = arrays
-        self._packs: dict[Request, Callable] = {}
         self.__name__ = self.__qualname__ = function.__name__
         self.__doc__ = function.__doc__
         self.__module__ = "einlang"
@@ -32,22 +30,13 @@ class Wrapped:
         bound, args = self.__wrapped__._bind(args, kwargs)
         request = Request.of(bound)
         flat = self._arrays(request, args)
-        return bound(*args) if flat is None else self._packs[request](flat)
+        return bound(*args) if flat is None else request.pack(flat)
 
     def __repr__(self):
         return f"<{self.__wrapped__!r} for {self._library}>"
 
     def __reduce__(self):
         return _wrapped, (self.__wrapped__, self._library)
-
-    def apart(self, request: Request, result, is_array: Callable) -> list:
-        """The arrays of what a request gave; how they were packed is kept."""
-        flat, self._packs[request] = request.parts(result)
-        if not all(is_array(part) for part in flat):
-            message = f"`{self.__name__}` gives something that is no array"
-            hint = f"call it without `{self._library}()`"
-            raise _errors.CompileError([_plain("E0703", message, [hint])])
-        return flat
 
 
 def _wrapped(function, library):
@@ -60,3 +49,9 @@ def is_lifted(size: int, cells, whole) -> bool:
     return len(cells) == len(whole) and all(
         big.shape == (size, *small.shape) for small, big in zip(cells, whole)
     )
+
+
+def can_be_lifted(batched, frames) -> bool:
+    """Whether a call whose arguments are lifted over so many batches can be lifted over one more: the
+    language takes leading axes for the same, so the new one must be in front of all that are there."""
+    return all(is_batched or not frame for is_batched, frame in zip(batched, frames))

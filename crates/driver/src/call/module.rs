@@ -1,7 +1,7 @@
 //! A checked text, and what was compiled of it.
 
 use super::request::{self, Kind, Request};
-use super::signature::{self, Declared, Signature};
+use super::signature::{self, Declared, Signature, Structs};
 use super::special::Special;
 use super::{Failure, Surroundings, Told};
 use crate::run::RunOptions;
@@ -11,7 +11,7 @@ use ein_syntax::ast::StmtKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A text, where it lies, and how it is run.
 #[derive(Clone, Debug, Default)]
@@ -32,12 +32,13 @@ pub struct Program {
 type Compiled = FxHashMap<(Request, Vec<Kind>), Arc<Special>>;
 
 /// Threads by their number.
-type Pools = Vec<(usize, Weak<Pool>)>;
+pub(super) type Pools = Vec<(usize, Weak<Pool>)>;
 
 /// A text that was accepted.
 pub struct Module {
     program: Program,
     functions: Vec<Signature>,
+    structs: Arc<Structs>,
     /// What its top level names.
     names: FxHashSet<String>,
     warnings: Vec<Told>,
@@ -102,12 +103,13 @@ impl Module {
         if !errors.is_empty() {
             return Err(Failure::Rejected(errors));
         }
-        let (functions, names) = guarded(|| declared(&program.text))?;
+        let (functions, structs, names) = guarded(|| declared(&program.text))?;
         let memory = crate::execute::memory(&program.options);
         let pool = pool(program.options.threads);
         Ok(Module {
             program,
             functions,
+            structs: Arc::new(structs),
             names,
             warnings,
             memory,
@@ -115,6 +117,21 @@ impl Module {
             compiled: Mutex::default(),
             printed: AtomicBool::new(false),
         })
+    }
+
+    /// The same text, with nothing compiled: for a process in which this one cannot be used.
+    pub fn again(&self) -> Module {
+        Module {
+            program: self.program.clone(),
+            functions: self.functions.clone(),
+            structs: Arc::clone(&self.structs),
+            names: self.names.clone(),
+            warnings: self.warnings.clone(),
+            memory: crate::execute::memory(&self.program.options),
+            pool: pool(self.program.options.threads),
+            compiled: Mutex::default(),
+            printed: AtomicBool::new(self.printed.load(Ordering::Relaxed)),
+        }
     }
 
     /// Its text and options.
@@ -166,6 +183,7 @@ impl Module {
             options: &self.program.options,
             memory: &self.memory,
             pool: &self.pool,
+            structs: &self.structs,
             silent,
         };
         let special = Special::new(session, &input, request, &written.inputs, &base, around)?;
@@ -204,8 +222,8 @@ impl Module {
     }
 }
 
-/// The functions of a text, and the names of its top level.
-fn declared(text: &str) -> (Vec<Signature>, FxHashSet<String>) {
+/// The functions and structs of a text, and the names of its top level.
+fn declared(text: &str) -> (Vec<Signature>, Structs, FxHashSet<String>) {
     let file = <ein_base::FileId as ein_base::Idx>::from_usize(0);
     let parsed = ein_syntax::parse(file, text);
     let line_of = |at: usize| text.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
@@ -220,16 +238,20 @@ fn declared(text: &str) -> (Vec<Signature>, FxHashSet<String>) {
             names.extend(written.split(is_part).filter(|it| !it.is_empty()).map(str::to_owned));
         }
     }
-    (functions, names)
+    (functions, signature::structs(&parsed.ast, text), names)
+}
+
+/// The pools that somebody uses.
+pub(super) fn pools() -> &'static Mutex<Pools> {
+    static POOLS: Mutex<Pools> = Mutex::new(Vec::new());
+    &POOLS
 }
 
 /// Threads for kernels: one pool for each number of them, as long as somebody uses it.
 fn pool(threads: Option<usize>) -> Arc<Pool> {
-    static POOLS: OnceLock<Mutex<Pools>> = OnceLock::new();
     let available = std::thread::available_parallelism().map_or(1, |count| count.get());
     let count = threads.unwrap_or(available).max(1);
-    let pools = POOLS.get_or_init(Mutex::default);
-    let mut pools = pools.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut pools = pools().lock().unwrap_or_else(PoisonError::into_inner);
     pools.retain(|(_, pool)| pool.strong_count() > 0);
     if let Some(pool) = pools.iter().find(|(it, _)| *it == count).and_then(|(_, it)| it.upgrade()) {
         return pool;

@@ -2,6 +2,7 @@
 
 use ein_scalar::ScalarType;
 use ein_syntax::ast::{Ast, Dim, DimKind, Function, PatKind, StmtKind, TypeId, TypeKind};
+use rustc_hash::FxHashMap;
 
 /// A function at the top level of a text.
 #[derive(Clone, Debug)]
@@ -37,6 +38,10 @@ pub struct Argument {
     /// Its default, as written.
     pub default: Option<String>,
 }
+
+/// The fields of structs by the names of these: for each its name and its coordinates, as in
+/// [`Argument::layout`]; none if it is no array.
+pub(super) type Structs = FxHashMap<String, Vec<(String, Vec<String>)>>;
 
 /// What a declared type says about values that fit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -105,6 +110,20 @@ pub(super) fn of(ast: &Ast, text: &str, line_of: &dyn Fn(usize) -> usize) -> Vec
         });
     }
     found
+}
+
+/// The structs of a tree: for each field its name, and its coordinates as in [`Argument::layout`].
+pub(super) fn structs(ast: &Ast, text: &str) -> Structs {
+    let reader = Reader { ast, text, function: None, depth: 0 };
+    let of_struct = |stmt: &StmtKind| match stmt {
+        StmtKind::Struct(it) if it.alias.is_none() => {
+            let layout = |ty| reader.layout(ty).unwrap_or_default();
+            let fields = it.fields.iter().map(|field| (field.name.to_string(), layout(field.ty)));
+            Some((it.name.to_string(), fields.collect()))
+        }
+        _ => None,
+    };
+    ast.stmts.iter().filter_map(|stmt| of_struct(&ast.stmt[*stmt].kind)).collect()
 }
 
 /// What the binding of this name at the top level is declared to be.

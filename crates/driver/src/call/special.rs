@@ -1,6 +1,7 @@
 //! A request for arguments of certain kinds: compiled once, called again and again.
 
 use super::evaluate::{Outside, Values};
+use super::signature::Structs;
 use super::{Failure, Request, Surroundings, Told};
 use crate::engine::plan::Form;
 use crate::engine::{Kernels, whole};
@@ -28,6 +29,7 @@ pub(super) struct Base<'a> {
     pub(super) options: &'a RunOptions,
     pub(super) memory: &'a Memory,
     pub(super) pool: &'a Arc<Pool>,
+    pub(super) structs: &'a Arc<Structs>,
     /// Whether what the module's top level prints is not shown.
     pub(super) silent: bool,
 }
@@ -43,6 +45,7 @@ pub struct Special {
     known: Vec<(VarId, Value)>,
     leaves: Vec<Leaf>,
     outputs: Vec<Tree>,
+    structs: Arc<Structs>,
     options: RunOptions,
     directory: PathBuf,
     memory: Memory,
@@ -65,6 +68,15 @@ pub struct Leaf {
     pub dims: Vec<Option<String>>,
     /// The type of its numbers, if it is a number or an array of numbers.
     pub ty: Option<ein_scalar::ScalarType>,
+}
+
+/// A field of a struct.
+#[derive(Clone, Debug, Default)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its coordinates as they are declared: `..lead`, `query`, `?` for one without a name.
+    pub layout: Vec<String>,
 }
 
 /// How an output is made of leaves.
@@ -116,30 +128,36 @@ impl Special {
             known: Vec::new(),
             leaves,
             outputs,
+            structs: Arc::clone(base.structs),
             options: base.options.clone(),
             directory: compiled.directory,
             memory: base.memory.clone(),
             whole: AtomicBool::new(false),
             kernels: None,
         };
+        let histories = ad_memory(base.options.ad_memory, base.memory);
+        let kernels = |program: &Arc<Program>, always| {
+            let (pool, program) = (Arc::clone(base.pool), Arc::clone(program));
+            let on = || Kernels::on(pool, program, base.options, histories, always, SHAPES);
+            (base.options.engine != Engine::Eval).then(on)
+        };
         if !parts.old.is_empty() {
             program.outputs = parts.old.iter().flat_map(bound_by).collect();
             program.top = parts.old;
-            let outcome = special.run(&program, Vec::new(), base.silent, around, None)?;
+            let old = Arc::new(program);
+            let mut kernels = kernels(&old, false);
+            let outcome = special.run(&old, Vec::new(), base.silent, around, kernels.as_mut())?;
             special.known = outcome.outputs;
+            drop(kernels);
+            program = Arc::unwrap_or_clone(old);
         }
         program.outputs = special.leaves.iter().map(|leaf| leaf.var).collect();
         program.top = parts.rest;
+        ein_transform::unzip::forget(&mut program);
         let may_be_whole = whole::is_candidate(&program, &program.top);
         special.whole.store(may_be_whole, Ordering::Relaxed);
         special.program = Arc::new(program);
-        if base.options.engine != Engine::Eval {
-            let histories = ad_memory(base.options.ad_memory, base.memory);
-            let program = Arc::clone(&special.program);
-            let (pool, options) = (Arc::clone(base.pool), base.options);
-            let kernels = Kernels::on(pool, program, options, histories, true, SHAPES);
-            special.kernels = Some(RwLock::new(kernels));
-        }
+        special.kernels = kernels(&special.program, true).map(RwLock::new);
         Ok(special)
     }
 
@@ -153,12 +171,20 @@ impl Special {
         &self.outputs
     }
 
-    /// The name of a struct or variant, and of its fields.
-    pub fn names_of(&self, value: &Value) -> Option<(String, Vec<String>)> {
+    /// The name of a struct or variant, and its fields: their names and declared coordinates.
+    pub fn names_of(&self, value: &Value) -> Option<(String, Vec<Field>)> {
         let Value::Data(data) = value else { return None };
         let info = &self.program.data[data.data];
         let name = info.variants.get(data.variant).map_or(info.name, |variant| variant.name);
-        Some((name.to_string(), super::fields(&self.program, value)))
+        let name = name.to_string();
+        let declared = self.structs.get(&name).map_or(&[][..], Vec::as_slice);
+        let layout = |field: &String| declared.iter().find(|(name, _)| name == field);
+        let field = |field: String| Field {
+            layout: layout(&field).map_or_else(Vec::new, |(_, layout)| layout.clone()),
+            name: field,
+        };
+        let fields = super::fields(&self.program, value).into_iter().map(field).collect();
+        Some((name, fields))
     }
 
     /// How many operations a call with these values takes, if its kernel is there.
