@@ -2,10 +2,10 @@
 
     python bindings/python/benches/calls.py
 
-Build the package with `maturin develop --release` first.
+Build the package with `maturin develop --release` first. All are measured in turns, a millisecond at a
+time, which is less than others on the machine interrupt; the figure is the least.
 """
 
-import statistics
 import time
 
 import numpy as np
@@ -24,17 +24,24 @@ fn matmul(a: [f32; i, k], b: [f32; k, j]) -> [f32; i, j] {
 """
 
 
-def cost(call, *args, rounds=7, times=20000):
-    """Microseconds of a call: the median of some rounds."""
-    for _ in range(200):
-        call(*args)
-    found = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        for _ in range(times):
+def least(calls, rounds=300, seconds=1e-3):
+    """Microseconds of each call."""
+    times, found = {}, {}
+    for name, (call, *args) in calls.items():
+        for _ in range(200):
             call(*args)
-        found.append((time.perf_counter() - started) / times * 1e6)
-    return statistics.median(found), min(found)
+        started = time.perf_counter()
+        call(*args)
+        times[name] = max(1, int(seconds / (time.perf_counter() - started)))
+        found[name] = float("inf")
+    for _ in range(rounds):
+        for name, (call, *args) in calls.items():
+            count = range(times[name])
+            started = time.perf_counter()
+            for _ in count:
+                call(*args)
+            found[name] = min(found[name], (time.perf_counter() - started) / len(count) * 1e6)
+    return found
 
 
 def resident():
@@ -53,31 +60,53 @@ def growth(call, *args, times=1_000_000):
     return resident() - before
 
 
+def add(a, b, c):
+    return a + b + c
+
+
 def main():
     m = ein.compile(PROGRAM)
     a = np.ones(16, np.float32)
-    rows = [
-        ("einlang add3, NumPy arrays", cost(m.add3, a, a, a)),
-        ("numpy.add", cost(np.add, a, a)),
-        ("numpy a + b + c", cost(lambda a, b, c: a + b + c, a, a, a)),
-    ]
+    x = np.random.default_rng(0).random((512, 512)).astype(np.float32)
+    calls = {
+        "einlang add3, NumPy arrays": (m.add3, a, a, a),
+        "numpy.add": (np.add, a, a),
+        "numpy a + b + c": (add, a, a, a),
+        "einlang matmul 512": (m.matmul, x, x),
+        "numpy matmul 512": (np.matmul, x, x),
+    }
     try:
         import jax
 
         j = jax.numpy.ones(16, jax.numpy.float32)
-        jitted = jax.jit(lambda a, b, c: a + b + c)
-        rows.append(("jax.jit, JAX arrays", cost(jitted, j, j, j, times=5000)))
-        rows.append(("jax.jit, NumPy arrays", cost(jitted, a, a, a, times=2000)))
-        rows.append(("einlang add3, JAX arrays", cost(m.add3, j, j, j, times=1000)))
+        jitted = jax.jit(add)
+        calls["jax.jit, JAX arrays"] = (jitted, j, j, j)
+        calls["jax.jit, NumPy arrays"] = (jitted, a, a, a)
+        calls["einlang add3, JAX arrays"] = (m.add3, j, j, j)
+        # What JAX takes for each argument and for the result, whoever computes it.
+        tensor = ein.Tensor(a)
+        maker = ein._arrays.jax_maker()
+        if maker:
+            make, device = maker
+            calls["of that: JAX makes the result"] = (
+                lambda: make(tensor.__dlpack__(), device, None, None),
+            )
+        calls["of that: JAX shows its arrays"] = (
+            lambda: (memoryview(j), memoryview(j), memoryview(j)),
+        )
     except ImportError:
         print("jax is not installed: skipped")
-    print(f"{'call with three arrays of 16 numbers':40} median µs   least µs")
-    for name, (median, least) in rows:
-        print(f"{name:40} {median:9.2f}  {least:9.2f}")
-    x = np.random.default_rng(0).random((512, 512)).astype(np.float32)
-    for name, call in (("einlang matmul 512", m.matmul), ("numpy matmul 512", np.matmul)):
-        median, least = cost(call, x, x, rounds=5, times=20)
-        print(f"{name:40} {median:9.2f}  {least:9.2f}")
+    try:
+        import torch
+
+        t = torch.ones(16)
+        calls["torch a + b + c"] = (add, t, t, t)
+        calls["einlang add3, PyTorch tensors"] = (m.add3, t, t, t)
+    except ImportError:
+        print("torch is not installed: skipped")
+    print(f"{'call with three arrays of 16 numbers':40} least µs")
+    for name, cost in least(calls).items():
+        print(f"{name:40} {cost:8.2f}")
     try:
         print(f"memory after a million calls: {growth(m.add3, a, a, a):+d} kB")
     except OSError:

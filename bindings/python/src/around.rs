@@ -186,7 +186,10 @@ impl Surroundings for Around {
     fn print(&self, line: &str) {
         let wrote = Python::try_attach(|py| -> PyResult<()> {
             let out = py.import("sys")?.getattr("stdout")?;
-            out.call_method1("write", (format!("{line}\n"),))?;
+            // Without one, `print` of Python says nothing either.
+            if !out.is_none() {
+                out.call_method1("write", (format!("{line}\n"),))?;
+            }
             Ok(())
         });
         if let Some(Err(error)) = wrote {

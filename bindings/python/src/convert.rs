@@ -166,7 +166,9 @@ impl<'a> Taking<'a> {
             Class::Xarray | Class::Torch => fail::hook(py, "take")?
                 .call1((class.name(), object))
                 .and_then(|taken| taken.extract::<(Bound<'_, PyAny>, Option<Vec<_>>)>())
-                .and_then(|(data, dims)| Ok((elements(&data, self.memory)?, dims)))
+                .and_then(|(data, dims)| {
+                    Ok((elements(&data, Class::of(&data)?, self.memory)?, dims))
+                })
                 // What cannot be taken may be of a type that nobody has.
                 .or_else(|error| match unknown_type(object)? {
                     Some(ty) => Ok((Found::Type(ty), None)),
@@ -184,7 +186,7 @@ impl<'a> Taking<'a> {
                 Ok((Found::Refused(why, fix.to_owned()), None))
             }
             Class::Numpy | Class::Masked | Class::NumpyNumber | Class::Jax | Class::Other => {
-                elements(object, self.memory).map(|taken| (taken, None))
+                elements(object, class, self.memory).map(|taken| (taken, None))
             }
         };
         let (tensor, copied, dims) = match taken {
@@ -193,9 +195,8 @@ impl<'a> Taking<'a> {
                 return Err(refuse(py, Code::E0904, format!("`{name}` {why}"), &fix));
             }
             Ok((Found::Type(ty), _)) => {
-                let message =
-                    format!("`{name}` has elements of type {ty}, which Einlang does not have");
-                let fix = conversion(name, ScalarType::F32, class);
+                let (why, fix) = strange(name, ty, object, class)?;
+                let message = format!("`{name}` has elements of type {why}");
                 return Err(refuse(py, Code::E0904, message, &fix));
             }
             Ok((Found::Nothing, _)) => {
@@ -336,11 +337,11 @@ pub(crate) enum Found {
 }
 
 /// The elements of an array, by whichever protocol it has.
-pub(crate) fn elements(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Found> {
+fn elements(object: &Bound<'_, PyAny>, class: Class, memory: &Memory) -> PyResult<Found> {
     if object.is_instance_of::<PyType>() {
         return Ok(Found::Nothing);
     }
-    if Class::of(object)? == Class::Masked {
+    if class == Class::Masked {
         let why = "is a masked array, some of whose elements may not be there".to_owned();
         return Ok(Found::Refused(why, "fill it first: `.filled(0)`".to_owned()));
     }
@@ -351,7 +352,7 @@ pub(crate) fn elements(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<F
         buffer::Taken::None => {}
     }
     // NumPy arrays of types from elsewhere (bfloat16) have neither a format nor a capsule.
-    if let Some(found) = bfloat(object, memory)? {
+    if let Some(found) = bfloat(object, class, memory)? {
         return Ok(found);
     }
     if strange.is_none() && dlpack::has(object) {
@@ -372,6 +373,29 @@ pub(crate) fn elements(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<F
     Ok(strange.map_or(Found::Nothing, Found::Type))
 }
 
+/// What is strange about the type of the elements of an array, and what to do.
+fn strange(
+    name: &str,
+    found: String,
+    object: &Bound<'_, PyAny>,
+    class: Class,
+) -> PyResult<(String, String)> {
+    let dtype = object.getattr("dtype").ok();
+    let shown = dtype.as_ref().map_or(Ok(found), |it| it.str().map(|it| it.to_string()))?;
+    let says = |attribute: &str| dtype.as_ref().and_then(|it| it.getattr(attribute).ok());
+    if let Some(first) = says("names").and_then(|names| names.get_item(0).ok()) {
+        let why = format!("{shown}: structs, of which Einlang has arrays of each field");
+        return Ok((why, format!("pass a field: `{name}[\"{first}\"]`")));
+    }
+    if says("isnative").is_some_and(|native| matches!(native.is_truthy(), Ok(false))) {
+        let why = format!("{shown}, whose bytes are in another order than those of this machine");
+        let fix = format!("turn them: `{name}.astype({name}.dtype.newbyteorder(\"=\"))`");
+        return Ok((why, fix));
+    }
+    let why = format!("{shown}, which Einlang does not have");
+    Ok((why, conversion(name, ScalarType::F32, class)))
+}
+
 /// The type of the elements of an array, if it has one that we do not have.
 fn unknown_type(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     let Ok(dtype) = object.getattr("dtype") else { return Ok(None) };
@@ -382,8 +406,8 @@ fn unknown_type(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
 }
 
 /// A NumPy array or number of `bfloat16`, which is a type of another package.
-fn bfloat(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Option<Found>> {
-    let object = match Class::of(object)? {
+fn bfloat(object: &Bound<'_, PyAny>, class: Class, memory: &Memory) -> PyResult<Option<Found>> {
+    let object = match class {
         Class::Numpy => object.clone(),
         Class::NumpyNumber => object.call_method1("reshape", ((),))?,
         _ => return Ok(None),
@@ -409,7 +433,9 @@ fn bfloat(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Option<Found>>
 #[pyfunction]
 pub(crate) fn borrowed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(object.py());
-    if let Found::Tensor(tensor, copied) = elements(object, &Memory::unlimited())? {
+    if let Found::Tensor(tensor, copied) =
+        elements(object, Class::of(object)?, &Memory::unlimited())?
+    {
         dict.set_item("address", tensor.as_ptr() as usize)?;
         dict.set_item("strides", tensor.strides().to_vec())?;
         dict.set_item("copied", copied)?;

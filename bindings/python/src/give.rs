@@ -21,7 +21,7 @@ pub(crate) fn fields(names: &[String]) -> Vec<Field> {
 }
 
 /// The names of so many axes by a declared layout, whose pack stands for those that are left.
-fn names_by(layout: &[String], rank: usize) -> Vec<Option<String>> {
+pub(crate) fn names_by(layout: &[String], rank: usize) -> Vec<Option<String>> {
     let mut names = Vec::with_capacity(rank);
     for axis in layout {
         match axis.as_str() {

@@ -25,11 +25,29 @@ mod module;
 mod session;
 mod tensor;
 
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+use std::sync::OnceLock;
+
+/// Refuses a second interpreter in one process: what modules, classes and signals belong to is kept
+/// once for the process.
+fn only_interpreter() -> PyResult<()> {
+    static FIRST: OnceLock<i64> = OnceLock::new();
+    // SAFETY: a module is initialised in an interpreter, which has a number.
+    let here = unsafe { pyo3::ffi::PyInterpreterState_GetID(pyo3::ffi::PyInterpreterState_Get()) };
+    match *FIRST.get_or_init(|| here) == here {
+        true => Ok(()),
+        false => Err(PyImportError::new_err(
+            "einlang is in use by another interpreter of this process, and can be by one only: \
+             use threads or processes",
+        )),
+    }
+}
 
 /// The compiled part of the package.
 #[pymodule]
 fn _einlang(py: Python<'_>, m: &Bound<'_, PyModule>) -> PyResult<()> {
+    only_interpreter()?;
     m.add_class::<module::Module>()?;
     m.add_class::<function::Function>()?;
     m.add_class::<session::Session>()?;

@@ -6,7 +6,7 @@ use crate::convert::Taking;
 use crate::fail;
 use crate::give;
 use ein_driver::call::fork::Own;
-use ein_driver::call::{self, Declared, Failure, Memory, Program, Signature, Value};
+use ein_driver::call::{self, Failure, Kind, Memory, Program, Signature, Value};
 use ein_driver::{Access, Code, Engine, RunOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -189,8 +189,11 @@ pub(crate) fn run<'py>(
     for (key, object) in inputs.iter() {
         let key = key.str()?.to_string();
         let before = taking.values.len();
-        let declared = program.declared(&key).unwrap_or(Declared::Open);
-        taking.one(&key, &declared, &object)?;
+        let (declared, layout) = program.declared(&key).unwrap_or_default();
+        let kind = taking.one(&key, &declared, &object)?;
+        if let Kind::Array { dims: Some(dims), .. } = &kind {
+            same_names(py, &key, &layout, dims)?;
+        }
         if taking.values.len() != before + 1 {
             let message = format!("input `{key}` is neither a number nor an array");
             let told = call::Told::alone(Code::E0904, message, Vec::new());
@@ -210,6 +213,40 @@ pub(crate) fn run<'py>(
         dict.set_item(&output.name, give::give(py, class, value, &output.dims, &names)?)?;
     }
     Ok(dict)
+}
+
+/// Holds the names of the axes of an input against those that are declared.
+fn same_names(
+    py: Python<'_>,
+    name: &str,
+    layout: &[String],
+    dims: &[Option<String>],
+) -> PyResult<()> {
+    let wanted = give::names_by(layout, dims.len());
+    let differs = |(a, b): (&Option<String>, &Option<String>)| a.is_some() && b.is_some() && a != b;
+    let Some(at) = wanted.iter().zip(dims).position(differs) else { return Ok(()) };
+    let shown = |names: &[Option<String>]| -> String {
+        names.iter().map(|it| it.as_deref().unwrap_or("?")).collect::<Vec<_>>().join(", ")
+    };
+    let swapped = wanted.iter().all(|it| it.is_none() || dims.contains(it));
+    let code = if swapped { Code::E0311 } else { Code::E0309 };
+    let (want, have) = (wanted[at].as_deref().unwrap_or("?"), dims[at].as_deref().unwrap_or("?"));
+    let message = format!(
+        "`{name}` has the layout {{{}}}, but is declared with {{{}}}: axis {at} is `{have}`, not `{want}`",
+        shown(dims),
+        shown(&wanted)
+    );
+    let fix = match swapped {
+        true => {
+            let order: Vec<String> =
+                wanted.iter().flatten().map(|it| format!("\"{it}\"")).collect();
+            format!("put the axes in order: `{name}.transpose({})`", order.join(", "))
+        }
+        false => {
+            format!("pass an array with `{want}`, or rename it: `{name}.rename({have}=\"{want}\")`")
+        }
+    };
+    Err(fail::error(py, "compile", &[call::Told::alone(code, message, vec![fix])]))
 }
 
 /// The page about a code.

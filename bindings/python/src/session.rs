@@ -117,6 +117,13 @@ impl Session {
         found.map_err(|bug| fail::raise(py, Failure::Internal(bug)))
     }
 
+    /// How an item is declared, and what is said of it.
+    fn _described(&self, py: Python<'_>, name: &str) -> PyResult<Option<String>> {
+        let _user = self.user()?;
+        let found = py.detach(|| self.state().described(name));
+        found.map_err(|bug| fail::raise(py, Failure::Internal(bug)))
+    }
+
     /// The names that entries have bound.
     fn _bound(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let _user = self.user()?;

@@ -2,6 +2,7 @@
 
 import array
 import gc
+import re
 import sys
 
 import numpy as np
@@ -247,3 +248,44 @@ def test_values_that_are_too_deep_or_too_large(m):
     with pytest.raises(ein.RunError) as caught:
         m.same(np.broadcast_to(np.float32(1), (1 << 50,)))
     assert caught.value.code == "E0805"
+
+
+def test_what_is_strange_about_elements_is_said(m):
+    record = np.zeros(2, dtype=[("a", "f4"), ("b", "i4")])
+    for bad, says in (
+        (np.arange(3, dtype=">f8"), r"another order .*newbyteorder"),
+        (record, r"pass a field: `x\[\"a\"\]`"),
+        (np.ones(2, np.longdouble), "float128|longdouble"),
+        (np.ones(2, np.complex64), r"complex64, which Einlang does not have"),
+    ):
+        with pytest.raises(ein.CompileError, match=re.compile(says, re.S)) as caught:
+            m.twice(bad)
+        assert caught.value.code == "E0904"
+    swapped = np.arange(3, dtype=">f8")
+    assert m.twice(swapped.astype(swapped.dtype.newbyteorder("="))).tolist() == [0, 2, 4]
+
+
+def test_an_array_changes_while_a_call_reads_it():
+    """The buffer is held: it can be written to, but neither freed nor resized."""
+    import threading
+
+    m = ein.compile("fn f(x: [f64; i]) -> f64 { sum[i, k in 0..200](x[i] + k as f64) }")
+    data = array.array("d", [1.0]) * 20_000
+    done, refused = threading.Event(), []
+
+    def resize():
+        while not done.is_set():
+            try:
+                data.append(1.0)
+                data.pop()
+            except BufferError:
+                refused.append(True)
+
+    thread = threading.Thread(target=resize)
+    thread.start()
+    try:
+        for _ in range(200):
+            m.f(data)
+    finally:
+        done.set()
+        thread.join()

@@ -7,6 +7,7 @@ import pathlib
 import pickle
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -203,6 +204,9 @@ def test_session():
     assert s.execute("sum[i](a[i])") == 3.0
     assert "std::math::sqrt" in s.complete("std::math::sqr")
     assert "f32" in s.inspect("a") and s.inspect("nothing") is None
+    assert s.inspect("std::math::exp").startswith("pub fn exp") and s.inspect("sum") is None
+    s.execute("/// Twice as much.\nfn double(x) { x + x }")
+    assert s.inspect("double") == "fn double(x)\n\nTwice as much."
     assert not s.is_complete("fn f() {") and s.is_complete("let x = 1;")
 
 
@@ -324,3 +328,68 @@ def test_stubs_are_of_this_package():
         else:
             methods = [it.name for it in node.body if isinstance(it, ast.FunctionDef)]
             assert all(hasattr(real, it) for it in methods if it != "__buffer__"), name
+
+
+def test_derivatives_by_what_is_left_out():
+    m = ein.compile("fn f(x: [f64; i], a: f64 = 2.0) -> f64 { sum[i](a * x[i] * x[i]) }")
+    x = np.ones(3)
+    assert ein.grad(m.f, wrt=("x", "a"))(x, 3.0)[1] == 3.0
+    for wrong in (
+        lambda: ein.grad(m.f, wrt=("x", "a"))(x),
+        lambda: ein.vjp(m.f, x, wrt="a")[1](1.0),
+        lambda: ein.jvp(m.f, (x,), (1.0,), wrt="a"),
+    ):
+        with pytest.raises(ein.ArgumentError, match="left to its default") as caught:
+            wrong()
+        assert caught.value.code == "E0703"
+
+
+def test_derivatives_can_be_pickled(tmp_path):
+    (tmp_path / "part.ein").write_text("pub fn square(x: f64) -> f64 { x * x }\n")
+    (tmp_path / "main.ein").write_text("use part::square;\nfn f(x: f64) -> f64 { 3.0 * square(x) }\n")
+    m = ein.load(tmp_path / "main.ein")
+    for it, want in (
+        (ein.grad(m.f), 12.0),
+        (ein.value_and_grad(m.f), (12.0, 12.0)),
+        (ein.jacobian(ein.grad(m.f)), 6.0),
+        (m.f, 12.0),
+    ):
+        assert pickle.loads(pickle.dumps(it))(2.0) == want
+    pull = ein.vjp(m.f, 2.0)[1]
+    assert pickle.loads(pickle.dumps(pull))(1.0) == pull(1.0) == (12.0,)
+
+
+def test_without_standard_output(monkeypatch):
+    """As Python has it without a console: what is printed goes nowhere."""
+    m = ein.compile('fn say(x: f64) -> f64 { print("x"); x }')
+    monkeypatch.setattr(sys, "stdout", None)
+    assert m.say(2.0) == 2.0
+
+
+def test_the_top_level_runs_on_kernels():
+    m = ein.compile(
+        "let table[i in 0..3000, j in 0..3000] = ((i * j) % 7) as f64;\n"
+        "let total = sum[i, j](table[i, j]);\nfn f(x: f64) -> f64 { x + total }"
+    )
+    started = time.perf_counter()
+    i = np.arange(3000)
+    assert m.f(0.0) == (np.outer(i, i) % 7).sum()
+    assert time.perf_counter() - started < 60
+
+
+def test_types_for_mypy(tmp_path):
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    program = tmp_path / "typed.py"
+    program.write_text(
+        "import einlang as ein\n"
+        "m: ein.Module = ein.compile('fn f(x: f64) -> f64 { x }', engine='jit', time_limit=2.0)\n"
+        "f: ein.Function = m.f\n"
+        "y: float = f(1.0)\n"
+        "h = ein.jacobian(ein.grad(m.f), wrt=('x',))\n"
+        "value, pull = ein.vjp(m.f, 1.0)\n"
+        "print(ein.Session().answer('1').text, f.layout, pull(1.0), [d.code for d in ein.check('')])\n"
+        "try:\n    m.f()\nexcept ein.EinlangError as error:\n    print(error.diagnostics[0].spans)\n"
+        "print(memoryview(ein.Tensor([1.0], dims=['i'])).nbytes, f.jax()(1.0), f.torch()(1.0))\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

@@ -209,3 +209,8 @@ def test_large_arrays_inside_jit(lib):
     for _ in range(3):
         got = jax.jit(lambda a: f(a @ a, a + 1).sum())(a)
         np.testing.assert_allclose(got, 400.0**2 * 400 * 400 * 2)
+
+
+def test_structs_are_refused(m):
+    with pytest.raises(ein.CompileError, match="`p` is a struct"):
+        m.affine.jax()({"w": jnp.ones((3, 2)), "b": jnp.ones(2)}, jnp.ones(3))

@@ -316,3 +316,19 @@ def test_a_long_recurrence_ends_soon_after_ctrl_c(engine):
         print(long.f(np.ones(3)), right())
     """
     assert alone(text) == "interrupted True\n3.0 True\n"
+
+
+def test_a_second_interpreter_is_refused():
+    text = """
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            import _interpreters as interpreters
+        other = interpreters.create()
+        inside = "try:\\n    import einlang\\nexcept ImportError as error:\\n    print(error)"
+        (interpreters.run_string if hasattr(interpreters, "run_string") else interpreters.exec)(other, inside)
+        interpreters.destroy(other)
+        print(right())
+    """
+    said = alone(text)
+    assert "interpreter" in said and said.endswith("True\n"), said

@@ -194,3 +194,13 @@ def test_forward_mode(lib):
     for make in (torch.func.jacfwd, torch.func.jacrev, torch.func.hessian):
         for at in (0, 1):
             np.testing.assert_allclose(make(total, at)(a, b).numpy(), make(sums, at)(a, b).numpy(), atol=1e-10)
+
+
+def test_structs_are_not_followed_in_silence(m):
+    p = {"w": torch.ones(3, 2, dtype=torch.float64), "b": torch.ones(2, dtype=torch.float64)}
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    m.affine.torch()(p, x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2.0)
+    p["w"].requires_grad_()
+    with pytest.raises(ein.CompileError, match="`p` is a struct"):
+        m.affine.torch()(p, x)

@@ -133,27 +133,46 @@ fn module(
 
 /// What a statement exports.
 fn item(ast: &Ast, text: &str, stmt: &Stmt) -> Option<Item> {
+    declared(ast, text, stmt).filter(|(public, _)| *public).map(|(_, item)| item)
+}
+
+/// How an item of a text is declared, and what is said of it; of the library, if the name is a path.
+pub(crate) fn described(text: &str, name: &str) -> Option<String> {
+    let of = |text: &str, name: &str| {
+        let ast = ein_syntax::parse(<ein_base::FileId as ein_base::Idx>::from_usize(0), text).ast;
+        let mut items = ast.stmts.iter().filter_map(|id| declared(&ast, text, &ast.stmt[*id]));
+        let (_, item) = items.find(|(_, it)| it.name == name && it.kind != ItemKind::Export)?;
+        Some(format!("{}\n\n{}", item.signature, item.docs).trim_end().to_owned())
+    };
+    let Some((module, last)) = name.rsplit_once("::") else { return of(text, name) };
+    library::files().iter().find_map(|(path, text)| {
+        let here = library_path(path);
+        // Each directory module re-exports its parts.
+        let parent = here.rsplit_once("::").is_some_and(|(parent, _)| parent == module);
+        if here == module || parent { of(text, last) } else { None }
+    })
+}
+
+/// What a statement declares, or leads to for others, and whether it is exported.
+fn declared(ast: &Ast, text: &str, stmt: &Stmt) -> Option<(bool, Item)> {
     let until = |end: u32| slice(text, stmt.span.lo(), end);
-    let (kind, name, signature) = match &stmt.kind {
-        StmtKind::Fn(f) if f.public => {
+    let (public, kind, name, signature) = match &stmt.kind {
+        StmtKind::Fn(f) => {
             let head = until(ast.expr[f.body].span.lo());
-            (ItemKind::Function, f.name.sym, head.split_whitespace().collect::<Vec<_>>().join(" "))
+            let head = head.split_whitespace().collect::<Vec<_>>().join(" ");
+            (f.public, ItemKind::Function, f.name.sym, head)
         }
-        StmtKind::Struct(s) if s.public => (ItemKind::Struct, s.name.sym, whole(text, stmt.span)),
-        StmtKind::Enum(e) if e.public => (ItemKind::Enum, e.name.sym, whole(text, stmt.span)),
-        StmtKind::Const(c) if c.public => (ItemKind::Constant, c.name.sym, whole(text, stmt.span)),
+        StmtKind::Struct(s) => (s.public, ItemKind::Struct, s.name.sym, whole(text, stmt.span)),
+        StmtKind::Enum(e) => (e.public, ItemKind::Enum, e.name.sym, whole(text, stmt.span)),
+        StmtKind::Const(c) => (c.public, ItemKind::Constant, c.name.sym, whole(text, stmt.span)),
         StmtKind::Mod(m) if m.public => {
-            (ItemKind::Export, m.name.sym, format!("mod {}", m.name.sym))
+            (true, ItemKind::Export, m.name.sym, format!("mod {}", m.name.sym))
         }
         StmtKind::Use(u) if u.public => {
             let name = u.tree.prefix.last().map(|name| name.sym)?;
-            (ItemKind::Export, name, whole(text, stmt.span))
+            (true, ItemKind::Export, name, whole(text, stmt.span))
         }
-        StmtKind::Fn(_)
-        | StmtKind::Struct(_)
-        | StmtKind::Enum(_)
-        | StmtKind::Const(_)
-        | StmtKind::Mod(_)
+        StmtKind::Mod(_)
         | StmtKind::Use(_)
         | StmtKind::Let(_)
         | StmtKind::Clause(_)
@@ -162,7 +181,8 @@ fn item(ast: &Ast, text: &str, stmt: &Stmt) -> Option<Item> {
         | StmtKind::Expr(_)
         | StmtKind::Error => return None,
     };
-    Some(Item { kind, name: name.to_string(), signature, docs: joined(&stmt.docs) })
+    let docs = joined(&stmt.docs);
+    Some((public, Item { kind, name: name.to_string(), signature, docs }))
 }
 
 fn whole(text: &str, span: Span) -> String {

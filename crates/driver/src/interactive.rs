@@ -269,6 +269,13 @@ impl Interactive {
         .flatten()
     }
 
+    /// How a function, type or constant of the entries is declared, and what is said of it; of the
+    /// library, by its path.
+    pub fn described(&self, name: &str) -> Result<Option<String>, InternalError> {
+        let text: String = self.entries.iter().map(|entry| entry.text.as_str()).collect();
+        guarded(|| crate::doc::described(&text, name))
+    }
+
     /// The names that entries have bound.
     pub fn bound(&self) -> Vec<String> {
         let text: String = self.entries.iter().map(|entry| entry.text.as_str()).collect();

@@ -155,6 +155,10 @@ class Request:
 
     def _inner(self, wrt):
         inner = {name: inside for name, inside, _ in self.params}
+        for name in wrt:
+            if name not in inner:
+                message = f"`{name}` is left to its default, so there is no derivative by it"
+                raise _errors.ArgumentError([_plain("E0703", message, [f"pass `{name}`"])])
         return [(name, inner[name]) for name in wrt]
 
     def _parts(self, paths):
@@ -308,6 +312,42 @@ def _floating(request, args):
     return found
 
 
+class Pullback:
+    """What takes a cotangent of a value to those of the parameters it was computed from."""
+
+    def __init__(self, source, args, kwargs, names, axes):
+        self._recipe = (source, args, kwargs, names, axes)
+        self._axes = axes
+        request, self._args = _asked(source, args, kwargs)
+        self._request = request.pulled(names)
+
+    @Edge
+    def __call__(self, cotangent: Any) -> tuple[Any, ...]:
+        _expect_names("the cotangent", cotangent, self._axes)
+        return tuple(self._request.made(*self._args, cotangent))
+
+    def __repr__(self):
+        return f"<pullback of {self._recipe[0]!r} to {', '.join(self._recipe[3])}>"
+
+    def __reduce__(self):
+        return Pullback, self._recipe
+
+
+def _names(array):
+    """The names of the axes of an array, if it has names."""
+    dims = getattr(array, "dims", ())
+    return dims if isinstance(dims, tuple) else ()
+
+
+def _expect_names(what, array, wanted):
+    """Holds the names of the axes of a seed against those of what it belongs to."""
+    for at, (have, want) in enumerate(zip(_names(array), wanted)):
+        if have and want and have != want and not str(have).startswith("dim_"):
+            message = f"{what} has `{have}` at axis {at}, where the value has `{want}`"
+            hint = f"give it the axes {', '.join(str(name) for name in wanted)}"
+            raise _errors.CompileError([_plain("E0311", message, [hint])])
+
+
 def _named(function):
     return getattr(function, "__name__", function)
 
@@ -348,15 +388,10 @@ def vjp(function: Callable, *args: Any, wrt=None, **kwargs: Any) -> tuple[Any, C
     """The value, and a function that takes a cotangent of its shape to one of each parameter
     `wrt`: of all with floating-point numbers, if it is not given."""
     _check(function)
-    request, args = _asked(function, args, kwargs)
-    names = _floating(request, args) if wrt is None else _wanted(function, wrt)
-    (value,) = request.made(*args)
-
-    @Edge
-    def pullback(cotangent):
-        return tuple(request.pulled(names).made(*args, cotangent))
-
-    return value, pullback
+    request, ordered = _asked(function, args, kwargs)
+    names = _floating(request, ordered) if wrt is None else _wanted(function, wrt)
+    (value,) = request.made(*ordered)
+    return value, Pullback(function, args, kwargs, names, _names(value))
 
 
 @Edge
@@ -373,4 +408,7 @@ def jvp(
         raise _errors.ArgumentError(
             [_plain("E0508", message, [f"give one for each of {', '.join(names)}"])]
         )
+    given = dict(zip((name for name, _, _ in request.params), args))
+    for name, tangent in zip(names, tangents):
+        _expect_names(f"the tangent of `{name}`", tangent, _names(given.get(name)))
     return request.pushed(names).also(request.outputs).made(*args, *tangents)

@@ -12,7 +12,7 @@ from jax.interpreters import ad, batching, mlir
 from . import _errors
 from ._grad import Request
 from ._module import Function
-from ._wrapped import Wrapped, can_be_lifted, is_lifted
+from ._wrapped import Wrapped, can_be_lifted, is_lifted, packed, remember
 
 #: A call of a request. `frames` says over how many batches each argument is lifted already.
 CALL = Primitive("einlang")
@@ -21,7 +21,14 @@ CALL.multiple_results = True
 
 def wrap(function: Function) -> Wrapped:
     """A JAX function that computes what an Einlang function does."""
-    return Wrapped(function, "jax", lambda request, args: _call(request, map(jnp.asarray, args)))
+    return Wrapped(function, "jax", _arrays)
+
+
+def _arrays(request: Request, args):
+    for (name, _, _), arg in zip(request.params, args):
+        if isinstance(arg, (dict, tuple)):
+            raise packed(name, "jax")
+    return _call(request, map(jnp.asarray, args))
 
 
 def _call(request: Request, args, frames=None):
@@ -92,8 +99,7 @@ def _key(args):
 
 
 def _remember(request, args, found):
-    request.known[_key(args)] = found
-    return found
+    return remember(request.known, _key(args), found)
 
 
 def _is_smooth(array):

@@ -47,10 +47,17 @@ class Session(_einlang.Session):
         return sorted(name for name in names if name.startswith(begun) and name != begun)
 
     def inspect(self, name: str) -> str | None:
-        """The type and layout of a binding or an expression; None if it is unknown."""
+        """The type and layout of a binding or an expression, or how a function is declared and what is
+        said of it; None if it is unknown."""
+        described = self._described(name)
+        if described is not None:
+            return described
         try:
             found = self._type_of(name)
         except _errors.EinlangError:
+            return None
+        if found == "()":
+            # A name of the language, which is no value.
             return None
         layout = self._layout_of(name)
         return f"{name}: {found}" + (f"\nlayout: {layout}" if layout else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _errors
 from ._module import Function
-from ._wrapped import Wrapped, can_be_lifted, is_lifted
+from ._wrapped import Wrapped, can_be_lifted, is_lifted, leaves, packed, remember
 
 
 def wrap(function: Function):
@@ -97,9 +97,8 @@ def wrap(function: Function):
                 one = Node.apply(request, frames, *cell(args, batched, 0)) if size else ()
                 all_of_them = Node.apply(request, frames, *args)
             except _errors.EinlangError:
-                lifts[key] = False
-            else:
-                lifts[key] = not size or is_lifted(size, one, all_of_them)
+                return remember(lifts, key, False)
+            remember(lifts, key, not size or is_lifted(size, one, all_of_them))
         return lifts[key]
 
     def given(ctx):
@@ -110,7 +109,13 @@ def wrap(function: Function):
             for is_tensor, other in zip(ctx.is_tensor, ctx.others)
         ]
 
+    def is_followed(part):
+        return torch.is_tensor(part) and part.requires_grad
+
     def arrays(request, args):
+        for (name, _, _), arg in zip(request.params, args):
+            if not torch.is_tensor(arg) and any(map(is_followed, leaves(arg))):
+                raise packed(name, "torch")
         frames = (0,) * len(args)
         return Node.apply(request, frames, *args) if any(map(torch.is_tensor, args)) else None
 

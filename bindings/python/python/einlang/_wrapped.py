@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from . import _errors
 from ._einlang import Edge
 from ._grad import Request
-from ._module import Function
+from ._module import Function, _plain
 
 
 class Wrapped:
@@ -41,6 +42,30 @@ class Wrapped:
 
 def _wrapped(function, library):
     return getattr(function, library)()
+
+
+def leaves(value):
+    """What a struct or tuple consists of."""
+    if isinstance(value, (dict, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def packed(name: str, library: str) -> _errors.CompileError:
+    """What is wrong with a struct or tuple whose arrays another library would have to follow."""
+    message = f"`{name}` is a struct or tuple, through which `{library}()` has no derivative"
+    hint = "pass its arrays as parameters of their own, and put them together in the function"
+    return _errors.CompileError([_plain("E0703", message, [hint])])
+
+
+def remember(known: dict, key, value):
+    """Keeps what was found out about shapes; those of long ago go."""
+    if len(known) >= 256:
+        known.pop(next(iter(known)), None)
+    known[key] = value
+    return value
 
 
 def is_lifted(size: int, cells, whole) -> bool:

@@ -39,8 +39,8 @@ const C_CONTIGUOUS: c_int = 0x20 | STRIDES;
 const F_CONTIGUOUS: c_int = 0x40 | STRIDES;
 const ANY_CONTIGUOUS: c_int = 0x80 | STRIDES;
 
-/// A view that is open; closing it needs the interpreter.
-struct Open(Box<View>);
+/// A view that may be open, and stays where it is; closing it needs the interpreter.
+struct Open(View);
 
 // SAFETY: the view is only touched to close it, attached to the interpreter.
 unsafe impl Send for Open {}
@@ -49,7 +49,10 @@ unsafe impl Sync for Open {}
 
 impl Drop for Open {
     fn drop(&mut self) {
-        let view: *mut View = &mut *self.0;
+        if self.0.obj.is_null() {
+            return;
+        }
+        let view: *mut View = &mut self.0;
         // SAFETY: it was opened once and is closed once. Without an interpreter there is nobody
         // left who would want to know.
         Python::try_attach(|_| unsafe { PyBuffer_Release(view) });
@@ -68,7 +71,7 @@ pub(crate) enum Taken {
 
 /// A tensor over the elements of an object with a buffer.
 pub(crate) fn take(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Taken> {
-    let mut view = Box::new(View {
+    let mut open = Box::new(Open(View {
         buf: std::ptr::null_mut(),
         obj: std::ptr::null_mut(),
         len: 0,
@@ -80,21 +83,22 @@ pub(crate) fn take(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Taken
         strides: std::ptr::null_mut(),
         suboffsets: std::ptr::null_mut(),
         internal: std::ptr::null_mut(),
-    });
+    }));
     // SAFETY: the object is alive and the view is ours.
-    if unsafe { PyObject_GetBuffer(object.as_ptr(), &mut *view, STRIDES | FORMAT) } != 0 {
+    if unsafe { PyObject_GetBuffer(object.as_ptr(), &mut open.0, STRIDES | FORMAT) } != 0 {
         drop(PyErr::take(object.py()));
         return Ok(Taken::None);
     }
-    let open = Open(view);
     let view = &open.0;
     let size = view.itemsize as usize;
     let format = match view.format.is_null() {
         true => "B".into(),
         // SAFETY: a format ends with a zero.
-        false => unsafe { CStr::from_ptr(view.format) }.to_string_lossy().into_owned(),
+        false => unsafe { CStr::from_ptr(view.format) }.to_string_lossy(),
     };
-    let Some(ty) = super::of_format(&format, size) else { return Ok(Taken::Format(format)) };
+    let Some(ty) = super::of_format(&format, size) else {
+        return Ok(Taken::Format(format.into_owned()));
+    };
     let rank = view.ndim as usize;
     let shape: Vec<usize> = match view.shape.is_null() {
         true if rank == 0 => Vec::new(),
@@ -112,8 +116,7 @@ pub(crate) fn take(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Taken
         false => unsafe { std::slice::from_raw_parts(view.strides, rank) }.to_vec(),
     };
     let first = view.buf.cast::<u8>().cast_const();
-    tensor(ty, shape, &steps, first, memory, Box::new(open))
-        .map(|(it, copied)| Taken::Tensor(it, copied))
+    tensor(ty, shape, steps, first, memory, open).map(|(it, copied)| Taken::Tensor(it, copied))
 }
 
 /// A tensor over elements elsewhere, with strides in bytes; copied if they are not where elements
@@ -121,7 +124,7 @@ pub(crate) fn take(object: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<Taken
 pub(crate) fn tensor(
     ty: ScalarType,
     shape: Vec<usize>,
-    steps: &[isize],
+    steps: Vec<isize>,
     first: *const u8,
     memory: &Memory,
     owner: Box<dyn Send + Sync>,
@@ -129,17 +132,12 @@ pub(crate) fn tensor(
     let size = ty.size_bytes() as isize;
     let whole = steps.iter().zip(&shape).all(|(step, extent)| *extent <= 1 || step % size == 0);
     if whole && (first as usize).is_multiple_of(size as usize) || shape.contains(&0) {
-        let strides = steps.iter().map(|step| step / size).collect();
+        let strides = steps.into_iter().map(|step| step / size).collect();
         // SAFETY: the caller gives elements that stay as long as their owner.
-        if let Some(tensor) = unsafe { memory.foreign(ty, shape.clone(), strides, first, owner) } {
-            if ty == ScalarType::Bool && !super::are_truths(&tensor) {
-                return Err(pyo3::exceptions::PyValueError::new_err(
-                    "an array of truth values has bytes other than 0 and 1",
-                ));
-            }
-            return Ok((tensor, false));
-        }
-        return Err(PyBufferError::new_err("the elements cannot be read where they are"));
+        let Some(tensor) = (unsafe { memory.foreign(ty, shape, strides, first, owner) }) else {
+            return Err(PyBufferError::new_err("the elements cannot be read where they are"));
+        };
+        return truths(tensor).map(|tensor| (tensor, false));
     }
     let mut copy = memory
         .zeros(ty, &shape)
@@ -149,7 +147,7 @@ pub(crate) fn tensor(
         .map_err(|error| pyo3::exceptions::PyMemoryError::new_err(error.to_string()))?;
     let mut index = vec![0usize; shape.len()];
     for at in 0..copy.len() {
-        let from: isize = index.iter().zip(steps).map(|(i, step)| *i as isize * step).sum();
+        let from: isize = index.iter().zip(&steps).map(|(i, step)| *i as isize * step).sum();
         // SAFETY: both are within their arrays; the source need not be aligned.
         unsafe {
             std::ptr::copy_nonoverlapping(
@@ -167,12 +165,17 @@ pub(crate) fn tensor(
         }
     }
     drop(owner);
-    if ty == ScalarType::Bool && !super::are_truths(&copy) {
-        return Err(pyo3::exceptions::PyValueError::new_err(
+    truths(copy).map(|copy| (copy, true))
+}
+
+/// Refuses truth values that are none.
+fn truths(tensor: Tensor) -> PyResult<Tensor> {
+    match tensor.ty() != ScalarType::Bool || super::are_truths(&tensor) {
+        true => Ok(tensor),
+        false => Err(pyo3::exceptions::PyValueError::new_err(
             "an array of truth values has bytes other than 0 and 1",
-        ));
+        )),
     }
-    Ok((copy, true))
 }
 
 /// The shape and strides that a view of ours points to.

@@ -191,7 +191,7 @@ unsafe fn over(plain: &Plain, memory: &Memory, owner: Given) -> PyResult<(Tensor
         (shape, steps)
     };
     let first = plain.data.cast::<u8>().wrapping_add(plain.byte_offset as usize);
-    buffer::tensor(ty, shape, &steps, first, memory, Box::new(owner))
+    buffer::tensor(ty, shape, steps, first, memory, Box::new(owner))
 }
 
 /// What we keep while somebody has a tensor of ours.

@@ -43,5 +43,5 @@ pub(crate) fn take(
     }
     let first = std::ptr::with_exposed_provenance::<u8>(address);
     let owner = Box::new(object.clone().unbind());
-    buffer::tensor(ty, shape, &steps, first, memory, owner).map(Ok)
+    buffer::tensor(ty, shape, steps, first, memory, owner).map(Ok)
 }

@@ -76,8 +76,9 @@ impl Program {
         (Session::new(Options::default(), sources), input)
     }
 
-    /// What the text declares the binding of this name to be.
-    pub fn declared(&self, name: &str) -> Option<Declared> {
+    /// What the text declares the binding of this name to be, and its coordinates as in
+    /// [`Argument::layout`](super::Argument::layout); none if it is no array.
+    pub fn declared(&self, name: &str) -> Option<(Declared, Vec<String>)> {
         crate::guarded(|| {
             let file = <ein_base::FileId as ein_base::Idx>::from_usize(0);
             let parsed = ein_syntax::parse(file, &self.text);

@@ -126,8 +126,9 @@ pub(super) fn structs(ast: &Ast, text: &str) -> Structs {
     ast.stmts.iter().filter_map(|stmt| of_struct(&ast.stmt[*stmt].kind)).collect()
 }
 
-/// What the binding of this name at the top level is declared to be.
-pub(super) fn binding(ast: &Ast, text: &str, name: &str) -> Option<Declared> {
+/// What the binding of this name at the top level is declared to be, and its coordinates as in
+/// [`Argument::layout`]; none if it is no array.
+pub(super) fn binding(ast: &Ast, text: &str, name: &str) -> Option<(Declared, Vec<String>)> {
     let declared = |stmt: &StmtKind| match stmt {
         StmtKind::Let(it) => match &ast.pat[it.pat].kind {
             PatKind::Bind { name: bound, .. } if bound.to_string() == name => it.ty,
@@ -136,7 +137,8 @@ pub(super) fn binding(ast: &Ast, text: &str, name: &str) -> Option<Declared> {
         _ => None,
     };
     let ty = ast.stmts.iter().find_map(|stmt| declared(&ast.stmt[*stmt].kind))?;
-    Some(Reader { ast, text, function: None, depth: 0 }.declared(ty))
+    let reader = Reader { ast, text, function: None, depth: 0 };
+    Some((reader.declared(ty), reader.layout(ty).unwrap_or_default()))
 }
 
 struct Reader<'a> {

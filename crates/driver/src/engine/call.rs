@@ -74,7 +74,8 @@ impl Call {
 
 /// The elements behind a buffer.
 pub(super) enum Held {
-    Shared(Value, Box<u64>),
+    /// A value, and its bits if it is a number.
+    Shared(Value, Option<Box<u64>>),
     Own(Tensor),
     Nothing,
 }
@@ -83,7 +84,8 @@ impl Held {
     fn pointer(&mut self) -> *mut u8 {
         match self {
             Held::Shared(Value::Tensor(tensor), _) => tensor.as_ptr().cast_mut(),
-            Held::Shared(_, bits) => std::ptr::from_mut(&mut **bits).cast(),
+            Held::Shared(_, Some(bits)) => std::ptr::from_mut(&mut **bits).cast(),
+            Held::Shared(_, None) => std::ptr::null_mut(),
             // Made a moment ago and not shared, so this copies nothing.
             Held::Own(tensor) => tensor.as_mut_ptr().unwrap_or(std::ptr::null_mut()),
             Held::Nothing => std::ptr::null_mut(),
@@ -146,10 +148,10 @@ pub(super) fn hold(used: &Use, buffer: &Buffer, env: &dyn Environment) -> Option
         Use::Input(input) => {
             let value = part(env.get(input.var), &input.parts)?;
             let bits = match &value {
-                Value::Scalar(scalar) => scalar.to_bits(),
-                _ => 0,
+                Value::Scalar(scalar) => Some(Box::new(scalar.to_bits())),
+                _ => None,
             };
-            Some(Held::Shared(value, Box::new(bits)))
+            Some(Held::Shared(value, bits))
         }
         Use::Output(shape) => {
             let shape: Vec<usize> = shape.iter().map(|extent| *extent as usize).collect();

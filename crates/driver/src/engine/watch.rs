@@ -107,10 +107,10 @@ fn image(buffer: &Buffer, held: &Held) -> Image {
     };
     match held {
         Held::Shared(Value::Tensor(tensor), _) => image_of(tensor),
-        Held::Shared(_, bits) => {
+        Held::Shared(_, Some(bits)) => {
             Image { cells: vec![Some(Scalar::from_bits(buffer.ty, **bits))], origin: 0 }
         }
-        Held::Own(_) | Held::Nothing => room(),
+        Held::Shared(_, None) | Held::Own(_) | Held::Nothing => room(),
     }
 }
 

@@ -48,6 +48,8 @@ struct Equation {
     actual: size::Expr,
     argument: Option<Symbol>,
     axis: usize,
+    /// What the axis is declared to be.
+    coord: Option<Symbol>,
     span: Span,
 }
 
@@ -81,7 +83,12 @@ pub(super) fn match_param(
             (DimKind::Size(extent) | DimKind::Coord { extent: Some(extent), .. }, [axis]) => {
                 let pattern = sizes::pattern_size(cx, m, *extent);
                 let (actual, argument) = (axis.size.clone(), cx.ix.show_name(arg));
-                let equation = Equation { pattern, actual, argument, axis: at, span: arg.span };
+                let coord = match &dim.kind {
+                    DimKind::Coord { name, .. } => Some(name.sym),
+                    DimKind::Size(_) | DimKind::Pack(_) | DimKind::Unknown => None,
+                };
+                let span = arg.span;
+                let equation = Equation { pattern, actual, argument, axis: at, coord, span };
                 m.equations.extend(known.then_some(equation));
             }
             (DimKind::Coord { name, extent: None, over }, [axis]) if known => {
@@ -341,6 +348,7 @@ fn bind_axes(
                         actual: axis.size.clone(),
                         argument: cx.ix.show_name(arg),
                         axis: at,
+                        coord: Some(name.sym),
                         span: arg.span,
                     }),
                     None => {
@@ -359,6 +367,7 @@ fn bind_axes(
                 actual: axis.size.clone(),
                 argument: cx.ix.show_name(arg),
                 axis: at,
+                coord: name.map(|(name, _)| name.sym),
                 span: arg.span,
             });
         }

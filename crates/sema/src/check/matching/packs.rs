@@ -216,6 +216,7 @@ pub(super) fn bind_pack(
             actual: axis.size.clone(),
             argument: ix.show_name(arg),
             axis: at + position,
+            coord: known.coord.map(|coord| coord.name),
             span: arg.span,
         });
         if known.coord.is_none()

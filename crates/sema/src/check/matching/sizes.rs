@@ -263,12 +263,15 @@ fn unequal(
 ) {
     let function = super::super::ranges::quote(m.function);
     let (have, want) = (ix.show_size(&equation.actual), ix.show_size(pattern));
+    let axis = match equation.coord {
+        Some(coord) => format!("along `{coord}`, axis {}", equation.axis),
+        None => format!("at axis {}", equation.axis),
+    };
     let d = error(
         Code::E0411,
         span,
         format!(
-            "{function} wants extent {want} at axis {} of {}, but it is {have}",
-            equation.axis,
+            "{function} wants extent {want} {axis} of {}, but it is {have}",
             match equation.argument {
                 Some(name) => format!("`{name}`"),
                 None => "this argument".into(),
