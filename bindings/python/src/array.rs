@@ -4,6 +4,7 @@ pub(crate) mod buffer;
 pub(crate) mod dlpack;
 pub(crate) mod interface;
 pub(crate) mod numpy;
+pub(crate) mod torch;
 
 use crate::fail;
 use ein_driver::Code;

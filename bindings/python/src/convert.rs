@@ -1,6 +1,6 @@
 //! Values of Python as arguments.
 
-use crate::array::{self, buffer, dlpack, interface};
+use crate::array::{self, buffer, dlpack, interface, torch};
 use crate::class::Class;
 use crate::fail;
 use crate::literal::{fits, nested, own_type};
@@ -162,18 +162,23 @@ impl<'a> Taking<'a> {
         }
         let class = Class::of(object)?;
         self.meet(class);
+        // What cannot be taken may be of a type that nobody has.
+        let unknown = |error| match unknown_type(object)? {
+            Some(ty) => Ok((Found::Type(ty), None)),
+            None => Err(error),
+        };
         let taken = match class {
+            Class::Torch if let Some(capsule) = torch::capsule(object)? => {
+                let taken = elements(&capsule, Class::Other, self.memory);
+                taken.map(|taken| (taken, None)).or_else(unknown)
+            }
             Class::Xarray | Class::Torch => fail::hook(py, "take")?
                 .call1((class.name(), object))
                 .and_then(|taken| taken.extract::<(Bound<'_, PyAny>, Option<Vec<_>>)>())
                 .and_then(|(data, dims)| {
                     Ok((elements(&data, Class::of(&data)?, self.memory)?, dims))
                 })
-                // What cannot be taken may be of a type that nobody has.
-                .or_else(|error| match unknown_type(object)? {
-                    Some(ty) => Ok((Found::Type(ty), None)),
-                    None => Err(error),
-                }),
+                .or_else(unknown),
             Class::Ein => {
                 let tensor = object.cast::<TensorBase>().map_err(PyErr::from)?.get();
                 let dims = tensor.dims.iter().any(Option::is_some).then(|| tensor.dims.clone());

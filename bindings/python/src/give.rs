@@ -1,6 +1,6 @@
 //! Results as values of Python, in the caller's kind of array.
 
-use crate::array::{self, dlpack, numpy};
+use crate::array::{self, dlpack, numpy, torch};
 use crate::class::Class;
 use crate::convert::refuse;
 use crate::fail;
@@ -115,7 +115,8 @@ pub(crate) fn give<'py>(
     match class {
         Some(Class::Numpy | Class::NumpyNumber | Class::Masked) => numpy::give(py, tensor),
         Some(Class::Jax) if let Some(given) = jax(py, &tensor)? => Ok(given),
-        Some(class @ (Class::Torch | Class::Jax | Class::Xarray)) => {
+        Some(Class::Torch) => torch::give(py, tensor),
+        Some(class @ (Class::Jax | Class::Xarray)) => {
             let dims = dims();
             let wrapped = wrap(py, tensor, dims)?;
             fail::hook(py, "give")?.call1((class.name(), wrapped))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from ._einlang import Tensor
 
 
@@ -12,10 +10,9 @@ def take(library: str, array):
     if library == "xarray":
         return array.data, [str(name) for name in array.dims]
     if library == "torch":
-        array = array.detach()
-        if array.is_conj() or array.is_neg():
-            array = array.resolve_conj().resolve_neg()
-        return _torch().to_dlpack(array), None
+        import torch.utils.dlpack
+
+        return torch.utils.dlpack.to_dlpack(array.detach().resolve_conj().resolve_neg()), None
     return array, None
 
 
@@ -23,8 +20,6 @@ def give(library: str, tensor: Tensor):
     """A tensor of ours as an array of another library that shares its memory."""
     if library == "numpy":
         return to_numpy(tensor)
-    if library == "torch":
-        return _torch().from_dlpack(tensor.__dlpack__())
     if library == "jax":
         import jax.dlpack
 
@@ -40,14 +35,6 @@ def give(library: str, tensor: Tensor):
         names = [name or f"dim_{at}" for at, name in enumerate(tensor.dims)]
         return xarray.DataArray(to_numpy(tensor), dims=names)
     return tensor
-
-
-@functools.cache
-def _torch():
-    """Capsules from and to PyTorch, without the checks that its arrays make on the way."""
-    import torch.utils.dlpack
-
-    return torch.utils.dlpack
 
 
 def jax_maker():
