@@ -6,21 +6,21 @@ A program takes arrays by `let x: [f32; row: 64] = input();`; here these are the
 function whose body is the rest, and the last definition is its result. Build the package with
 `maturin develop --release` first.
 
-All are the same kernel on the same engine, threads and processors, measured in turns; each figure is the
-least of all rounds. What may differ is where inputs lie, and that matters: a wide load that straddles two
-cache lines takes twice as long as one that does not. NumPy puts large arrays 16 bytes behind a page;
-`einlang bench` reads files into memory of its own, which begins at a line. So each has two columns:
+All are the same kernel on the same engine and threads, measured in turns; each figure is the least of all
+rounds. What may differ is where inputs lie, and that matters: a wide load that straddles two cache lines
+takes twice as long as one that does not. NumPy puts large arrays 16 bytes behind a page; `einlang bench`
+reads files into memory of its own, which begins at a line. So each has two columns:
 
-    NumPy   called with NumPy's own arrays           bench   an `.npy` file for each input
-    line    the same numbers at a cache line         behind  files that are mapped, 16 bytes behind a page
+    NumPy   called with NumPy's own arrays             bench   an `.npy` file for each input
+    own     called with `ein.Tensor`s, which lie       behind  files that are mapped, so that inputs lie
+            where the inputs of `einlang bench` do             16 bytes behind a page, as NumPy's do
 
-`behind` is `einlang bench` on inputs that lie as NumPy's do; those below 64 KiB are not mapped, so they lie
-at a line there, too.
+NumPy/behind and own/bench compare calls with `einlang bench` on inputs that lie alike. Inputs below 64 KiB
+are not mapped, so they are at a line in `behind`, too.
 """
 
 import argparse
 import json
-import os
 import re
 import statistics
 import subprocess
@@ -56,20 +56,9 @@ def arrays(inputs):
             made[name] = TYPES[whole](1)
             continue
         shape = [int(dim.split(":")[-1].replace("_", "")) for dim in dims.split(",")]
-        numbers = random.random(shape) if elem[0] == "f" else random.integers(0, 4, shape)
+        numbers = random.random(shape) if elem[0] == "f" else random.integers(1, 4, shape)
         made[name] = numbers.astype(TYPES[elem])
     return made
-
-
-def placed(array, behind):
-    """The same numbers so many bytes behind the start of a page."""
-    if not array.ndim:
-        return array
-    room = np.empty(array.nbytes + 4096 + behind, np.uint8)
-    start = -room.ctypes.data % 4096 + behind
-    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy
 
 
 def called(call, args, seconds=0.5):
@@ -123,12 +112,9 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        # Processes that are started from here stay on the same processors.
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
-    columns = ("NumPy", "line", "bench", "behind")
+    columns = ("NumPy", "own", "bench", "behind")
     head = " ".join(f"{column:>9}" for column in columns)
-    print(f"{'milliseconds':18} {head}   NumPy/bench line/bench NumPy/behind")
+    print(f"{'milliseconds':18} {head}   NumPy/bench  own/bench NumPy/behind")
     ratios = []
     for path in options.programs:
         inputs, uses, body, last = split(path.read_text())
@@ -136,14 +122,14 @@ def main():
         text = "\n".join([*uses, f"fn kernel({params}) {{", *body, last, "}"])
         kernel = ein.compile(text, engine=options.engine, threads=options.threads).kernel
         made = arrays(inputs)
-        own = list(made.values())
-        line = [placed(array, 0) for array in own]
+        arrays_of_numpy = list(made.values())
+        tensors = [ein.Tensor(array) if array.ndim else array for array in arrays_of_numpy]
         found = []
         with tempfile.TemporaryDirectory() as folder:
             npy, behind = files(made, Path(folder))
             for _ in range(options.rounds):
-                first, runs = called(kernel, own)
-                second, _ = called(kernel, line)
+                first, runs = called(kernel, arrays_of_numpy)
+                second, _ = called(kernel, tensors)
                 third = benched(path, npy, last, runs, options)
                 found.append((first, second, third, benched(path, behind, last, runs, options)))
         least = [min(column) for column in zip(*found)]
@@ -151,7 +137,7 @@ def main():
         times = " ".join(f"{column:9.3f}" for column in least)
         shown = " ".join(f"{ratio:10.3f}" for ratio in ratios[-1])
         print(f"{path.stem:18} {times}   {shown}", flush=True)
-    for name, column in zip(("NumPy/bench", "line/bench", "NumPy/behind"), zip(*ratios)):
+    for name, column in zip(("NumPy/bench", "own/bench", "NumPy/behind"), zip(*ratios)):
         mean = statistics.geometric_mean(column)
         print(f"{name}: geometric mean {mean:.3f}, worst {max(column):.3f}")
 

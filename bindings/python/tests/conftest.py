@@ -111,7 +111,7 @@ def standard():
 def pytest_report_header(config):
     missing = [
         name
-        for name in ("torch", "jax", "xarray", "nbclient", "ipykernel", "ml_dtypes")
+        for name in ("torch", "jax", "xarray", "nbclient", "ipykernel", "ml_dtypes", "mypy")
         if importlib.util.find_spec(name) is None
     ]
     return f"not installed, so skipped: {', '.join(missing)}" if missing else "all libraries are here"
