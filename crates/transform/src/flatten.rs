@@ -166,6 +166,8 @@ pub(crate) struct Flatten<'p> {
     pub(crate) within: Vec<define::Within>,
     /// What may fail in the loop being entered, whether or not its value is used.
     pub(crate) obliged: Vec<Node>,
+    /// What has definitions of its own, and fails there: as long as these are not given up.
+    pub(crate) settled: Vec<(Arr, Node)>,
     /// The recursion whose body is being evaluated for all depths at once.
     pub(crate) descent: Option<Descent>,
     /// The function whose last action is to call itself, while its body is evaluated for all turns.
@@ -273,6 +275,7 @@ impl<'p> Flatten<'p> {
             pending: FxHashSet::default(),
             within: Vec::new(),
             obliged: Vec::new(),
+            settled: Vec::new(),
             descent: None,
             turns: None,
             made: None,

@@ -10,7 +10,7 @@
 use crate::points::verify::verify;
 use crate::points::{Arr, Points};
 use crate::schedule::{
-    address, bins, delay, factor, halves, hoist, peel, same, scan, settle, terms, tidy,
+    address, bins, delay, factor, halves, hoist, means, peel, same, scan, settle, terms, tidy,
 };
 use rustc_hash::FxHashSet;
 
@@ -45,6 +45,12 @@ pub const PASSES: &[Pass] = &[
         known_as: "argmax vectorisation",
         about: "`argmax` along memory as a maximum and a search, which run in vectors; across it rows keep both",
         run: |points, _| address::run(points),
+    },
+    Pass {
+        name: "means",
+        known_as: "mean as a sum over a count",
+        about: "means for each value of a key as sums and counts",
+        run: |points, _| means::run(points),
     },
     Pass {
         name: "same",

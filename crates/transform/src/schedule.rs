@@ -43,6 +43,7 @@ mod group;
 pub(crate) mod halves;
 pub(crate) mod hoist;
 mod in_place;
+pub(crate) mod means;
 mod nest;
 pub(crate) mod peel;
 mod recur;

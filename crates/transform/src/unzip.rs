@@ -1,4 +1,4 @@
-//! Recurrences whose state is a struct or tuple, as recurrences of numbers.
+//! Recurrences whose state is a struct or tuple, and other arrays of these, as arrays of numbers.
 //!
 //! Before:  `s[t] = step(s[t - 1])` with `(f32, [f32; 8])` for each `t`
 //! After:   `z[t] = { let (a, b) = step((z[t - 1, 0, 0], z[t - 1, 1])); … }`, an array of rows, one
@@ -40,14 +40,18 @@ const WASTE: i64 = 8;
 /// unless it has no more cells than this: what is not written takes no time.
 const SMALL: i64 = 1 << 20;
 
-/// Takes the states of recurrences apart.
+/// Whether an array is one of structs or tuples.
+fn is_state(ty: &Type) -> bool {
+    matches!(ty.elem(), Type::Tuple(_) | Type::Data(..))
+}
+
+/// Takes arrays of structs and tuples apart.
 pub fn run(program: &mut Program) {
-    let is_state = |ty: &Type| matches!(ty.elem(), Type::Tuple(_) | Type::Data(..));
     let mut found = false;
     let mut look = |e: &Expr| {
         found = found
             || any(e, &mut |e| match &*e.kind {
-                ExprKind::Tensor(tensor) => tensor.self_var.is_some() && is_state(&e.ty),
+                ExprKind::Tensor(_) => is_state(&e.ty),
                 _ => false,
             });
     };
@@ -162,8 +166,9 @@ impl Pass<'_> {
     fn apart(&mut self, var: VarId, value: &mut Expr) -> Option<Vec<Stmt>> {
         let span = value.span;
         let ExprKind::Tensor(tensor) = &*value.kind else { return None };
-        let self_var = tensor.self_var?;
-        if tensor.inner_rank > 0 || tensor.recurrence.is_none() {
+        let self_var = tensor.self_var;
+        let alone = self_var.is_some() != tensor.recurrence.is_some();
+        if tensor.inner_rank > 0 || alone || !is_state(&value.ty) {
             return None;
         }
         let state = value.ty.elem().clone();
@@ -174,7 +179,7 @@ impl Pass<'_> {
         let whole = tensor.clauses.iter().all(|clause| {
             let mut fine = true;
             ein_ir::tensor::walk::each_in_clause(clause, &mut |e| {
-                fine = fine && reads_states(e, self_var, rank);
+                fine = fine && self_var.is_none_or(|own| reads_states(e, own, rank));
             });
             fine
         });
@@ -193,32 +198,14 @@ impl Pass<'_> {
             beside(self.program, self.frame, Some(var), &format!("${name}"), ty.clone(), span);
         // Extents that only the run knows are those of the array of numbers.
         let own = settle(self.program, new);
-        let inner_ty = {
-            let limits = self.program.vars[self_var].ty.axes().to_vec();
-            let mut axes = limits;
-            axes.extend(own.axes()[rank..].iter().cloned());
-            Type::array(Type::Scalar(scalar), axes)
+        let outside = Rows { var: new, ty: own.clone(), rank, state, leaves, row, scalar };
+        let rows = match self_var {
+            Some(self_var) => inner(self, &outside, self_var, &format!("${name}"), span),
+            None => outside.clone(),
         };
-        let inner = beside(
-            self.program,
-            self.frame,
-            Some(self_var),
-            &format!("${name}"),
-            inner_ty.clone(),
-            span,
-        );
-        let rows = Rows { var: inner, ty: inner_ty, rank, state, leaves, row, scalar };
-        self.rows.insert(self_var, rows.clone());
         let mut numbers = tensor;
-        numbers.self_var = Some(inner);
+        numbers.self_var = self_var.map(|_| rows.var);
         numbers.inner_rank = 1 + rows.row.len();
-        for atom in self.program.atoms.iter_mut() {
-            if let ein_ir::tensor::AtomDef::Extent(of, axis) = atom.def
-                && of == self_var
-            {
-                atom.def = ein_ir::tensor::AtomDef::Extent(inner, axis);
-            }
-        }
         for clause in &mut numbers.clauses {
             each_in_clause_mut(clause, &mut |e| self.moved(e));
             for value in [&mut clause.value].into_iter().chain(&mut clause.otherwise) {
@@ -237,7 +224,6 @@ impl Pass<'_> {
             }
         }
         // Outside, the states are put together where they are read.
-        let outside = Rows { var: new, ty: own.clone(), ..rows };
         *value = self.put_together(&outside, value.ty.clone(), name, span);
         self.rows.insert(var, outside);
         stmts.push(Stmt { kind: StmtKind::Let(new, numbers), span });
@@ -250,13 +236,14 @@ impl Pass<'_> {
         &mut self,
         leaves: &mut [Leaf],
         tensor: &mut Tensor,
-        self_var: VarId,
+        self_var: Option<VarId>,
     ) -> Option<Vec<Stmt>> {
         let open = |leaf: &Leaf| leaf.shape.iter().any(|size| size.as_constant().is_none());
         let mut stmts = Vec::new();
         if !leaves.iter().any(open) {
             return Some(stmts);
         }
+        let self_var = self_var?;
         let mut reads = tensor.clauses.iter().map(|clause| {
             let mut reads = !clause.items.is_empty() || clause.otherwise.is_some();
             reads |= clause.indices().next().is_some();
@@ -416,6 +403,24 @@ impl Pass<'_> {
         let binder = Binder { var, lo: Expr::int(0, span), hi };
         (ClauseSlot::Loop(binder), Expr::new(ExprKind::Var(var), Type::I32, span))
     }
+}
+
+/// The rows of the states as the steps of a recurrence read them.
+fn inner(pass: &mut Pass, outside: &Rows, self_var: VarId, name: &str, span: Span) -> Rows {
+    let mut axes = pass.program.vars[self_var].ty.axes().to_vec();
+    axes.extend(outside.ty.axes()[outside.rank..].iter().cloned());
+    let ty = Type::array(Type::Scalar(outside.scalar), axes);
+    let var = beside(pass.program, pass.frame, Some(self_var), name, ty.clone(), span);
+    let rows = Rows { var, ty, ..outside.clone() };
+    pass.rows.insert(self_var, rows.clone());
+    for atom in pass.program.atoms.iter_mut() {
+        if let ein_ir::tensor::AtomDef::Extent(of, axis) = atom.def
+            && of == self_var
+        {
+            atom.def = ein_ir::tensor::AtomDef::Extent(var, axis);
+        }
+    }
+    rows
 }
 
 /// Whether an array of states is only read state by state.

@@ -116,9 +116,13 @@ impl<'p> Flatten<'p> {
         {
             return Ok(part);
         }
-        if traps && !oblige::is_obliged(self, &clauses) {
-            // Only the cells that are read would be computed, and only those could fail.
+        let lost = traps && !oblige::is_obliged(self, &clauses);
+        if lost && reduces {
+            // Only the cells that are read would be computed, each where it is, and only those could fail.
             return Err(declined("a definition inside a loop that may fail", span));
+        }
+        if lost {
+            self.oblige_cells(&clauses);
         }
         let kind = ArrayKind::Clauses(Rc::new(clauses));
         Ok(Val::Array(Rc::new(Array { ty, shape, kind })))
@@ -386,12 +390,14 @@ impl<'p> Flatten<'p> {
         inner: &mut Option<Vec<Extent>>,
     ) -> Flat<Option<Clause>> {
         let scope = self.enter();
-        let span = clause.span;
-        let result = self.clause_in_scope(clause, square, shape, inner);
-        if let Ok(Some(clause)) = &result {
+        let mut result = self.clause_in_scope(clause, square, shape, inner);
+        if let Ok(Some(clause)) = &mut result {
             let bounds = clause.slots.iter().flat_map(|slot| [slot.lo, slot.hi]);
-            let roots = bounds.chain([clause.value]).chain(clause.guard).chain(clause.otherwise);
-            self.discharge(scope.obliged, &roots.collect::<Vec<_>>(), span)?;
+            let others = bounds.chain([clause.value]).chain(clause.guard).chain(clause.otherwise);
+            let others: Vec<Node> = others.collect();
+            // A condition is asked for all cells.
+            let asked = clause.guard.as_mut().unwrap_or(&mut clause.value);
+            *asked = self.discharge(scope.obliged, *asked, &others);
         }
         self.leave(&scope);
         result

@@ -1,6 +1,7 @@
 //! Making nodes: equal ones are shared, constants are folded, integers are kept exact.
 
 use super::interval::result_range;
+use super::linear::reach_under;
 use super::{Arr, Info, Ix, Kind, Node, Points, Range, Reduction};
 use ein_scalar::{
     BinaryOp, Overflow, Scalar, ScalarType, UnaryOp, apply_binary, apply_unary, cast,
@@ -142,6 +143,8 @@ impl Points {
             return self.sum_node(&sum);
         }
         let ty = self.nodes[at].ty;
+        let traps =
+            traps && !when.is_some_and(|when| reach_under(self, &sum, when).is_some_and(fits));
         // A condition under which nothing happens would only make it depend on more.
         let when = when.filter(|_| traps);
         self.intern(Kind::Clamp { at, extent, traps, when }, ty)

@@ -326,3 +326,34 @@ impl Points {
         self.nodes[node].free.binary_search(&ix).is_ok()
     }
 }
+
+/// The values that a sum can have where a condition holds: what comparisons with the same sum say.
+pub(super) fn reach_under(points: &Points, sum: &Linear, when: Node) -> Option<Range> {
+    let (mut lo, mut hi) = points.reach(sum)?;
+    let mut conditions = vec![when];
+    while let Some(condition) = conditions.pop() {
+        let Kind::Binary(op, a, b) = points.nodes[condition].kind else { continue };
+        if op == BinaryOp::And {
+            conditions.extend([a, b]);
+            continue;
+        }
+        let compares = matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
+        if !compares || !points.nodes[a].ty.is_int() {
+            continue;
+        }
+        // The greater side less the other one, which is at least zero, or one.
+        let up = matches!(op, BinaryOp::Gt | BinaryOp::Ge);
+        let (more, less) = if up { (a, b) } else { (b, a) };
+        let least = i128::from(matches!(op, BinaryOp::Lt | BinaryOp::Gt));
+        let between = points.linear(more).minus(&points.linear(less));
+        let constant = |sum: Linear| sum.terms.is_empty().then_some(i128::from(sum.offset));
+        let mut both = sum.clone();
+        both.add(&between, 1);
+        if let Some(offset) = constant(sum.minus(&between)) {
+            lo = lo.max(least + offset);
+        } else if let Some(offset) = constant(both) {
+            hi = hi.min(offset - least);
+        }
+    }
+    Some((lo, hi))
+}

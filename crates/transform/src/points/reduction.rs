@@ -54,7 +54,7 @@ impl Points {
     }
 
     /// Whether a reduction that needs a point may have none.
-    pub(super) fn may_lack_points(&self, reduction: &Reduction) -> bool {
+    pub(crate) fn may_lack_points(&self, reduction: &Reduction) -> bool {
         let needs = match reduction.op {
             ReduceOp::Max | ReduceOp::Min => self.nodes[reduction.body].ty.is_int(),
             ReduceOp::Argmax | ReduceOp::Argmin | ReduceOp::Mean => true,

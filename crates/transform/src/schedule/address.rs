@@ -5,15 +5,18 @@
 //!
 //! The first NaN is the extreme: it equals nothing, and is asked for by itself.
 //!
+//! Under a condition the search is as well, and the place that it finds must be one: there may be none.
+//!
 //! Needs: constant bounds from zero on.
-//! Refuses: several indices, conditions, values that are costly to compute twice, and extremes across
+//! Refuses: several indices, values that are costly to compute twice, and extremes across
 //! memory, which rows of accumulators find with their addresses ([`super::rows`]).
 //!
-//! Failures: values that may fail are refused; the search cannot fail where there is a maximum.
+//! Failures: values and conditions that may fail are refused; the search cannot fail where there is a
+//! maximum, and where a condition leaves none it does as the reduction did.
 
 use super::before;
 use super::group::reduces_across;
-use crate::points::{Clause, Ix, Kind, Node, Points, Reduction, Subst};
+use crate::points::{Clause, Info, Ix, Kind, Node, Points, Reduction, Subst};
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
@@ -21,8 +24,8 @@ use rustc_hash::FxHashMap;
 /// The extents for which it is done.
 const EXTENTS: std::ops::RangeInclusive<i64> = 16..=1 << 30;
 
-/// The most that computing a value may cost.
-const CHEAP: f64 = 4.0;
+/// The most that computing a value and its condition may cost: twice in vectors is less than once without.
+const CHEAP: f64 = 16.0;
 
 /// Replaces addresses of extremes.
 pub(crate) fn run(points: &mut Points) {
@@ -61,7 +64,10 @@ fn extent(points: &Points, reduction: &Reduction) -> Option<i64> {
     let body = &points.nodes[reduction.body];
     let addresses = matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin);
     let [(_, lo, hi)] = *reduction.binders.as_slice() else { return None };
-    let simple = reduction.guard.is_none() && !body.reduces && !body.traps && body.cost <= CHEAP;
+    let guard = reduction.guard.map(|guard| &points.nodes[guard]);
+    let plain = |info: &Info| !info.reduces && !info.traps;
+    let cost = body.cost + guard.map_or(0.0, |guard| guard.cost);
+    let simple = plain(body) && guard.is_none_or(plain) && cost <= CHEAP;
     let wide = matches!(body.ty, ScalarType::F32 | ScalarType::F64 | ScalarType::I32);
     let extent = points.as_int(hi).filter(|_| points.as_int(lo) == Some(0))?;
     (addresses && simple && wide && EXTENTS.contains(&extent)).then_some(extent)
@@ -83,10 +89,13 @@ fn address(points: &mut Points, reduction: &Reduction, extreme: Node, extent: i6
         let nan = points.unary(UnaryOp::IsNan, body, None);
         found = points.binary(BinaryOp::Or, found, nan, None);
     }
+    if let Some(guard) = reduction.guard {
+        found = points.binary(BinaryOp::And, guard, found, None);
+    }
     let here = points.index(ix);
     let nowhere = points.int(extent);
     let place = points.select(found, here, nowhere);
-    let first = Reduction { op: ReduceOp::Min, body: place, ..reduction.clone() };
+    let first = Reduction { op: ReduceOp::Min, body: place, guard: None, ..reduction.clone() };
     let first = points.reduce(first, ScalarType::I32);
-    points.position(first, extent, false, None)
+    points.position(first, extent, reduction.guard.is_some(), None)
 }

@@ -87,9 +87,19 @@ pub(crate) fn has_some(points: &Points, clause: &Clause, steps: &[Ix]) -> bool {
     !points.exact
         && points.below(&[clause.value]).into_iter().any(|node| {
             let Kind::Reduce(reduction) = &points.nodes[node].kind else { return false };
-            let slots = own_slots(points, clause, node, steps);
-            slots.is_some_and(|slots| parts_of(points, &slots, reduction).is_some())
+            is_one(points, clause, (node, reduction), steps)
         })
+}
+
+/// Whether a reduction in a clause is a sum for each value of a key.
+pub(crate) fn is_one(
+    points: &Points,
+    clause: &Clause,
+    (node, reduction): (Node, &Reduction),
+    steps: &[Ix],
+) -> bool {
+    let slots = own_slots(points, clause, node, steps);
+    slots.is_some_and(|slots| parts_of(points, &slots, reduction).is_some())
 }
 
 /// Definitions that are sums for each value of a key, in one pass over the points, after those that

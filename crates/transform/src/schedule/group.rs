@@ -112,7 +112,8 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
 }
 
 /// Whether the last index of a clause runs along memory and a reduction inside across it
-/// (`sum(i) x[i, j]`): then it stays inside the reduction.
+/// (`sum(i) x[i, j]`), or along it in a short window (`sum(b) x[j + b]`): then it stays inside the
+/// reduction, and runs in vectors.
 pub(crate) fn reduces_across(points: &Points, clause: &Clause) -> bool {
     let Some(slot) = clause.slots.last() else { return false };
     let (lo, hi) = points.ixs[slot.ix].range;
@@ -122,9 +123,12 @@ pub(crate) fn reduces_across(points: &Points, clause: &Clause) -> bool {
             let depends = |ix: Ix| at.last().is_some_and(|last| points.depends(*last, ix));
             let elsewhere = |ix: Ix| at.iter().any(|node| points.depends(*node, ix));
             let binders = &reduction.binders;
-            depends(slot.ix)
-                && !binders.iter().any(|(ix, ..)| depends(*ix))
-                && binders.iter().any(|(ix, ..)| elsewhere(*ix))
+            let mut along = binders.iter().filter(|(ix, ..)| depends(*ix));
+            let short = |(ix, ..): &(Ix, Node, Node)| {
+                let (lo, hi) = points.ixs[*ix].range;
+                hi - lo < ACROSS
+            };
+            depends(slot.ix) && along.all(short) && binders.iter().any(|(ix, ..)| elsewhere(*ix))
         })
     };
     hi - lo >= ACROSS && points.below(&[clause.value]).into_iter().any(runs_across)

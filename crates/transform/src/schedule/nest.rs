@@ -85,7 +85,7 @@ impl Emit {
             // Extremes with their addresses take two rows each.
             let (loops, cells) = match self.finds_addresses(&inner) {
                 true => (loops, cells),
-                false => self.several_rows(loops, cells),
+                false => self.several_rows(loops, cells, &inner),
             };
             let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
             let inner = self.reductions_over(&values, &loops);

@@ -137,14 +137,12 @@ impl Emit {
 
     /// Whether points have to be counted at run time.
     fn counts_points(&self, reduction: &Reduction) -> bool {
-        let needs = match reduction.op {
-            ReduceOp::Mean => true,
-            ReduceOp::Max | ReduceOp::Min => self.points.nodes[reduction.body].ty.is_int(),
+        let unknown = || self.points.point_count(reduction).is_none_or(|n| n == 0);
+        match reduction.op {
+            ReduceOp::Mean => reduction.guard.is_some() || unknown(),
+            ReduceOp::Max | ReduceOp::Min => self.points.may_lack_points(reduction),
             _ => false,
-        };
-        needs
-            && (reduction.guard.is_some()
-                || self.points.point_count(reduction).is_none_or(|n| n == 0))
+        }
     }
 
     fn accumulator(&mut self, node: Node) -> Acc {

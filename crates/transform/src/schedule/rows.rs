@@ -186,11 +186,12 @@ impl Emit {
         (extent >= 8 && independent && rows && !dots).then_some(last)
     }
 
-    /// Short rows are handled several at a time.
+    /// Short rows are handled several at a time, if their reductions run over the same points.
     pub(crate) fn several_rows(
         &mut self,
         mut loops: Vec<Loop>,
         cells: Vec<Cell>,
+        inner: &[Node],
     ) -> (Vec<Loop>, Vec<Cell>) {
         let count = loops.len();
         if count < 2 || cells.len() > 1 {
@@ -198,6 +199,15 @@ impl Emit {
         }
         let (_, lo, hi) = loops[count - 1];
         let (ix, first, end) = loops[count - 2];
+        let moves =
+            |(_, lo, hi): &Loop| self.points.depends(*lo, ix) || self.points.depends(*hi, ix);
+        let apart = inner.iter().any(|node| match &self.points.nodes[*node].kind {
+            Kind::Reduce(reduction) => reduction.binders.iter().any(moves),
+            _ => false,
+        });
+        if apart {
+            return (loops, cells);
+        }
         let (Some(width), Some(extent)) =
             (self.constant_extent(lo, hi), self.constant_extent(first, end))
         else {

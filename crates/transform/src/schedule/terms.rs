@@ -102,9 +102,21 @@ fn counted(points: &mut Points, node: Node, reduction: &Reduction) -> Option<Nod
     if !matches!(ty, ScalarType::F32 | ScalarType::F64) || points.nodes[guard].reduces {
         return None;
     }
+    let free = points.nodes[node].free.len();
+    quotient(points, reduction, ty, |points, count| points.nodes[count].free.len() < free)
+}
+
+/// A mean over points that are counted as a sum and their number, if that is worth it for the number.
+pub(crate) fn quotient(
+    points: &mut Points,
+    reduction: &Reduction,
+    ty: ScalarType,
+    worth: impl Fn(&Points, Node) -> bool,
+) -> Option<Node> {
+    let guard = reduction.guard?;
     let count = Reduction { op: ReduceOp::Count, body: guard, guard: None, ..reduction.clone() };
     let count = points.reduce(count, ScalarType::I32);
-    if points.nodes[count].free.len() >= points.nodes[node].free.len() {
+    if !worth(points, count) {
         return None;
     }
     let sum = Reduction { op: ReduceOp::Sum, ..reduction.clone() };

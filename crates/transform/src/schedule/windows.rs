@@ -30,7 +30,7 @@ const LEAST: i64 = 8;
 const APART: i64 = 4;
 
 /// The most that all terms together may cost.
-const COST: f64 = 200.0;
+const COST: f64 = 320.0;
 
 impl Emit {
     /// Whether these reductions have few terms each, which are read in vectors.

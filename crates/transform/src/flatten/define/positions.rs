@@ -80,6 +80,7 @@ impl<'p> Flatten<'p> {
         let clause = Clause { slots, guard: None, value: at, otherwise: None };
         let ty = self.points.nodes[at].ty;
         let arr = self.define(None, ty, extents, span, Body::Clauses(vec![clause], None));
+        self.settled.push((arr, at));
         let place = self.points.load(arr, &indices);
         self.points.given_position(place, extent, false, None)
     }

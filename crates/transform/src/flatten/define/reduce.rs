@@ -34,11 +34,12 @@ impl<'p> Flatten<'p> {
             self.leave(&scope);
             return self.empty_reduction(reduce.op, ty, e.span);
         }
-        let guard = self.items(&reduce.items)?;
-        let body = self.scalar(&reduce.value)?;
+        let mut guard = self.items(&reduce.items)?;
+        let mut body = self.scalar(&reduce.value)?;
         let bounds = binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]);
-        let roots: Vec<Node> = bounds.chain([body]).chain(guard).collect();
-        self.discharge(scope.obliged, &roots, e.span)?;
+        let others: Vec<Node> = bounds.chain([body]).chain(guard).collect();
+        let asked = guard.as_mut().unwrap_or(&mut body);
+        *asked = self.discharge(scope.obliged, *asked, &others);
         self.leave(&scope);
         let adds = matches!(reduce.op, ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Prod);
         if self.points.exact && adds && self.points.nodes[body].ty.is_float() {
@@ -191,12 +192,14 @@ impl<'p> Flatten<'p> {
                 }
             }
         }
-        let guard = self.items(&scatter.items)?;
+        let mut guard = self.items(&scatter.items)?;
         let at = self.positions(&scatter.indices, &shape)?;
-        let value = self.scalar(&scatter.value)?;
+        let mut value = self.scalar(&scatter.value)?;
         let bounds = binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]);
-        let roots = bounds.chain([value]).chain(guard).chain(at.iter().copied());
-        self.discharge(scope.obliged, &roots.collect::<Vec<_>>(), e.span)?;
+        let others = bounds.chain([value]).chain(guard).chain(at.iter().copied());
+        let others: Vec<Node> = others.collect();
+        let asked = guard.as_mut().unwrap_or(&mut value);
+        *asked = self.discharge(scope.obliged, *asked, &others);
         self.leave(&scope);
         let points = crate::points::Scatter { binders, guard, at, value, op: BinaryOp::Add };
         if inside {

@@ -41,7 +41,7 @@ impl<'p> Flatten<'p> {
             return Err(declined("a recurrence with dependent steps", e.span));
         };
         let cond = self.scalar(&until.cond)?;
-        self.discharge(scope.obliged, &[cond], e.span)?;
+        let cond = self.discharge(scope.obliged, cond, &[]);
         self.leave(&scope);
         let alone = Clause { slots: Vec::new(), guard: None, value: cond, otherwise: None };
         self.stands_alone_but_for(&alone, arr, around, e)?;
