@@ -194,9 +194,15 @@ fn broken_files_are_refused() {
             }
         }
     }
-    for (name, part) in
-        [("cycle", "circle"), ("huge", "bytes of data"), ("outside", "outside the model's folder")]
-    {
+    for (name, part) in [
+        ("cycle", "circle"),
+        ("huge", "bytes of data"),
+        ("outside", "outside the model's folder"),
+        ("twice", "two weights are called `w`"),
+        ("mixed", "its inputs are of `f32` and of `i8`"),
+        ("far", "has the extent 2199023255552"),
+        ("wide", "it has 3000 inputs"),
+    ] {
         let Err(ImportError::Rejected(problems)) =
             import(&cases().join(format!("{name}.onnx")), &here, &[], &[])
         else {

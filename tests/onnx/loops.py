@@ -76,6 +76,12 @@ def cases():
         [node("Loop", ["M", "c0", "x0"], ["r", "rows"], body=newton())],
         [port("M", INT64, []), port("c0", BOOL, []), port("a", FLOAT, [3]), port("x0", FLOAT, [3])], rows,
     )
+    # A loop that only its condition ends, as exporters write it.
+    endless = model(
+        [node("Loop", ["M", "t", "x0"], ["r", "rows"], body=newton())],
+        [port("a", FLOAT, [3]), port("x0", FLOAT, [3])], rows,
+        [constant("M", np.int64(2**63 - 1)), constant("t", True)],
+    )
     long = model(
         [node("Loop", ["M", "", "x0"], ["r", "rows"], body=counted())], [port("x0", FLOAT, [2, 2])],
         [port("r", FLOAT, [2, 2]), port("rows", FLOAT, [100])], [constant("M", np.int64(100))],
@@ -92,6 +98,7 @@ def cases():
     x = np.random.default_rng(0).standard_normal((4, 70)).astype(np.float32)
     for name, its, feeds in [
         ("loop_until", ends, {"a": a, "x0": x0}),
+        ("loop_endless", endless, {"a": a, "x0": x0}),
         ("loop_limited", limited, {"M": np.int64(3), "c0": np.bool_(True), "a": a, "x0": x0}),
         ("loop_not_begun", limited, {"M": np.int64(3), "c0": np.bool_(False), "a": a, "x0": x0}),
         ("loop_of_no_steps", limited, {"M": np.int64(0), "c0": np.bool_(True), "a": a, "x0": x0}),

@@ -102,6 +102,13 @@ def broken():
     outside = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
     outside.external_data.add(key="location", value="../../../etc/hostname")
     save("outside", [helper.make_node("Add", ["x", "w"], ["y"])], [y], [outside])
+    one, two = (numpy_helper.from_array(np.ones(n, np.float32), "w") for n in (1, 2))
+    save("twice", [helper.make_node("Add", ["x", "w"], ["y"])], [y], [one, two])
+    whole = numpy_helper.from_array(np.ones(2, np.int8), "w")
+    save("mixed", [helper.make_node("Add", ["x", "w"], ["y"])], [y], [whole])
+    far = numpy_helper.from_array(np.array([1 << 40, 1, 1, 1]), "s")
+    save("far", [helper.make_node("Tile", ["x", "s"], ["y"])], [y], [far])
+    save("wide", [helper.make_node("Sum", ["x"] * 3000, ["y"])], [y])
 
 
 def main():

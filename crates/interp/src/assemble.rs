@@ -2,9 +2,10 @@
 //! for.
 
 use ein_base::{Code, Span};
-use ein_ir::tensor::Type;
+use ein_ir::tensor::{Expr, ExprKind, Type};
+use ein_scalar::UnaryOp;
 
-use crate::array::elements;
+use crate::array::{count, elements};
 use crate::machine::Machine;
 use crate::stop::{Stop, show_shape};
 use crate::value::Value;
@@ -63,4 +64,36 @@ impl Machine<'_> {
         }
         self.array_of(elem, shape, rows.iter().flat_map(elements), span)
     }
+}
+
+/// An array of numbers that are all written out, which needs no arrays for its rows.
+pub(crate) fn written_out(
+    machine: &Machine<'_>,
+    items: &[Expr],
+    ty: &Type,
+    span: Span,
+) -> Option<Result<Value, Stop>> {
+    let Type::Array(array) = ty else { return None };
+    let mut numbers = Vec::new();
+    let shape: Option<Vec<usize>> = machine.static_extents(ty).into_iter().collect();
+    let shape = shape.filter(|_| literals(machine, items, &mut numbers))?;
+    let full = !numbers.is_empty() && numbers.len() == count(&shape);
+    full.then(|| machine.array_of(&array.elem, shape, numbers, span))
+}
+
+/// The numbers of a literal in order, with their signs; whether it consists of such.
+fn literals(machine: &Machine<'_>, items: &[Expr], numbers: &mut Vec<Value>) -> bool {
+    items.iter().all(|item| {
+        let number = match &*item.kind {
+            ExprKind::Const(number) => Some(*number),
+            ExprKind::Unary(UnaryOp::Neg, number) => match &*number.kind {
+                ExprKind::Const(number) => machine.unary(UnaryOp::Neg, *number, item.span).ok(),
+                _ => None,
+            },
+            ExprKind::Array(row) => return literals(machine, row, numbers),
+            _ => None,
+        };
+        numbers.extend(number.map(Value::Scalar));
+        number.is_some()
+    })
 }

@@ -11,6 +11,7 @@ use ein_ir::size;
 use ein_ir::tensor::{CompClause, Expr, ExprKind, Type};
 use ein_scalar::{Scalar, ScalarType, cast};
 
+use crate::assemble::written_out;
 use crate::keep::Scope;
 use crate::machine::Machine;
 use crate::stop::Stop;
@@ -167,6 +168,9 @@ impl<'p> Machine<'p> {
             ExprKind::Permute { base, order } => self.permute(e, base, order),
             ExprKind::Join { axis, left, right } => self.join(e, *axis, left, right),
             ExprKind::Array(items) => {
+                if let Some(numbers) = written_out(self, items, &e.ty, e.span) {
+                    return numbers;
+                }
                 let items = self.eval_all(items)?;
                 self.assemble(items, &e.ty, e.span)
             }

@@ -4,6 +4,7 @@
 
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Bounds, Expr, ExprKind, IndexArg, Type};
+use ein_runtime::{Memory, Tensor};
 use ein_scalar::{Scalar, cast};
 
 use crate::array::{count, elem_type, elements};
@@ -393,6 +394,13 @@ impl<'p> Machine<'p> {
                 format!("arrays of shapes {a} and {b} cannot be joined along axis {axis}");
             return Err(self.fail(Code::E0804, e.span, message));
         }
+        let memory = &self.options.memory;
+        let (x, y) = (numbers(memory, &a, &left_shape), numbers(memory, &b, &right_shape));
+        if let (Some(x), Some(y)) = (x, y)
+            && let Ok(joined) = Tensor::concat(axis, &[x, y])
+        {
+            return Ok(Value::tensor(joined));
+        }
         let rows = count(&left_shape[..axis]);
         let (m, n) = (count(&left_shape[axis..]), count(&right_shape[axis..]));
         let mut shape = left_shape;
@@ -406,6 +414,28 @@ impl<'p> Machine<'p> {
             _ => elem_type(if x.is_empty() { &b } else { &a }),
         };
         self.array_of(&elem, shape, items, e.span)
+    }
+}
+
+/// Numbers in a shape that they fill, to be copied at once.
+fn numbers(memory: &Memory, value: &Value, shape: &[usize]) -> Option<Tensor> {
+    match value {
+        Value::Tensor(tensor) => tensor.reshape(shape).ok(),
+        Value::Scalar(scalar) => {
+            let mut one = memory.zeros(scalar.ty(), shape).ok()?;
+            one.set(&vec![0; shape.len()], *scalar).ok()?;
+            Some(one)
+        }
+        Value::Unit
+        | Value::Str(_)
+        | Value::Objects(_)
+        | Value::Jagged(_)
+        | Value::Tuple(_)
+        | Value::Data(_)
+        | Value::Closure(_)
+        | Value::Range(_)
+        | Value::Pending(_)
+        | Value::History(_) => None,
     }
 }
 

@@ -93,7 +93,11 @@ impl<'p> Machine<'p> {
             }
             PlainOp::TextInteger => {
                 let text = text(0)?.trim();
-                match parse_int(text).and_then(|it| Scalar::from_i128(it, ScalarType::I64)) {
+                let signed = text.strip_prefix('+');
+                let plain = signed.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+                match parse_int(plain.unwrap_or(text))
+                    .and_then(|it| Scalar::from_i128(it, ScalarType::I64))
+                {
                     Some(number) => Ok(Value::Scalar(number)),
                     None => Err(self.no_number(text, "whole number of 64 bits", span)),
                 }

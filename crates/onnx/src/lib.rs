@@ -26,7 +26,7 @@ mod proto;
 mod value;
 mod walk;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -120,8 +120,9 @@ fn import(model: &ModelProto, path: &Path, options: &Options) -> Result<Imported
     let function = cx.names.fresh(if graph.name.is_empty() { &stem } else { &graph.name });
     let mut inputs = Vec::new();
     let mut sizes: HashMap<String, Dim> = HashMap::new();
+    let weights: HashSet<&str> = graph.initializer.iter().map(|it| it.name.as_str()).collect();
     for info in &graph.input {
-        if graph.initializer.iter().any(|it| it.name == info.name) {
+        if weights.contains(info.name.as_str()) {
             continue;
         }
         if let Some((_, file)) = options.constants.iter().find(|(name, _)| *name == info.name) {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::cx::{Cx, Problem};
 use crate::data::Stored;
+use crate::dims::Dim;
 use crate::fold;
 use crate::node::{Done, Node, Refusal, refuse};
 use crate::ops;
@@ -20,6 +21,10 @@ pub fn graph(cx: &mut Cx<'_>, graph: &GraphProto) -> Done {
     }
     if !graph.sparse_initializer.is_empty() {
         return refuse("sparse weights are not supported");
+    }
+    let mut seen = HashSet::new();
+    if let Some(twice) = graph.initializer.iter().find(|it| !seen.insert(&it.name)) {
+        return refuse(format!("two weights are called `{}`", twice.name));
     }
     cx.depth += 1;
     for tensor in &graph.initializer {
@@ -133,7 +138,26 @@ fn ordered(nodes: &[NodeProto], wanted: &[&str]) -> Done<Vec<usize>> {
     let mut sorted = order.clone();
     sorted.sort_unstable();
     let fits = sorted.iter().all(|at| reads[*at].iter().all(|read| read < at));
-    Ok(if fits { sorted } else { order })
+    Ok(if fits { near_their_readers(&sorted, &reads) } else { order })
+}
+
+/// Nodes that read no others (constants, mostly) right before the first that reads them: whoever reads the
+/// program sees them there, and so does a kernel, which then knows what they are.
+fn near_their_readers(order: &[usize], reads: &[HashSet<usize>]) -> Vec<usize> {
+    let read: HashSet<usize> = order.iter().flat_map(|at| &reads[*at]).copied().collect();
+    let mut placed = HashSet::new();
+    let mut result = Vec::new();
+    for at in order {
+        if reads[*at].is_empty() && read.contains(at) {
+            continue;
+        }
+        let mut sources: Vec<usize> = reads[*at].iter().copied().collect();
+        sources.retain(|it| reads[*it].is_empty() && placed.insert(*it));
+        sources.sort_unstable();
+        result.append(&mut sources);
+        result.push(*at);
+    }
+    result
 }
 
 /// The names that a node reads, those in its graphs included unless they are bound there.
@@ -193,7 +217,15 @@ fn node(cx: &mut Cx<'_>, proto: &NodeProto) -> Done {
     if domain.is_empty() && fold::node(cx, &node) {
         return Ok(());
     }
-    ops::write(cx, domain, &node)
+    ops::write(cx, domain, &node)?;
+    for out in &proto.output {
+        let shape = cx.values.get(out).and_then(Option::as_ref).map(|it| &it.shape);
+        let mut extents = shape.into_iter().flatten().filter_map(Dim::known);
+        if let Some(extent) = extents.find(|it| i32::try_from(*it).is_err()) {
+            return refuse(format!("its result `{out}` has the extent {extent}"));
+        }
+    }
+    Ok(())
 }
 
 /// Writes a function of the model in the place of its call.

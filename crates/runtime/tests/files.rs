@@ -162,6 +162,11 @@ fn npy(header: &str, bytes: usize) -> Vec<u8> {
     file
 }
 
+/// A byte of an archive in which the array `b` is called `a` like the other one.
+fn renamed(archive: &[u8], at: usize, byte: u8) -> u8 {
+    if byte == b'b' && archive[at..].starts_with(b"b.npy") { b'a' } else { byte }
+}
+
 #[test]
 fn lying_headers_are_refused_without_allocating() {
     let folder = folder("lies");
@@ -201,10 +206,19 @@ fn lying_headers_are_refused_without_allocating() {
         (r#"{"a":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,8]}}"#, 8),
         (r#"{"a":7}"#, 0),
         (r"[1]", 0),
+        (
+            r#"{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},
+                "a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}"#,
+            4,
+        ),
     ] {
         check("x.safetensors", &safe(header, bytes));
     }
     check("x.safetensors", &[&[0xff; 8][..], b"{}"].concat());
+    let twice = fs::read(data("stored.npz")).unwrap();
+    let twice: Vec<u8> =
+        twice.iter().enumerate().map(|(at, byte)| renamed(&twice, at, *byte)).collect();
+    check("x.npz", &twice);
     let nested = "[".repeat(100_000);
     check("x.safetensors", &safe(&nested, 0));
 }

@@ -38,6 +38,7 @@ mod data;
 mod declared;
 mod define;
 mod derivative;
+mod elements;
 mod exhaustive;
 mod expr;
 mod facts;

@@ -13,7 +13,7 @@ def make(rng):
     uses = ["std::fft", "std::image", "std::interp", "std::linalg", "std::math::{abs, sin}", "std::ode",
             "std::optim", "std::signal", "std::sort", "std::stats"]
     program = Program("Methods against NumPy and SciPy. Written by `make.py`.", uses)
-    for part in (orders, statistics, signals, matrices, transforms, pictures, equations):
+    for part in (orders, statistics, signals, matrices, transforms, pictures, equations, corners):
         part(program, rng)
     return program
 
@@ -170,7 +170,61 @@ def equations(program, rng):
     f = "|_t, y| [y[1], 50.0 * (1.0 - y[0] ** 2) * y[1] - y[0]]"
     within(program, "rosenbrock", f"ode::rosenbrock({f}, {y0}, 0.0, 20.0, 1e-7, 1e-9)", want.y[:, -1], "1e-5")
     x0 = program.value("lbfgs", np.array([-1.2, 1.0, 0.7], F64))
-    want = optimize.minimize(optimize.rosen, [-1.2, 1.0, 0.7], method="BFGS", options={"gtol": 1e-10}).x
+    want = optimize.minimize(optimize.rosen, [-1.2, 1.0, 0.7], method="BFGS", jac=optimize.rosen_der,
+                             options={"gtol": 1e-10}).x
     f = ("|x| 100.0 * (x[1] - x[0] ** 2) ** 2 + (1.0 - x[0]) ** 2"
          " + 100.0 * (x[2] - x[1] ** 2) ** 2 + (1.0 - x[1]) ** 2")
     within(program, "lbfgs", f"optim::lbfgs({f}, {x0}, 500, 1e-8)", want, "1e-5")
+
+
+def corners(program, rng):
+    """Infinities, NaN, ties, matrices without an inverse, nothing."""
+    inf = np.inf
+    for row in ([1, 2, inf], [inf, inf], [1, inf], [-inf, inf], [NAN, 1, 2], [1, NAN], [3], [2, 2, 2]):
+        for dtype in (F32, F64):
+            x = np.array(row, dtype)
+            with np.errstate(invalid="ignore"):
+                program.case("median_corners", "stats::median", [x], np.median(x).astype(dtype))
+    x = np.array([NAN, 1, 2], F64)
+    program.case("quantile_corners", "stats::quantile", [x, F64(0)], F64(NAN))
+    program.case("quantile_corners", "stats::quantile", [np.array([1, 2, inf], F64), F64(0.5)], F64(2))
+    for n, ddof in ((1, 1), (1, 2), (2, 2), (2, 3)):
+        x = np.arange(n).astype(F64)
+        with np.errstate(all="ignore"):
+            want = F64(np.float64(((x - x.mean()) ** 2).sum()) / max(n - ddof, 0))
+        name = program.value("variance_corners", x)
+        program.agrees("variance_corners", f"stats::variance({name}, {ddof})", want)
+    for scale in (1e-15, 1.0, 1e15):
+        table = (scale * np.array([[1, -2], [3, -6], [3.5, -6]])).astype(F32)
+        program.case("correlation_corners", "stats::correlation", [table],
+                     np.corrcoef(table.T.astype(F64)).astype(F32), "near")
+    for dtype in (np.int32, np.uint8, np.int64):
+        x = rng.integers(0, 9, 30).astype(dtype)
+        counts = np.histogram(x, 4, (1, 8))[0].astype(np.int32)
+        program.case("histogram_corners", "stats::histogram", [x, np.int32(4), dtype(1), dtype(8)], counts)
+    x = np.array([NAN, inf, -inf, 0.5, 1, 0], F32)
+    program.case("histogram_corners", "stats::histogram", [x, np.int32(4), F32(0), F32(1)], np.array([1, 0, 1, 1], np.int32))
+    program.case("unique_corners", "sort::unique", [np.array([NAN, 1, NAN, 1, -0.0, 0.0], F64)], np.array([0, 1, NAN], F64))
+    line = np.array([1, 2, NAN, NAN], F64)
+    asked = np.array([NAN, 1.5, inf, -inf, 2], F64)
+    for side in ("left", "right"):
+        want = np.searchsorted(line, asked, side).astype(np.int32)
+        program.case("searchsorted_corners", "sort::searchsorted", [line, asked, side], want)
+    nothing = np.zeros(0, F32)
+    program.case("convolve_corners", "signal::convolve", [nothing, np.array([1, 2], F32)], nothing)
+    program.case("convolve_corners", "signal::convolve", [np.array([1, 2], F32), nothing], nothing)
+    for n in (0, 1, 2, 7):
+        for name, window in (("hann", np.hanning(n)), ("hamming", np.hamming(n))):
+            within(program, "windows", f"signal::{name}({n})", window.astype(F32), "1e-7")
+            within(program, "windows", f"signal::{name}({n}, 1.0f64)", window.astype(F64), "1e-15")
+    for a in ([[0, 0], [0, 3]], [[0, 0], [0, 0]], [[1, 2], [2, 4]], [[0, 1], [0, 2]], [[5]], [[0]]):
+        a = np.array(a, F64)
+        program.case("det_corners", "linalg::det", [a], F64(np.linalg.det(a)), "near")
+        name = program.value("lu_corners", a)
+        within(program, "lu_corners", f"{{ let (p, l, u) = linalg::lu({name}); let y[i, j] = sum[k](l[i, k] * u[k, j]) - {name}[p[i], j]; y }}",
+               np.zeros_like(a), "1e-12")
+    # `f16` cannot count the points of such a picture.
+    wide = rng.uniform(size=(1, 300)).astype(np.float16)
+    at = np.clip((np.arange(400) + 0.5) * 300 / 400 - 0.5, 0, 299)
+    want = np.interp(at, np.arange(300), wide[0].astype(F64))[None].astype(np.float16)
+    within(program, "resize_corners", f"image::resize({program.value('resize_corners', wide)}, 1, 400)", want, "0.002")

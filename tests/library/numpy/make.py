@@ -3,7 +3,7 @@
 
     python3 make.py EINLANG
 
-writes `math.ein`, `array.ein`, `ops.ein`, `ml.ein`, `numerics.ein` and `io.ein` beside this file, what each must print, and
+writes `math.ein`, `array.ein`, `ops.ein`, `ml.ein`, `numerics.ein`, `random.ein` and `io.ein` beside this file, what each must print, and
 the files under `data/` that `io.ein` reads. `EINLANG` is the command, which formats the programs.
 The same numbers come out of every run. Needs NumPy and SciPy; the tests themselves need neither.
 
@@ -25,6 +25,7 @@ import cases_math
 import cases_ml
 import cases_numerics
 import cases_ops
+import cases_random
 
 
 def main(einlang):
@@ -35,6 +36,7 @@ def main(einlang):
         "math": cases_math.make(np.random.default_rng(3)),
         "ml": cases_ml.make(np.random.default_rng(5)),
         "numerics": cases_numerics.make(np.random.default_rng(6)),
+        "random": cases_random.make(np.random.default_rng(7)),
         "io": cases_io.make(np.random.default_rng(4), folder),
     }
     for name, program in programs.items():

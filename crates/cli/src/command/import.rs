@@ -30,7 +30,7 @@ pub fn run(args: &ImportArgs) -> Exit {
         Ok(text) => output::out(&text),
         Err(ImportError::Rejected(problems)) => {
             for problem in &problems {
-                output::message("error", problem);
+                output::message("error[E0903]", problem);
             }
             Exit::Rejected
         }

@@ -3,13 +3,16 @@
 use super::walk::each_child;
 use super::{Expr, ExprKind, FuncId, Stmt, StmtKind, Type, VarId};
 
-/// What a block takes apart only to put it together again, as functions do with results that have
-/// arrays among their parts: the checker names these for their sizes. So what is inside is the last
-/// action.
+/// What a block only names, or takes apart only to put it together again, as functions do with results
+/// that are arrays or have some among their parts: the checker names these for their sizes. So what is
+/// inside is the last action.
 pub fn put_together_again<'p>(stmts: &'p [Stmt], value: &'p Expr) -> Option<&'p Expr> {
     let (Stmt { kind: StmtKind::Let(name, whole), .. }, parts) = stmts.split_first()? else {
         return None;
     };
+    if parts.is_empty() && matches!(&*value.kind, ExprKind::Var(var) if var == name) {
+        return Some(whole);
+    }
     let ExprKind::Tuple(items) = &*value.kind else { return None };
     let Type::Tuple(types) = &whole.ty else { return None };
     let part_of = |e: &Expr| match &*e.kind {

@@ -3,7 +3,11 @@
 use super::{number, one, pointwise, zero};
 use crate::cx::Cx;
 use crate::elem::Elem;
-use crate::node::{Done, Node, refuse_at};
+use crate::node::{Done, Node, refuse, refuse_at};
+use crate::value::Value;
+
+/// How many operands one expression has.
+const MOST_OPERANDS: usize = 200;
 
 /// Writes a node of this family.
 pub fn write(cx: &mut Cx<'_>, node: &Node<'_>) -> Option<Done> {
@@ -23,6 +27,7 @@ pub fn write(cx: &mut Cx<'_>, node: &Node<'_>) -> Option<Done> {
 
 fn operator(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let (a, b) = (node.input(0)?, node.input(1)?);
+    alike(&[a.clone(), b.clone()])?;
     let (sign, truth) = match node.op {
         "Add" => ("+", false),
         "Sub" => ("-", false),
@@ -39,6 +44,20 @@ fn operator(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     };
     let elem = if truth { Elem::Bool } else { a.elem };
     pointwise(cx, node.out(0), &[a, b], elem, |x| format!("{} {sign} {}", x[0], x[1])).map(drop)
+}
+
+/// Holds operands to be of one type.
+fn alike(values: &[Value]) -> Done {
+    match values {
+        [first, rest @ ..] => match rest.iter().find(|it| it.elem.lang() != first.elem.lang()) {
+            None => Ok(()),
+            Some(other) => {
+                let (a, b) = (first.elem.lang(), other.elem.lang());
+                refuse(format!("its inputs are of `{a}` and of `{b}`"))
+            }
+        },
+        [] => Ok(()),
+    }
 }
 
 fn function(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
@@ -141,6 +160,10 @@ fn variadic(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
     let values = node.all();
     let elem = node.input(0)?.elem;
     let count = values.len();
+    if count > MOST_OPERANDS {
+        return refuse(format!("it has {count} inputs, more than {MOST_OPERANDS}"));
+    }
+    alike(&values)?;
     let op = node.op;
     pointwise(cx, node.out(0), &values, elem, |x| match op {
         "Sum" => x.join(" + "),

@@ -167,6 +167,9 @@ fn parsed(text: &[u8], length: u64) -> Result<Header, Fault> {
     let size = text.len() as u64;
     let header: Map<String, Value> = serde_json::from_slice(text)
         .map_err(|error| Fault::malformed(format!("the header is not JSON: {error}")))?;
+    if keys(text) != header.len() {
+        return Err(Fault::malformed("two arrays have one name"));
+    }
     let mut entries = Vec::new();
     for (name, value) in header {
         if name != "__metadata__" {
@@ -191,6 +194,25 @@ fn parsed(text: &[u8], length: u64) -> Result<Header, Fault> {
         return Err(Fault::malformed(format!("the file {what} for what its header says")));
     }
     Ok((entries, 8 + size))
+}
+
+/// How many keys an object of JSON has, counting those that occur twice: its colons outside of texts and
+/// of what is nested in it.
+fn keys(text: &[u8]) -> usize {
+    let (mut depth, mut quoted, mut escaped, mut count) = (0usize, false, false, 0);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b':' if depth == 1 => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// What the header says of one array, or what is wrong with that.

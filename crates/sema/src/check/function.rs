@@ -3,8 +3,8 @@
 use super::instance::{Instance, Key, LIMIT, Over, SizeKey, Source};
 use super::state::{Build, Index, Infer, Report};
 use super::{
-    Binding, Cx, annotation, error, formula, infer, result, rule, stmt, template, tries, types,
-    vars,
+    Binding, Cx, annotation, elements, error, formula, infer, result, rule, stmt, template, tries,
+    types, vars,
 };
 use crate::hir::{self, DefId, DefKind, DimKind, Function, Param, TypeKind};
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
@@ -32,7 +32,8 @@ pub(super) fn check_uncalled(cx: &mut Cx, def: DefId) {
     if known || !annotated {
         return;
     }
-    let elem = Type::Scalar(infer::fitting_number(cx, function));
+    let fits = infer::fitting_numbers(cx, function);
+    let elem = Type::Scalar(fits.first().copied().unwrap_or(ScalarType::F32));
     instance_uncalled(cx, def, function, vec![elem; function.generics.len()]);
 }
 
@@ -79,6 +80,7 @@ pub(super) fn instance_of(
         return None;
     }
     let at = new_instance(&mut cx.infer, &mut cx.build, key, cx.hir.defs[def].name);
+    let reported = cx.report.diagnostics.len();
     fill_instance(cx, at, |cx| {
         let own = template::enter_captures(&mut cx.ix, &function.captures, &captures);
         cx.infer.instances.items[at].captures = own;
@@ -88,6 +90,12 @@ pub(super) fn instance_of(
         }
         result::function_result(cx, function, cx.hir.defs[def].name.sym)
     });
+    let place = cx.hir.defs[def].name.span;
+    if let Some(first) = elements::first_of_types(&cx.report, place, reported, call.1) {
+        let fits = infer::fitting_numbers(cx, function);
+        let told = (function, types.as_slice(), at);
+        elements::told_of_arguments(&mut cx.infer, &mut cx.report, told, &fits, (first, call));
+    }
     if function.rule.is_some() {
         let params: Vec<Type> = cx.infer.instances.items[at]
             .params
@@ -313,6 +321,10 @@ fn in_frame(cx: &mut Cx, at: usize, check: &impl Fn(&mut Cx) -> Expr) -> Expr {
     } else {
         Expr::new(ExprKind::Block { stmts, value }, ty.clone(), span)
     };
+    let func = cx.infer.instances.items[at].func;
+    if cx.report.in_library(cx.build.out.funcs[func].span) {
+        cx.report.led_to.insert(func, cx.report.instantiated_at.clone());
+    }
     let frame = cx.leave_frame(outer);
     let instance = &mut cx.infer.instances.items[at];
     if instance.ret.is_none() || !instance.called_itself {

@@ -186,9 +186,9 @@ pub(super) fn infer_elements(cx: &mut Cx, definitions: &[hir::Definition]) -> Ve
     (0..definitions.len()).map(|at| numbers.element(at)).collect()
 }
 
-/// The first of some types that the type parameters of a function can be: its body is walked once,
-/// down to the intrinsics, and each operation in it takes some types only.
-pub(super) fn fitting_number(cx: &mut Cx, function: &hir::Function) -> S {
+/// Which of `f32`, `i32` and `bool` the type parameters of a function can be: its body is walked once, down
+/// to the intrinsics, and each operation in it takes some types only.
+pub(super) fn fitting_numbers(cx: &mut Cx, function: &hir::Function) -> Vec<S> {
     let mut numbers = Numbers { fits: vec![S::F32, S::I32, S::Bool], ..Numbers::default() };
     for param in &function.params {
         if let hir::PatKind::Bind(local, _) = &param.pat.kind
@@ -202,7 +202,7 @@ pub(super) fn fitting_number(cx: &mut Cx, function: &hir::Function) -> S {
         let ret = cx.infer.declared_number(ret);
         numbers.takes_like(value, ret);
     }
-    numbers.fits.first().copied().unwrap_or(S::F32)
+    numbers.fits
 }
 
 /// What `[]` in one branch takes from another: its type, or, where that is made from calls of the

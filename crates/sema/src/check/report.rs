@@ -90,10 +90,12 @@ fn look_at_stmts(
 /// The same for functions, of which everything is known when all were checked.
 fn look_at_funcs(ix: &mut Index, build: &mut Build, report: &mut Report, second: &mut Second) {
     for func in build.out.funcs.ids() {
+        report.instantiated_at = report.led_to.get(&func).cloned().unwrap_or_default();
         let mut proving = Proving { prover: &mut second.prover, report };
         bounds::bounds_of_func(ix, build, func, &mut proving);
         ledger::broadcasts_of_func(ix, build, func, &mut second.ledger);
     }
+    report.instantiated_at.clear();
 }
 
 /// The same for the statements that give new constants their values.

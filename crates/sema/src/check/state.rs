@@ -182,6 +182,8 @@ pub(super) struct Report {
     pub recursions: Vec<recursion::RecursionFact>,
     /// The calls through which this body is being checked, outermost first.
     pub instantiated_at: Vec<(Symbol, Span)>,
+    /// The same for the functions of the library that were checked, for what is found out later.
+    pub led_to: FxHashMap<FuncId, Vec<(Symbol, Span)>>,
 }
 
 /// The state of one body, or of the top level of a module.

@@ -45,6 +45,10 @@ pub fn repeat(
     let known = trips.and_then(|trips| trips.known.as_deref()).and_then(Data::as_dims);
     let (most, dim) = match (trips, known.as_deref()) {
         (None, _) => (ENDLESS.to_string(), Some(Dim::from(ENDLESS))),
+        // "As often as can be counted" is how exporters write a loop that only its condition ends.
+        (Some(given), _) if given.int().is_some_and(|n| n > ENDLESS) => {
+            (ENDLESS.to_string(), Some(Dim::from(ENDLESS)))
+        }
         (Some(_), Some([dim])) => (dim.to_string(), Some(dim.clone())),
         (Some(trips), _) => (format!("max({}, 0)", scalar(cx, trips)), None),
     };

@@ -111,7 +111,7 @@ pub(super) fn part_type(cx: &mut Cx, id: ExprId, numbers: &Numbers) -> Option<Ty
 }
 
 /// The type parameter that an array or number is of, or the type as it is declared.
-pub(super) fn generic_or_declared(ty: &hir::Type) -> Result<LocalId, &hir::Type> {
+pub(in crate::check) fn generic_or_declared(ty: &hir::Type) -> Result<LocalId, &hir::Type> {
     match &ty.kind {
         TypeKind::Param(local) => Ok(*local),
         TypeKind::Array { elem, .. } | TypeKind::AnyRank(elem) => match &elem.kind {
