@@ -67,7 +67,14 @@ pub(super) fn builtin_call(
             call::coords::leave_coords(&mut cx.ix, &mapped);
             blocks::join(&mut cx.ix, &mut cx.build, &mut cx.report, coords, a, b, span)
         }
-        Builtin::Append if args.len() == 2 => {
+        Builtin::ArrayAppend if args.len() == 2 && cx.infer.is_nothing(args[0].value) => {
+            let item = expr::expr(cx, args[1].value, None);
+            let rows = vec![super::anonymous(ein_ir::size::Expr::zero())];
+            let like = (!item.ty.has_error()).then(|| Type::array(item.ty.clone(), rows));
+            let array = expr::expr(cx, args[0].value, like.as_ref());
+            apply_builtin(cx, builtin, vec![array, item], span)
+        }
+        Builtin::Append | Builtin::ArrayAppend if args.len() == 2 => {
             let (a, b) = two_pieces(cx, args[0].value, args[1].value, &[]);
             apply_builtin(cx, builtin, vec![a, b], span)
         }

@@ -89,24 +89,10 @@ fn stack(
 ) -> Expr {
     let mut items = items;
     widen::widen_all(ix, build, report, &mut items);
-    let Some(first) = items.first() else { return Expr::error(span) };
-    let mut ty = first.ty.clone();
-    for item in &items[1..] {
-        match coerce::join_types(ix, &ty, &item.ty) {
-            Some(joined) => ty = joined,
-            None => {
-                let (a, b) = (ix.show(&ty), ix.show(&item.ty));
-                let d = error(
-                    Code::E0505,
-                    span,
-                    format!("the functions of this array give different types: `{a}` and `{b}`"),
-                )
-                .here("one array, one type")
-                .help("call the functions one by one");
-                return report.fail(d);
-            }
-        }
-    }
+    let what = "the functions of this array";
+    let Some(ty) = layouts::join_values(ix, report, &items, what) else {
+        return Expr::error(span);
+    };
     if ty.is_broken() {
         return Expr::error(span);
     }

@@ -9,9 +9,9 @@
 use super::instance::{Key, Source};
 use super::state::{Build, Index, Infer};
 use super::template::Template;
-use super::{Cx, call, coerce, error, expr, function, template, types, vars, widen};
+use super::{Cx, call, expr, function, layouts, template, types, vars, widen};
 use crate::hir::{Arg, TypeKind};
-use ein_base::{Code, Name, Span, Symbol};
+use ein_base::{Name, Span, Symbol};
 use ein_ir::tensor::{Arm, Expr, ExprKind, Signature, Type, VarId};
 use ein_scalar::BinaryOp;
 
@@ -238,26 +238,18 @@ fn chosen_call(cx: &mut Cx, ids: &[u32], own: &[VarId], args: &[VarId], span: Sp
         values.push(vars::scoped(cx, |cx| template::apply_template(cx, *id, callee, args, span)));
     }
     widen::widen_all(&mut cx.ix, &mut cx.build, &mut cx.report, &mut values);
-    let mut chosen = match values.pop() {
-        Some(last) => last,
-        None => return Expr::error(span),
-    };
+    let what = "the functions chosen here";
+    let ty = layouts::join_values(&mut cx.ix, &mut cx.report, &values, what);
+    let (Some(ty), Some(mut chosen)) = (ty, values.pop()) else { return Expr::error(span) };
     for (at, value) in values.into_iter().enumerate().rev() {
-        let Some(ty) = coerce::join_types(&mut cx.ix, &value.ty, &chosen.ty) else {
-            let (x, y) = (cx.ix.show(&value.ty), cx.ix.show(&chosen.ty));
-            let message = format!("the functions chosen here give `{x}` and `{y}`");
-            let d = error(Code::E0505, span, message)
-                .here("one call, one type")
-                .help("make both functions give values of one type");
-            return cx.report.fail(d);
-        };
         let selector = cx.ix.var_expr(*selector, span);
         let cond = Expr::new(
             ExprKind::Binary(BinaryOp::Eq, selector, Expr::int(at as i64, span)),
             Type::BOOL,
             span,
         );
-        chosen = Expr::new(ExprKind::If { cond, then: value, otherwise: chosen }, ty, span);
+        let kind = ExprKind::If { cond, then: value, otherwise: chosen };
+        chosen = Expr::new(kind, ty.clone(), span);
     }
     chosen
 }

@@ -3,8 +3,8 @@
 use super::reduce::Bound;
 use super::state::{Build, Index, Report};
 use super::{
-    Binding, Cx, IndexId, binary, causality, close, coerce, error, expr, index, infer, layouts,
-    literal, packs, ragged, ranges, reduce, regions, stmt, template, vars, wheres, widen,
+    Binding, Cx, IndexId, causality, close, coerce, error, expr, index, infer, layouts, literal,
+    packs, ragged, ranges, reduce, regions, stmt, template, vars, wheres, widen,
 };
 use crate::hir::{self, ExprId, ExprKind as H, LeftSlotKind, LocalId};
 use ein_base::{Code, Name, Span, Symbol};
@@ -555,47 +555,22 @@ fn common_value_type(
     name: Symbol,
     drafts: &[Draft],
 ) -> Option<Type> {
-    let values: Vec<Expr> = drafts.iter().map(|draft| draft.clause.value.clone()).collect();
-    if !layouts::all_agree_in_layout(
-        ix,
-        report,
-        &values,
-        &format!("the values of the clauses of `{name}`"),
-    ) {
-        return None;
-    }
+    let values = drafts.iter().map(|draft| &draft.clause.value);
+    let what = format!("the clauses of `{name}`");
+    let ty = layouts::join_values(ix, report, values.clone(), &what)?;
     let first = &drafts[0].clause.value;
-    let mut ty = first.ty.clone();
-    for draft in &drafts[1..] {
-        let value = &draft.clause.value;
-        let records = matches!(ty, Type::Tuple(_) | Type::Data(..));
-        if !records && template::signature::differs(&first.ty, &value.ty).is_some() {
-            let (a, b) = (ix.show(&first.ty), ix.show(&value.ty));
-            let message = format!("the clauses of `{name}` differ in extent: `{a}` and `{b}`");
-            let d = error(Code::E0405, value.span, message)
-                .here(format!("this is `{b}`"))
-                .label(first.span, format!("this is `{a}`"))
-                .help("give all clauses values of one shape");
-            report.report_at(d);
-            return None;
-        }
-        match coerce::join_types(ix, &ty, &value.ty) {
-            Some(joined) => ty = joined,
-            None => {
-                let (a, b) = (ix.show(&ty), ix.show(&value.ty));
-                let d = error(
-                    Code::E0505,
-                    value.span,
-                    format!("the clauses of `{name}` disagree: `{a}` and `{b}`"),
-                )
-                .here(format!("this is `{b}`"))
-                .label(first.span, format!("this is `{a}`"))
-                .help("give all clauses values of one type");
-                let d = binary::numeric_help(ix, d, first, value);
-                report.report_at(d);
-                return None;
-            }
-        }
+    let records = matches!(ty, Type::Tuple(_) | Type::Data(..));
+    let differs =
+        |value: &&Expr| !records && template::signature::differs(&first.ty, &value.ty).is_some();
+    if let Some(value) = values.clone().find(differs) {
+        let (a, b) = (ix.show(&first.ty), ix.show(&value.ty));
+        let message = format!("the clauses of `{name}` differ in extent: `{a}` and `{b}`");
+        let d = error(Code::E0405, value.span, message)
+            .here(format!("this is `{b}`"))
+            .label(first.span, format!("this is `{a}`"))
+            .help("give all clauses values of one shape");
+        report.report_at(d);
+        return None;
     }
     if ty.has_error() { None } else { Some(ty) }
 }

@@ -66,7 +66,7 @@ impl Number {
 }
 
 /// The variables, and what local names stand for.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Numbers {
     /// The names that are being defined.
     names: Vec<LocalId>,
@@ -207,21 +207,61 @@ pub(super) fn fitting_number(cx: &mut Cx, function: &hir::Function) -> S {
 
 /// What `[]` in one branch takes from another: its type, or, where that is made from calls of the
 /// function whose result this is, an array of the numbers that it makes of them.
-pub(super) fn nothing_hint(cx: &mut Cx, other: ExprId, found: &Type) -> Type {
+pub(super) fn nothing_hint(cx: &mut Cx, empty: ExprId, other: ExprId, found: &Type) -> Type {
     let own = if found.has_error() { cx.infer.open_function() } else { None };
-    if own.is_none() {
-        return found.clone();
+    match own {
+        Some(_) => made_of_calls(cx, empty, other, found, Numbers { own, ..Numbers::default() }),
+        None => found.clone(),
     }
-    let mut numbers = Numbers { own, ..Numbers::default() };
+}
+
+/// The same from a branch that is never taken, and so is not checked.
+pub(super) fn nothing_like(cx: &mut Cx, empty: ExprId, other: ExprId) -> Option<Type> {
+    if !cx.infer.has_nothing(empty) {
+        return None;
+    }
+    let like = made_of_calls(cx, empty, other, &Type::Error, Numbers::default());
+    (!like.has_error()).then_some(like)
+}
+
+fn made_of_calls(
+    cx: &mut Cx,
+    empty: ExprId,
+    other: ExprId,
+    found: &Type,
+    mut numbers: Numbers,
+) -> Type {
+    let hir = cx.hir;
+    match (&hir.exprs[empty].kind, &hir.exprs[other].kind) {
+        (H::Block { tail: Some(empty), .. }, _) => {
+            return made_of_calls(cx, *empty, other, found, numbers);
+        }
+        (_, H::Block { stmts, tail: Some(other) }) => {
+            stmts.iter().for_each(|stmt| stmt_number(cx, stmt, &mut numbers));
+            return made_of_calls(cx, empty, *other, found, numbers);
+        }
+        (H::Tuple(empty), H::Tuple(items)) if empty.len() == items.len() => {
+            let types = empty.iter().zip(items).enumerate().map(|(at, (empty, item))| {
+                let found = if let Type::Tuple(found) = found { found.get(at) } else { None };
+                match found.filter(|found| !found.has_error()) {
+                    Some(found) => found.clone(),
+                    None => made_of_calls(cx, *empty, *item, &Type::Error, numbers.clone()),
+                }
+            });
+            return Type::Tuple(types.collect());
+        }
+        _ => {}
+    }
     let value = number(cx, other, &mut numbers);
     numbers.values.push(value);
     numbers.settle();
     match numbers.element(0) {
-        Some(number) => {
+        Some(number) if cx.infer.is_empty(empty) => {
             let size = cx.ix.unknown_size(true);
             Type::array(Type::Scalar(number), vec![super::anonymous(size)])
         }
-        None => found.clone(),
+        Some(number) if found.is_broken() => Type::Scalar(number),
+        _ => found.clone(),
     }
 }
 

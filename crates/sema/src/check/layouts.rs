@@ -6,7 +6,9 @@
 
 use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, annotation, arms, coerce, error, expr, fields, show, stmt, template, vars};
+use super::{
+    Cx, annotation, arms, binary, coerce, error, expr, fields, show, stmt, template, vars,
+};
 use crate::hir::{Dim, DimKind};
 use ein_base::{Code, Symbol};
 use ein_ir::size;
@@ -45,7 +47,33 @@ fn is_declared_role(ix: &Index, coord: Coord) -> bool {
     coord.over.is_none() || ix.declared_roles.contains(&(coord.name, coord.root()))
 }
 
-/// Holds two values that may stand for each other to one layout; says whether they have one.
+/// The arrays at one place of two types whose layouts do not fit together, and the axis at which.
+pub(super) fn clash<'t>(
+    ix: &Index,
+    a: &'t Type,
+    b: &'t Type,
+) -> Option<(&'t [Axis], &'t [Axis], usize)> {
+    let any = |xs: &'t [Type], ys: &'t [Type]| xs.iter().zip(ys).find_map(|(x, y)| clash(ix, x, y));
+    match (a, b) {
+        (Type::Array(x), Type::Array(y)) if x.axes.len() == y.axes.len() => {
+            let axis = clashing_axis(ix, &x.axes, &y.axes);
+            let found = axis.map(|axis| (&x.axes[..], &y.axes[..], axis));
+            found.or_else(|| clash(ix, &x.elem, &y.elem))
+        }
+        (Type::Tuple(x), Type::Tuple(y)) => any(x, y),
+        (Type::Data(m, x), Type::Data(n, y)) if m == n => any(x, y),
+        (Type::Jagged(x, _), Type::Jagged(y, _)) | (Type::AnyRank(x), Type::AnyRank(y)) => {
+            clash(ix, x, y)
+        }
+        (Type::Signature(x), Type::Signature(y)) => {
+            any(&x.params, &y.params).or_else(|| clash(ix, &x.ret, &y.ret))
+        }
+        _ => None,
+    }
+}
+
+/// Holds two values that may stand for each other to one layout, the arrays inside of tuples and
+/// structs as well; says whether they have one.
 pub(super) fn agree_in_layout(
     ix: &Index,
     report: &mut Report,
@@ -53,33 +81,74 @@ pub(super) fn agree_in_layout(
     b: &Expr,
     what: &str,
 ) -> bool {
-    if a.ty.rank() != b.ty.rank() {
+    let Some((first, second, axis)) = clash(ix, &a.ty, &b.ty) else { return true };
+    // What an `Err` says of the value that is not there is said by its context.
+    if !holds_arrays(a) || !holds_arrays(b) {
         return true;
     }
-    let Some(axis) = clashing_axis(ix, a.ty.axes(), b.ty.axes()) else { return true };
-    let (x, y) = (show::show_coords(a.ty.axes()), show::show_coords(b.ty.axes()));
+    let (x, y) = (show::show_coords(first), show::show_coords(second));
     let name =
-        |e: &Expr| e.ty.axes()[axis].coord.map_or("_".to_string(), |coord| coord.name.to_string());
+        |axes: &[Axis]| axes[axis].coord.map_or("_".to_string(), |coord| coord.name.to_string());
     let message = format!("{what} differ in layout: {x} and {y}");
     let d = error(Code::E0311, b.span, message)
-        .here(format!("axis {axis} is `{}`", name(b)))
-        .label(a.span, format!("axis {axis} is `{}`", name(a)))
+        .here(format!("axis {axis} is `{}`", name(second)))
+        .label(a.span, format!("axis {axis} is `{}`", name(first)))
         .help("give both the same coordinates in the same order, by indexing one by name");
     let d = ix.with_declaration(d, b);
     report.report_at(d);
     false
 }
 
-/// The same for several values.
+/// Whether a value may hold an array: a variant that is made here says it by its fields.
+fn holds_arrays(value: &Expr) -> bool {
+    match &*value.kind {
+        ExprKind::Block { value, .. } => holds_arrays(value),
+        ExprKind::Make { fields, .. } => fields.iter().any(holds_arrays),
+        _ => !matches!(value.ty, Type::Scalar(_) | Type::Str | Type::Unit),
+    }
+}
+
+/// The type of several values of which an expression has one: they agree in layout, and in type but
+/// for extents. `what` says which they are.
+pub(super) fn join_values<'e>(
+    ix: &mut Index,
+    report: &mut Report,
+    values: impl IntoIterator<Item = &'e Expr>,
+    what: &str,
+) -> Option<Type> {
+    let values: Vec<&Expr> = values.into_iter().collect();
+    if !all_agree_in_layout(ix, report, &values, what) {
+        return None;
+    }
+    let (first, others) = values.split_first()?;
+    let mut ty = first.ty.clone();
+    for other in others {
+        let Some(joined) = coerce::join_types(ix, &ty, &other.ty) else {
+            let (x, y) = (ix.show(&ty), ix.show(&other.ty));
+            let against = values.iter().find(|value| value.ty == ty).unwrap_or(first);
+            let d = error(Code::E0505, other.span, format!("{what} disagree: `{x}` and `{y}`"))
+                .here(format!("this is `{y}`"))
+                .label(against.span, format!("this is `{x}`"))
+                .help("make all of them values of one type");
+            let d = binary::numeric_help(ix, d, against, other);
+            report.report_at(d);
+            return None;
+        };
+        ty = joined;
+    }
+    Some(ty)
+}
+
+/// Holds several values that may stand for each other to one layout.
 pub(super) fn all_agree_in_layout(
     ix: &Index,
     report: &mut Report,
-    values: &[Expr],
+    values: &[&Expr],
     what: &str,
 ) -> bool {
-    let mut named = values.iter().filter(|value| value.ty.is_array());
-    let Some(first) = named.next() else { return true };
-    named.all(|other| agree_in_layout(ix, report, first, other, what))
+    let mut known = values.iter().filter(|value| !value.ty.is_broken());
+    let Some(first) = known.next() else { return true };
+    known.all(|other| agree_in_layout(ix, report, first, other, what))
 }
 
 /// What dimensions state of axes, as far as it is known before a value is there.

@@ -132,7 +132,11 @@ fn bind_pattern(
 /// The same name in a further alternative: the types must agree.
 fn bind_again(cx: &mut Cx, local: LocalId, var: VarId, ty: &Type, draft: &mut Draft) {
     let first = cx.ix.vars[var].ty.clone();
-    match coerce::join_types(&mut cx.ix, &first, ty) {
+    let joined = match layouts::clash(&cx.ix, &first, ty) {
+        Some(_) => None,
+        None => coerce::join_types(&mut cx.ix, &first, ty),
+    };
+    match joined {
         Some(joined) if joined == first => {}
         Some(joined) => {
             let joined = cx.ix.settle_type(var, joined);

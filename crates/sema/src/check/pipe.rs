@@ -3,7 +3,7 @@
 
 use super::arms::complete;
 use super::state::{Build, Index, Infer, Report};
-use super::{Cx, close, coerce, data, error, expr, stmt, vars};
+use super::{Cx, close, coerce, data, error, expr, layouts, stmt, vars};
 use crate::hir::{DefId, ExprId, LocalId};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Arm, DataId, Expr, ExprKind, Pattern, Type, VarId};
@@ -247,22 +247,8 @@ fn agree(
     otherwise: &Expr,
     var: VarId,
 ) -> Option<Type> {
-    let ty = match coerce::join_types(ix, &there.ty, &otherwise.ty) {
-        Some(ty) => ty,
-        None => {
-            let (x, y) = (ix.show(&there.ty), ix.show(&otherwise.ty));
-            let d = error(
-                Code::E0505,
-                otherwise.span,
-                format!("the value is `{x}`, but what stands in for it is `{y}`"),
-            )
-            .here(format!("this is `{y}`"))
-            .label(there.span, format!("this gives `{x}`"))
-            .help(format!("give a value of type `{x}`"));
-            report.report_at(d);
-            return None;
-        }
-    };
+    let what = "a value and what stands in for it";
+    let ty = layouts::join_values(ix, report, [there, otherwise], what)?;
     Some(ix.forget_vars(ty, &|other| other == var))
 }
 

@@ -5,7 +5,7 @@ pub(in crate::check) mod linear;
 use super::instance::{Key, Source};
 use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, close, coerce, error, expr, function, index, vars};
+use super::{Cx, close, coerce, error, expr, function, index, layouts, vars};
 use crate::hir::{DefId, ExprId, ExprKind as H};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
@@ -144,7 +144,8 @@ fn tangent_of_result(
         return value;
     }
     let value = expr::settle_expr(ix, build, value);
-    let mut fits = coerce::same_kind(&value.ty, result);
+    let mut fits =
+        coerce::same_kind(&value.ty, result) && layouts::clash(ix, &value.ty, result).is_none();
     for (position, want) in result.axes().iter().enumerate() {
         let Some(have) = value.ty.axes().get(position) else { break };
         let (have, want) = (have.size.clone(), want.size.clone());

@@ -1,7 +1,7 @@
 //! `where`: bindings, guards and what stands where no guard holds.
 
 use super::state::{Build, Index};
-use super::{Binding, Cx, coerce, error, expr, pointwise, vars, widen};
+use super::{Binding, Cx, coerce, error, expr, layouts, pointwise, vars, widen};
 use crate::hir::{ExprId, WhereItem};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Expr, ExprKind, Item, Type};
@@ -84,6 +84,8 @@ pub(super) fn else_value(cx: &mut Cx, id: ExprId, value: &Expr) -> Expr {
     let otherwise =
         widen::scoped_widening(&mut cx.ix, &mut cx.build, &mut cx.report, otherwise, &value.ty);
     if coerce::same_kind(&otherwise.ty, &value.ty) {
+        let what = "the values before and after `else`";
+        layouts::agree_in_layout(&cx.ix, &mut cx.report, value, &otherwise, what);
         coerce::expect_sizes(
             &mut cx.ix,
             &mut cx.build,

@@ -1,5 +1,6 @@
 //! Builtins that take or make whole arrays.
 
+use crate::check::index::select;
 use crate::check::state::{Build, Index, Report};
 use crate::check::{
     Cx, Declared, anonymous, blocks, error, expr, fold, is_numeric, pointwise, template, vars,
@@ -291,6 +292,10 @@ pub(in crate::check) fn filter(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr
         .here(format!("this is `{have}`"))
         .help("write `filter(|x| x > 0.0, xs)`");
         return cx.report.fail(d);
+    }
+    let mask = expr::settle_expr(&mut cx.ix, &mut cx.build, mask);
+    if !select::fits_mask(&mut cx.ix, &mut cx.build, &mut cx.report, &array, &mask) {
+        return Expr::error(span);
     }
     let mut axes = array.ty.axes().to_vec();
     axes[0].size = cx.ix.unknown_size(false);

@@ -156,7 +156,7 @@ fn builtin_number(builtin: Builtin, given: &[Number], numbers: &mut Numbers) -> 
             numbers.takes(value, |ty| op.result_type(ty, ty).is_some());
             value
         }
-        Builtin::Join | Builtin::Append => all(numbers),
+        Builtin::Join | Builtin::Append | Builtin::ArrayAppend => all(numbers),
         Builtin::Reduce | Builtin::Scan => {
             all(numbers);
             Number::default()
@@ -178,7 +178,6 @@ fn builtin_number(builtin: Builtin, given: &[Number], numbers: &mut Numbers) -> 
         | Builtin::Assert
         | Builtin::Shape
         | Builtin::Typeof
-        | Builtin::ArrayAppend
         | Builtin::Input
         | Builtin::Rerank
         | Builtin::Filter
