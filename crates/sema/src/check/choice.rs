@@ -182,23 +182,9 @@ pub(super) fn choice_instance(
     types: Vec<Type>,
     span: Span,
 ) -> Option<usize> {
-    let erase = super::function::erase;
-    let key = Key {
-        source: Source::Adapter(id),
-        captures: captures.iter().cloned().map(erase).collect(),
-        params: types.iter().cloned().map(|ty| Some(erase(ty))).collect(),
-        packs: Vec::new(),
-        types: Vec::new(),
-    };
-    if let Some(at) = cx.infer.instances.table.get(&key) {
-        return Some(*at);
-    }
+    let key = Key::new(Source::Adapter(id), &captures, &types);
     let name = Name { sym: Symbol::intern("choice"), span };
-    if !function::count_instance(&mut cx.infer, &mut cx.report, &key, (name.sym, span)) {
-        return None;
-    }
-    let at = function::new_instance(&mut cx.infer, &mut cx.build, key, name);
-    function::fill_instance(cx, at, |cx| {
+    function::instance(cx, key, name, Some((name.sym, span)), |cx, at| {
         let own: Vec<VarId> =
             captures.iter().map(|ty| plain_variable(&mut cx.ix, "captured", ty, span)).collect();
         let args: Vec<VarId> =
@@ -206,8 +192,7 @@ pub(super) fn choice_instance(
         cx.infer.instances.items[at].captures = own.clone();
         cx.infer.instances.items[at].params = args.clone();
         chosen_call(cx, ids, &own, &args, span)
-    });
-    Some(at)
+    })
 }
 
 /// A variable of a frame that the compiler makes up.

@@ -3,7 +3,7 @@
 use super::reduce::Bound;
 use super::state::{Build, Index, Report};
 use super::{
-    Binding, Cx, IndexId, causality, close, coerce, error, expr, index, infer, layouts, literal,
+    Binding, Cx, IndexId, causality, close, error, expr, index, infer, layouts, literal, look,
     packs, ragged, ranges, reduce, regions, stmt, template, vars, wheres, widen,
 };
 use crate::hir::{self, ExprId, ExprKind as H, LeftSlotKind, LocalId};
@@ -91,25 +91,16 @@ fn recurrence(
     drafts: &mut Drafts,
 ) -> VarId {
     let clauses = &definition.clauses;
-    let before = element::before_trial(cx);
     let number = infer::infer_elements(cx, std::slice::from_ref(definition)).pop().flatten();
     // What does not read the tensor itself tells its type; literals take that of the others.
     let literal =
         number.filter(|_| element::only_literals(cx.hir, clauses, recursive)).map(Type::Scalar);
     let elem = match plain_clauses(cx, clauses, recursive, literal.as_ref(), drafts) {
-        Some(elem) => elem,
+        // What the steps make may be wider than what it begins with.
+        Some(elem) => infer::widened_elements(cx, definition, elem, number),
         None => element::guess_element(cx, definition, recursive, number),
     };
-    let var = recurrent_clauses(cx, definition, recursive, &elem, drafts);
-    match wider_element(drafts, &elem) {
-        // What the steps make is wider than what it begins with.
-        Some(wide) => {
-            element::take_back_trial(cx, &before);
-            plain_clauses(cx, clauses, recursive, Some(&wide), drafts);
-            recurrent_clauses(cx, definition, recursive, &wide, drafts)
-        }
-        None => var,
-    }
+    recurrent_clauses(cx, definition, recursive, &elem, drafts)
 }
 
 /// Whether a clause reads one of these, or asks for them at its end.
@@ -206,7 +197,7 @@ pub(super) fn by_literals(
     order
 }
 
-fn mentions(hir: &hir::Program, id: ExprId, locals: &[LocalId]) -> bool {
+pub(super) fn mentions(hir: &hir::Program, id: ExprId, locals: &[LocalId]) -> bool {
     if matches!(&hir.exprs[id].kind, H::Local(other) if locals.contains(other)) {
         return true;
     }
@@ -317,9 +308,7 @@ fn join_extent(
 
 /// The value of a bound that does not depend on index variables, without reporting anything.
 fn quiet_size(cx: &mut Cx, id: ExprId, inclusive: bool) -> Option<size::Expr> {
-    let reported = cx.report.diagnostics.len();
-    let value = vars::scoped(cx, |cx| expr::expr(cx, id, Some(&Type::I32)));
-    cx.report.take_back(reported);
+    let value = look::quietly(cx, |cx| vars::scoped(cx, |cx| expr::expr(cx, id, Some(&Type::I32))));
     let size = cx.ix.to_size(&value)?;
     let size = if inclusive { size.offset(1) } else { size };
     largest(&cx.ix, &size)
@@ -537,15 +526,6 @@ fn widen_clauses(ix: &mut Index, build: &mut Build, report: &mut Report, drafts:
         }
         clause.value = value;
     }
-}
-
-/// A type of element that the clauses of a recurrence widen theirs to.
-fn wider_element(drafts: &Drafts, elem: &Type) -> Option<Type> {
-    let mut wide = elem.clone();
-    for draft in drafts.iter().flatten() {
-        wide = widen::wider_type(&wide, &draft.clause.value.ty)?;
-    }
-    (!coerce::same_kind(&wide, elem)).then_some(wide)
 }
 
 /// The type of the values of all clauses.

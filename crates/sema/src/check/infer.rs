@@ -7,6 +7,9 @@
 //! clauses give. What is not understood here says nothing; mistakes are told by the check that follows.
 
 pub(in crate::check) mod calls;
+mod parts;
+
+pub(super) use parts::widened_elements;
 
 use super::Cx;
 use super::literal::Class;
@@ -77,6 +80,8 @@ struct Numbers {
     /// Variables that meet in an operator, so that they are of one kind.
     kin: Vec<u64>,
     locals: FxHashMap<LocalId, Number>,
+    /// A name of tuples, whose parts are the variables.
+    tuple: Option<LocalId>,
     /// The function whose result is the first variable, where no names are defined.
     own: Option<DefId>,
     /// The types that the first variable may have, where it stands for type parameters.
@@ -320,7 +325,7 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
         }
         H::Field(..) | H::TupleField(..) => match calls::part_type(cx, id, numbers) {
             Some(ty) => ty.scalar().map(Number::of).unwrap_or_default(),
-            None => Number::default(),
+            None => parts::part(cx, id, numbers),
         },
         H::Array(items) => items.iter().fold(Number::default(), |all, item| {
             let item = number(cx, *item, numbers);
@@ -489,6 +494,9 @@ fn binary_number(
 fn stmt_number(cx: &mut Cx, stmt: &hir::Stmt, numbers: &mut Numbers) {
     match &stmt.kind {
         hir::StmtKind::Let { pat, ty, value } => {
+            if let hir::PatKind::Tuple(items) = &pat.kind {
+                return parts::bind_parts(cx, items, *value, numbers);
+            }
             let number = self::number(cx, *value, numbers);
             if let hir::PatKind::Bind(local, inner) = &pat.kind {
                 let declared = ty.as_deref().or(inner.as_deref());

@@ -455,23 +455,9 @@ fn closure_instance(
     let hir = cx.hir;
     let node = &hir.exprs[closure];
     let H::Closure { params, body, captures: locals } = &node.kind else { return None };
-    let erase = super::function::erase;
-    let key = Key {
-        source: Source::Closure(closure),
-        captures: captures.iter().cloned().map(erase).collect(),
-        params: types.iter().cloned().map(|ty| Some(erase(ty))).collect(),
-        packs: Vec::new(),
-        types: Vec::new(),
-    };
-    if let Some(at) = cx.infer.instances.table.get(&key) {
-        return Some(*at);
-    }
+    let key = Key::new(Source::Closure(closure), &captures, &types);
     let name = Name { sym: Symbol::intern("closure"), span: node.span };
-    if !function::count_instance(&mut cx.infer, &mut cx.report, &key, (name.sym, span)) {
-        return None;
-    }
-    let at = function::new_instance(&mut cx.infer, &mut cx.build, key, name);
-    function::fill_instance(cx, at, |cx| {
+    function::instance(cx, key, name, Some((name.sym, span)), |cx, at| {
         cx.infer.instances.items[at].captures = enter_captures(&mut cx.ix, locals, &captures);
         let mut vars = Vec::new();
         for (param, ty) in params.iter().zip(&types) {
@@ -481,8 +467,7 @@ fn closure_instance(
         cx.infer.instances.items[at].params = vars;
         cx.infer.f.statement = true;
         close::open_value(cx, *body, None, None)
-    });
-    Some(at)
+    })
 }
 
 /// A pack in the type of a closure's parameter stands for those axes of the argument that its other

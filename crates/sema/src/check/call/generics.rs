@@ -95,7 +95,7 @@ pub(super) fn infer_from_functions(
     if function.generics.is_empty() {
         return Some(args);
     }
-    let reported = cx.report.diagnostics.len();
+    let reported = cx.report.count();
     for (param, arg) in function.params.iter().zip(&mut args) {
         let Some(ty) = param.ty.as_deref() else { continue };
         let TypeKind::Function(_, ret) = &ty.kind else { continue };
@@ -124,7 +124,7 @@ pub(super) fn infer_from_functions(
     let unknown = function.generics.iter().find(|generic| !m.types.contains_key(generic));
     if let Some(generic) = unknown {
         // A function that does not take its arguments says nothing of what it gives.
-        if cx.report.diagnostics.len() > reported {
+        if cx.report.count() > reported {
             return None;
         }
         let name = m.function.map_or("the function".into(), |name| format!("`{name}`"));

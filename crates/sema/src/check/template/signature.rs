@@ -122,24 +122,13 @@ fn other(
 
 /// A function of fixed parameter types that calls a template.
 fn adapter(cx: &mut Cx, id: u32, captures: &[Type], params: &[Type], span: Span) -> Option<usize> {
-    let erase = crate::check::function::erase;
-    let key = Key {
-        source: Source::Adapter(id),
-        captures: captures.iter().cloned().map(erase).collect(),
-        params: params.iter().cloned().map(|ty| Some(erase(ty))).collect(),
-        packs: Vec::new(),
-        types: Vec::new(),
-    };
-    if let Some(at) = cx.infer.instances.table.get(&key) {
-        return Some(*at);
-    }
+    let key = Key::new(Source::Adapter(id), captures, params);
     let name = match cx.infer.templates.get(id as usize) {
         Some(Template::Fn(def)) => cx.hir.defs[*def].name.sym,
         Some(Template::Closure(_)) => Symbol::intern("closure"),
         _ => Symbol::intern("function"),
     };
-    let at = function::new_instance(&mut cx.infer, &mut cx.build, key, Name { sym: name, span });
-    function::fill_instance(cx, at, |cx| {
+    function::instance(cx, key, Name { sym: name, span }, None, |cx, at| {
         let vars: Vec<_> = params
             .iter()
             .map(|ty| {
@@ -162,8 +151,7 @@ fn adapter(cx: &mut Cx, id: u32, captures: &[Type], params: &[Type], span: Span)
             None => Expr::new(ExprKind::Unit, Type::Unit, span),
         };
         super::apply_template(cx, id, callee, args, span)
-    });
-    Some(at)
+    })
 }
 
 /// A closure, or a nested function, with what it captures.
