@@ -441,18 +441,12 @@ fn logical(cx: &mut Cx, op: B, a: ExprId, b: ExprId, span: Span) -> Expr {
         let y = expr::expr(cx, b, None);
         if y.ty.scalar() == Some(ScalarType::Bool) {
             let scalar_op = if op == B::And { BinaryOp::And } else { BinaryOp::Or };
-            return pointwise::pointwise(
-                &mut cx.ix,
-                &mut cx.build,
-                &mut cx.report,
-                vec![x, y],
-                span,
-                |_, mut args| {
-                    let b = args.pop().unwrap_or_else(|| Expr::error(span));
-                    let a = args.pop().unwrap_or_else(|| Expr::error(span));
-                    Expr::new(ExprKind::Binary(scalar_op, a, b), Type::BOOL, span)
-                },
-            );
+            let Cx { ix, build, report, .. } = cx;
+            return pointwise::pointwise(ix, build, report, vec![x, y], span, |_, mut args| {
+                let b = args.pop().unwrap_or_else(|| Expr::error(span));
+                let a = args.pop().unwrap_or_else(|| Expr::error(span));
+                Expr::new(ExprKind::Binary(scalar_op, a, b), Type::BOOL, span)
+            });
         }
         return expr::expect_bool(&cx.ix, &mut cx.report, y, what);
     }

@@ -228,14 +228,25 @@ pub(super) fn call_with(
     want: Option<&Type>,
     span: Span,
 ) -> Expr {
+    with_arguments(cx, def, coords, args, want, span, |cx, function, exprs| {
+        apply(cx, def, function, coords, exprs, span)
+    })
+}
+
+/// What is made of a function and the arguments of a call of it, where its coordinates are bound.
+fn with_arguments(
+    cx: &mut Cx,
+    def: DefId,
+    coords: &[CoordArg],
+    args: &[Arg],
+    want: Option<&Type>,
+    span: Span,
+    apply: impl FnOnce(&mut Cx, &Function, Vec<Expr>) -> Expr,
+) -> Expr {
     let Some(function) = function::function(cx.hir, def) else { return Expr::error(span) };
-    let name = cx.hir.defs[def].name;
-    let Some(values) = cx.report.assign_args(
-        &function.params,
-        (&format!("`{name}`"), function.header),
-        args,
-        span,
-    ) else {
+    let name = format!("`{}`", cx.hir.defs[def].name);
+    let assigned = cx.report.assign_args(&function.params, (&name, function.header), args, span);
+    let Some(values) = assigned else {
         for arg in args {
             expr::expr(cx, arg.value, None);
         }
@@ -246,12 +257,11 @@ pub(super) fn call_with(
     let exprs = args::arguments(cx, function, &values, &mapped, want);
     let indexed = std::mem::replace(&mut cx.ix.f.indexed, outer);
     coords::leave_coords(&mut cx.ix, &mapped);
-    let result = apply(cx, def, function, coords, exprs, span);
+    let result = apply(cx, function, exprs);
     // With whole arguments it is an array, wherever it stands.
-    if indexed {
-        coords::at_point(&mut cx.ix, &mut cx.build, &mut cx.report, result, coords, span)
-    } else {
-        result
+    match indexed {
+        true => coords::at_point(&mut cx.ix, &mut cx.build, &mut cx.report, result, coords, span),
+        false => result,
     }
 }
 

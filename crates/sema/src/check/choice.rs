@@ -9,7 +9,7 @@
 use super::instance::{Key, Source};
 use super::state::{Build, Index, Infer};
 use super::template::Template;
-use super::{Cx, call, expr, function, layouts, template, types, vars, widen};
+use super::{Cx, function, layouts, template, types, vars, widen};
 use crate::hir::{Arg, TypeKind};
 use ein_base::{Name, Span, Symbol};
 use ein_ir::tensor::{Arm, Expr, ExprKind, Signature, Type, VarId};
@@ -150,27 +150,9 @@ pub(super) fn call_choice(
     args: Vec<Expr>,
     span: Span,
 ) -> Expr {
-    if args.iter().any(|arg| arg.ty.is_broken()) {
-        return Expr::error(span);
-    }
-    let args: Vec<Expr> =
-        args.into_iter().map(|arg| expr::settle_expr(&mut cx.ix, &mut cx.build, arg)).collect();
-    let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();
-    let captures = match &callee.ty {
-        Type::Template(_, captures) => captures.to_vec(),
-        _ => Vec::new(),
-    };
-    let Some(at) = choice_instance(cx, id, ids, captures, types, span) else {
-        return Expr::error(span);
-    };
-    let instance = cx.infer.instances.items[at].clone();
-    let ty = match &instance.ret {
-        Some(ret) => call::map_result(&mut cx.ix, &cx.build, ret.clone(), &instance, &[], &args),
-        None => Type::Error,
-    };
-    let closure = Some(callee);
-    let kind = ExprKind::Call { func: instance.func, sizes: Vec::new(), closure, args };
-    Expr::new(kind, ty, span)
+    template::call_captured(cx, callee, args, span, |cx, captures, types| {
+        choice_instance(cx, id, ids, captures, types, span)
+    })
 }
 
 /// The code of a choice for arguments of some types.
@@ -186,24 +168,13 @@ pub(super) fn choice_instance(
     let name = Name { sym: Symbol::intern("choice"), span };
     function::instance(cx, key, name, Some((name.sym, span)), |cx, at| {
         let own: Vec<VarId> =
-            captures.iter().map(|ty| plain_variable(&mut cx.ix, "captured", ty, span)).collect();
+            captures.iter().map(|ty| function::made_up(&mut cx.ix, "captured", ty, span)).collect();
         let args: Vec<VarId> =
-            types.iter().map(|ty| plain_variable(&mut cx.ix, "argument", ty, span)).collect();
+            types.iter().map(|ty| function::made_up(&mut cx.ix, "argument", ty, span)).collect();
         cx.infer.instances.items[at].captures = own.clone();
         cx.infer.instances.items[at].params = args.clone();
         chosen_call(cx, ids, &own, &args, span)
     })
-}
-
-/// A variable of a frame that the compiler makes up.
-fn plain_variable(ix: &mut Index, name: &str, ty: &Type, span: Span) -> VarId {
-    let ty = vars::map_sizes(ty.clone(), &mut |size| {
-        if size.as_constant().is_some() { size } else { ix.unknown_size(true) }
-    });
-    let var = ix.new_var(Symbol::intern(name), span, ty.clone());
-    ix.settle_type(var, ty);
-    ix.size_variable(var, None, true);
-    var
 }
 
 /// The call of the alternative that a selector names.

@@ -32,10 +32,7 @@ pub(super) fn check_uncalled(cx: &mut Cx, def: DefId) {
         return;
     }
     let elem = Type::Scalar(infer::fitting_number(cx, function));
-    instance_uncalled(cx, def, function, vec![elem; function.generics.len()]);
-}
-
-fn instance_uncalled(cx: &mut Cx, def: DefId, function: &Function, types: Vec<Type>) {
+    let types = vec![elem; function.generics.len()];
     let packs = vec![1; function.packs.len()];
     let params = vec![None; function.params.len()];
     let name = cx.hir.defs[def].name;
@@ -424,8 +421,7 @@ pub(super) fn enter_parameter(cx: &mut Cx, param: &Param, given: Option<&Type>) 
             renew_type_params(&mut cx.infer, &mut cx.ix);
             types::lower_type(cx, ty)
         }
-        (None, Some(given)) if is_short_list(given) => given.clone(),
-        (None, Some(given)) => vars::map_sizes(given.clone(), &mut |_| cx.ix.unknown_size(true)),
+        (None, Some(given)) => own_extents(&mut cx.ix, given),
         (None, None) => Type::Error,
     };
     let name = param.name.unwrap_or(Name { sym: Symbol::intern("parameter"), span: param.span });
@@ -457,6 +453,23 @@ pub(super) fn enter_parameter(cx: &mut Cx, param: &Param, given: Option<&Type>) 
         }
     }
     var
+}
+
+/// A parameter that the compiler makes up, with extents of its own: an instance is for all of them.
+pub(super) fn made_up(ix: &mut Index, name: &str, ty: &Type, span: Span) -> VarId {
+    let ty = own_extents(ix, ty);
+    let var = ix.new_var(Symbol::intern(name), span, ty.clone());
+    ix.settle_type(var, ty);
+    ix.size_variable(var, None, true);
+    var
+}
+
+/// The type of an argument as the body of an instance sees it.
+fn own_extents(ix: &mut Index, given: &Type) -> Type {
+    match is_short_list(given) {
+        true => given.clone(),
+        false => vars::map_sizes(given.clone(), &mut |_| ix.unknown_size(true)),
+    }
 }
 
 /// Gives type arguments extents of their own: two parameters of one type may differ in them.

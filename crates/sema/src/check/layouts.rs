@@ -179,29 +179,42 @@ pub(super) fn check_paths(
 ) -> bool {
     match &*value.kind {
         ExprKind::Block { value, .. } => check_paths(ix, report, value, stated, what),
+        ExprKind::If { .. } | ExprKind::Match { .. } => {
+            check_path(ix, report, value, stated, what, false)
+        }
+        _ => true,
+    }
+}
+
+/// The same for one of the values. `surely`: only what differs whatever is known on the way to it is
+/// reported.
+fn check_path(
+    ix: &mut Index,
+    report: &mut Report,
+    value: &Expr,
+    stated: &[Stated],
+    what: &str,
+    surely: bool,
+) -> bool {
+    let known = ix.f.facts.len();
+    let mut fine = true;
+    match &*value.kind {
+        ExprKind::Block { value, .. } => check_path(ix, report, value, stated, what, surely),
         ExprKind::If { cond, then, otherwise } => {
-            let known = ix.f.facts.len();
-            let mut fine = true;
             for (branch, holds) in [(then, true), (otherwise, false)] {
                 let mut facts = std::mem::take(&mut ix.f.facts);
                 ix.assume(cond, holds, &mut facts);
                 ix.f.facts = facts;
-                fine &= check_branch(ix, report, branch, stated, what);
+                fine &= check_path(ix, report, branch, stated, what, surely);
                 ix.f.facts.truncate(known);
             }
             fine
         }
         ExprKind::Match { value: matched, arms } => {
-            let mut fine = true;
             // How long an array is, an arm knows by its pattern, which is not known here: only
             // what differs anyway counts.
-            let by_length = arms.iter().any(|arm| measures(&arm.pattern));
+            let surely = surely || arms.iter().any(|arm| measures(&arm.pattern));
             for (at, arm) in arms.iter().enumerate() {
-                if by_length {
-                    fine &= check_arm(ix, report, &arm.value, stated, what);
-                    continue;
-                }
-                let known = ix.f.facts.len();
                 let mut facts = std::mem::take(&mut ix.f.facts);
                 let above = arms[..at].iter().map(|arm| (&arm.pattern, arm.guard.as_ref()));
                 arms::assume_arm(ix, matched, above, &arm.pattern, &mut facts);
@@ -209,44 +222,12 @@ pub(super) fn check_paths(
                     ix.assume(guard, true, &mut facts);
                 }
                 ix.f.facts = facts;
-                fine &= check_branch(ix, report, &arm.value, stated, what);
+                fine &= check_path(ix, report, &arm.value, stated, what, surely);
                 ix.f.facts.truncate(known);
             }
             fine
         }
-        _ => true,
-    }
-}
-
-fn check_branch(
-    ix: &mut Index,
-    report: &mut Report,
-    value: &Expr,
-    stated: &[Stated],
-    what: &str,
-) -> bool {
-    match &*value.kind {
-        ExprKind::Block { value, .. } => check_branch(ix, report, value, stated, what),
-        ExprKind::If { .. } | ExprKind::Match { .. } => {
-            check_paths(ix, report, value, stated, what)
-        }
-        _ => check_leaf(ix, report, value, stated, what, false),
-    }
-}
-
-fn check_arm(ix: &Index, report: &mut Report, value: &Expr, stated: &[Stated], what: &str) -> bool {
-    match &*value.kind {
-        ExprKind::Block { value, .. } => check_arm(ix, report, value, stated, what),
-        ExprKind::If { then, otherwise, .. } => {
-            let first = check_arm(ix, report, then, stated, what);
-            check_arm(ix, report, otherwise, stated, what) && first
-        }
-        ExprKind::Match { arms, .. } => {
-            // Every arm is looked at, also behind one that is wrong.
-            let wrong = arms.iter().filter(|arm| !check_arm(ix, report, &arm.value, stated, what));
-            wrong.count() == 0
-        }
-        _ => check_leaf(ix, report, value, stated, what, true),
+        _ => check_leaf(ix, report, value, stated, what, surely),
     }
 }
 
@@ -457,10 +438,7 @@ pub(super) fn check_leaf(
         if !differs {
             continue;
         }
-        let axis = match stated.name {
-            Some(name) => format!("coordinate `{name}`"),
-            None => format!("axis {position}"),
-        };
+        let axis = show::show_axis(stated.name, position);
         let (have, want) = (ix.show_size(&have), ix.show_size(wanted));
         let d = error(
             Code::E0405,

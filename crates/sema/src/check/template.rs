@@ -421,6 +421,19 @@ fn call_closure_cells(
     };
     let args: Vec<Expr> = args.into_iter().zip(params).map(hold).collect();
     cx.ix.f.sizes = outer;
+    call_captured(cx, callee, args, span, |cx, captures, types| {
+        closure_instance(cx, closure, captures, types, span)
+    })
+}
+
+/// A call of a value that carries what it captured, by the code for arguments of some types.
+pub(super) fn call_captured(
+    cx: &mut Cx,
+    callee: Expr,
+    args: Vec<Expr>,
+    span: Span,
+    instance: impl FnOnce(&mut Cx, Vec<Type>, Vec<Type>) -> Option<usize>,
+) -> Expr {
     if args.iter().any(|arg| arg.ty.is_broken()) {
         return Expr::error(span);
     }
@@ -431,17 +444,15 @@ fn call_closure_cells(
         Type::Template(_, captures) => captures.to_vec(),
         _ => Vec::new(),
     };
-    let Some(at) = closure_instance(cx, closure, captures, types, span) else {
-        return Expr::error(span);
-    };
+    let Some(at) = instance(cx, captures, types) else { return Expr::error(span) };
     let instance = cx.infer.instances.items[at].clone();
     call::check_assumed(&cx.ix, &mut cx.build, &mut cx.report, &instance, &[], &args, span);
     let ty = match &instance.ret {
         Some(ret) => call::map_result(&mut cx.ix, &cx.build, ret.clone(), &instance, &[], &args),
         None => Type::Error,
     };
-    let kind =
-        ExprKind::Call { func: instance.func, sizes: Vec::new(), closure: Some(callee), args };
+    let closure = Some(callee);
+    let kind = ExprKind::Call { func: instance.func, sizes: Vec::new(), closure, args };
     Expr::new(kind, ty, span)
 }
 

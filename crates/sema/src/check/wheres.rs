@@ -86,14 +86,8 @@ pub(super) fn else_value(cx: &mut Cx, id: ExprId, value: &Expr) -> Expr {
     if coerce::same_kind(&otherwise.ty, &value.ty) {
         let what = "the values before and after `else`";
         layouts::agree_in_layout(&cx.ix, &mut cx.report, value, &otherwise, what);
-        coerce::expect_sizes(
-            &mut cx.ix,
-            &mut cx.build,
-            &mut cx.report,
-            &otherwise,
-            &value.ty,
-            "the value before `else`",
-        );
+        let Cx { ix, build, report, .. } = cx;
+        coerce::expect_sizes(ix, build, report, &otherwise, &value.ty, "the value before `else`");
         return otherwise;
     }
     let (have, other) = (cx.ix.show(&value.ty), cx.ix.show(&otherwise.ty));

@@ -154,7 +154,7 @@ pub(super) fn mask(cx: &mut Cx, value: Expr, axis: usize, mask: Expr, span: Span
     let mask = expr::settle_expr(&mut cx.ix, &mut cx.build, mask);
     let rank = value.ty.rank();
     let front = super::permute_front(value, &[axis], span);
-    let chosen = builtin::arrays::filter(cx, vec![mask, front], span);
+    let chosen = builtin::arrays::filter(cx, mask, front, span);
     if chosen.ty.has_error() {
         return chosen;
     }
@@ -191,7 +191,7 @@ pub(super) fn mask_of_rank(cx: &mut Cx, value: Expr, mask: Expr, span: Span) -> 
     }
     let value = flattened(&mut cx.ix, &mut cx.build, value, &leading, span);
     let mask = flattened(&mut cx.ix, &mut cx.build, mask, &leading, span);
-    builtin::arrays::filter(cx, vec![mask, value], span)
+    builtin::arrays::filter(cx, mask, value, span)
 }
 
 /// Whether a mask has the coordinates and the extents of the leading axes of what it chooses from.

@@ -4,7 +4,7 @@
 use super::Template;
 use crate::check::instance::{Key, Source};
 use crate::check::state::{Index, Infer, Report};
-use crate::check::{Cx, call, choice, coerce, error, function, vars};
+use crate::check::{Cx, call, choice, coerce, error, function};
 use crate::hir::{ExprKind as H, LocalId};
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
 use ein_ir::tensor::{Axis, Expr, ExprKind, Signature, Type};
@@ -129,16 +129,8 @@ fn adapter(cx: &mut Cx, id: u32, captures: &[Type], params: &[Type], span: Span)
         _ => Symbol::intern("function"),
     };
     function::instance(cx, key, Name { sym: name, span }, None, |cx, at| {
-        let vars: Vec<_> = params
-            .iter()
-            .map(|ty| {
-                let ty = vars::map_sizes(ty.clone(), &mut |_| cx.ix.unknown_size(true));
-                let var = cx.ix.new_var(Symbol::intern("argument"), span, ty.clone());
-                cx.ix.settle_type(var, ty);
-                cx.ix.size_variable(var, None, true);
-                var
-            })
-            .collect();
+        let made_up = |ty| function::made_up(&mut cx.ix, "argument", ty, span);
+        let vars: Vec<_> = params.iter().map(made_up).collect();
         cx.infer.instances.items[at].params = vars.clone();
         let args = vars.into_iter().map(|var| cx.ix.var_expr(var, span)).collect();
         let callee = match own_captures(&cx.infer, id) {
