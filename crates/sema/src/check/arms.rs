@@ -138,7 +138,7 @@ fn arm_values(
     let example = example.map(|(value, arm)| (arm.body, value.ty.clone()));
     for (position, arm) in arms.iter().enumerate().filter(|(position, _)| empty[*position]) {
         let hint = match &example {
-            Some((other, ty)) => Some(infer::nothing_hint(cx, arm.body, *other, ty)),
+            Some((other, ty)) => Some(infer::nothing_hint(&cx.infer, &cx.ix, arm.body, *other, ty)),
             None => want.cloned(),
         };
         let body = arm_value(cx, value, matched, guards, position, arm.body, hint.as_ref());
@@ -181,12 +181,8 @@ fn enter_arm(
     }
     let above = matched[..position].iter().zip(guards);
     let above = above.map(|(matched, guard)| (&matched.pattern, guard.as_ref()));
-    let mut facts = std::mem::take(&mut ix.f.facts);
-    assume_arm(ix, value, above, &matched[position].pattern, &mut facts);
-    if let Some(Some(guard)) = guards.get(position) {
-        ix.assume(guard, true, &mut facts);
-    }
-    ix.f.facts = facts;
+    let guard = guards.get(position).and_then(Option::as_ref);
+    assume_arm(ix, value, above, (&matched[position].pattern, guard));
 }
 
 // ---------------------------------------------------------------- what an arm knows
@@ -194,12 +190,13 @@ fn enter_arm(
 /// Adds what is known where a value matches `pattern` and none of the arms above, each with
 /// its guard.
 pub(super) fn assume_arm<'e>(
-    ix: &Index,
+    ix: &mut Index,
     value: &'e Expr,
     above: impl Iterator<Item = (&'e Pattern, Option<&'e Expr>)>,
-    pattern: &Pattern,
-    facts: &mut Facts,
+    (pattern, guard): (&Pattern, Option<&Expr>),
 ) {
+    let mut taken = std::mem::take(&mut ix.f.facts);
+    let facts = &mut taken;
     let mut own = Vec::new();
     pattern_tests(ix, value, pattern, &mut own);
     let mut known: Vec<(size::Expr, Intervals)> = Vec::new();
@@ -238,6 +235,10 @@ pub(super) fn assume_arm<'e>(
     for (size, allowed) in known {
         assume_in(&size, &allowed, facts);
     }
+    if let Some(guard) = guard {
+        ix.assume(guard, true, facts);
+    }
+    ix.f.facts = taken;
 }
 
 /// Collects what a pattern tests; returns whether that is all it tests.

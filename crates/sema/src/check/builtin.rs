@@ -72,17 +72,17 @@ pub(super) fn builtin_call(
             let rows = vec![super::anonymous(ein_ir::size::Expr::zero())];
             let like = (!item.ty.has_error()).then(|| Type::array(item.ty.clone(), rows));
             let array = expr::expr(cx, args[0].value, like.as_ref());
-            apply_builtin(cx, builtin, vec![array, item], span)
+            apply_builtin(cx, builtin, &[], vec![array, item], span)
         }
         Builtin::Append | Builtin::ArrayAppend if args.len() == 2 => {
             let (a, b) = two_pieces(cx, args[0].value, args[1].value, &[]);
-            apply_builtin(cx, builtin, vec![a, b], span)
+            apply_builtin(cx, builtin, &[], vec![a, b], span)
         }
         Builtin::Reduce | Builtin::Scan if args.len() == 3 => {
             let op = expr::expr(cx, args[0].value, None);
             // The start value is one more element.
             let (zero, array) = two_pieces(cx, args[1].value, args[2].value, &[]);
-            apply_builtin(cx, builtin, vec![op, zero, array], span)
+            apply_builtin(cx, builtin, &[], vec![op, zero, array], span)
         }
         _ => {
             let want = match builtin {
@@ -95,7 +95,7 @@ pub(super) fn builtin_call(
                 .map(|arg| call::args::closed_argument(cx, arg.value, want, &mapped))
                 .collect();
             call::coords::leave_coords(&mut cx.ix, &mapped);
-            apply_with(cx, builtin, coords, args, span)
+            apply_builtin(cx, builtin, coords, args, span)
         }
     }
 }
@@ -121,12 +121,8 @@ fn python_call(cx: &mut Cx, path: Symbol, args: &[Arg], want: Option<&Type>, spa
     Expr::new(ExprKind::Host(HostOp::Python(path), args), ty, span)
 }
 
-/// A built-in on checked arguments, as a function value.
-pub(super) fn apply_builtin(cx: &mut Cx, builtin: Builtin, args: Vec<Expr>, span: Span) -> Expr {
-    apply_with(cx, builtin, &[], args, span)
-}
-
-fn apply_with(
+/// A built-in on checked arguments.
+pub(super) fn apply_builtin(
     cx: &mut Cx,
     builtin: Builtin,
     coords: &[CoordArg],

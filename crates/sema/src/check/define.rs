@@ -91,13 +91,14 @@ fn recurrence(
     drafts: &mut Drafts,
 ) -> VarId {
     let clauses = &definition.clauses;
-    let number = infer::infer_elements(cx, std::slice::from_ref(definition)).pop().flatten();
+    let number =
+        infer::infer_elements(&cx.infer, &cx.ix, std::slice::from_ref(definition)).pop().flatten();
     // What does not read the tensor itself tells its type; literals take that of the others.
     let literal =
         number.filter(|_| element::only_literals(cx.hir, clauses, recursive)).map(Type::Scalar);
     let elem = match plain_clauses(cx, clauses, recursive, literal.as_ref(), drafts) {
         // What the steps make may be wider than what it begins with.
-        Some(elem) => infer::widened_elements(cx, definition, elem, number),
+        Some(elem) => infer::widened_elements(&cx.infer, &cx.ix, definition, elem, number),
         None => element::guess_element(cx, definition, recursive, number),
     };
     recurrent_clauses(cx, definition, recursive, &elem, drafts)

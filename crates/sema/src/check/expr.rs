@@ -324,12 +324,8 @@ pub(super) fn field(cx: &mut Cx, base: Expr, name: ein_base::Name, span: Span) -
         (Type::AnyRank(_), "size") => {
             let sym = ein_base::Symbol::intern("shape");
             let shape = field(cx, base, ein_base::Name { sym, ..name }, span);
-            builtin::apply_builtin(
-                cx,
-                hir::Builtin::Reduction(hir::ReduceOp::Prod),
-                vec![shape],
-                span,
-            )
+            let op = hir::Builtin::Reduction(ein_ir::tensor::ReduceOp::Prod);
+            builtin::apply_builtin(cx, op, &[], vec![shape], span)
         }
         (Type::Array(_) | Type::Str | Type::Jagged(..), "length") => {
             length_of(&mut cx.ix, &mut cx.build, base, span)

@@ -1,6 +1,6 @@
 //! Function bodies: checked once for all sizes, or once for each way an unannotated one is used.
 
-use super::instance::{Instance, Key, LIMIT, Over, SizeKey, Source};
+use super::instance::{Instance, Key, LIMIT, Over, PARTS, SizeKey, Source};
 use super::state::{Build, Index, Infer, Report};
 use super::{
     Binding, Cx, annotation, error, formula, infer, look, result, rule, stmt, template, types, vars,
@@ -31,7 +31,7 @@ pub(super) fn check_uncalled(cx: &mut Cx, def: DefId) {
     if known || !annotated {
         return;
     }
-    let elem = Type::Scalar(infer::fitting_number(cx, function));
+    let elem = Type::Scalar(infer::fitting_number(&cx.infer, &cx.ix, function));
     let types = vec![elem; function.generics.len()];
     let packs = vec![1; function.packs.len()];
     let params = vec![None; function.params.len()];
@@ -113,9 +113,9 @@ pub(super) fn count_instance(
     key: &Key,
     call: (Symbol, Span),
 ) -> bool {
+    let large = infer.has_more_parts(&key.whole(), PARTS);
     let count = infer.instances.counts.entry(key.source).or_insert(0);
     *count += 1;
-    let large = key.is_large();
     if *count <= LIMIT && !large {
         return true;
     }

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 pub(super) const LIMIT: usize = 256;
 
 /// How many parts the types of one instance may have together.
-const PARTS: usize = 4096;
+pub(super) const PARTS: usize = 4096;
 
 /// All instances, and those still being checked.
 #[derive(Default)]
@@ -127,27 +127,10 @@ impl Key {
         }
     }
 
-    /// Whether its types have more parts than a program writes.
-    pub(super) fn is_large(&self) -> bool {
-        let mut left = PARTS;
+    /// All of its types, as one.
+    pub(super) fn whole(&self) -> Type {
         let types = self.captures.iter().chain(self.params.iter().flatten()).chain(&self.types);
-        !types.into_iter().all(|ty| within(ty, &mut left))
-    }
-}
-
-/// Whether a type has no more parts than are left.
-fn within(ty: &Type, left: &mut usize) -> bool {
-    let Some(rest) = left.checked_sub(1) else { return false };
-    *left = rest;
-    match ty {
-        Type::Array(array) => within(&array.elem, left),
-        Type::AnyRank(elem) | Type::Jagged(elem, _) => within(elem, left),
-        Type::Tuple(items) | Type::Data(_, items) => items.iter().all(|item| within(item, left)),
-        Type::Signature(of) => {
-            of.params.iter().all(|param| within(param, left)) && within(&of.ret, left)
-        }
-        Type::Template(_, captures) => captures.iter().all(|item| within(item, left)),
-        Type::Unit | Type::Scalar(_) | Type::Str | Type::Range | Type::Error => true,
+        Type::Tuple(types.cloned().collect())
     }
 }
 

@@ -202,9 +202,7 @@ fn check_path(
         ExprKind::Block { value, .. } => check_path(ix, report, value, stated, what, surely),
         ExprKind::If { cond, then, otherwise } => {
             for (branch, holds) in [(then, true), (otherwise, false)] {
-                let mut facts = std::mem::take(&mut ix.f.facts);
-                ix.assume(cond, holds, &mut facts);
-                ix.f.facts = facts;
+                ix.assume_here(cond, holds);
                 fine &= check_path(ix, report, branch, stated, what, surely);
                 ix.f.facts.truncate(known);
             }
@@ -215,13 +213,8 @@ fn check_path(
             // what differs anyway counts.
             let surely = surely || arms.iter().any(|arm| measures(&arm.pattern));
             for (at, arm) in arms.iter().enumerate() {
-                let mut facts = std::mem::take(&mut ix.f.facts);
                 let above = arms[..at].iter().map(|arm| (&arm.pattern, arm.guard.as_ref()));
-                arms::assume_arm(ix, matched, above, &arm.pattern, &mut facts);
-                if let Some(guard) = &arm.guard {
-                    ix.assume(guard, true, &mut facts);
-                }
-                ix.f.facts = facts;
+                arms::assume_arm(ix, matched, above, (&arm.pattern, arm.guard.as_ref()));
                 fine &= check_path(ix, report, &arm.value, stated, what, surely);
                 ix.f.facts.truncate(known);
             }

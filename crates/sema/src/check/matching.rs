@@ -476,38 +476,34 @@ fn wrong_coord(
     let tensor = ix.quote(arg);
     let layout = show::show_coords(arg.ty.axes());
     let there = carries(arg, wanted.name);
+    let name = wanted.name;
+    let here = |code, message: String| {
+        error(code, arg.span, message)
+            .here(format!("axis {at} is `{}`", have.name))
+            .label(declared.span, format!("`{declared}` is declared here"))
+    };
+    let wants = format!("parameter `{param}` of {function} wants");
     let d = match m.bracket.get(&declared.sym) {
-            Some(bracket) if !there => error(
-                Code::E0302,
-                *bracket,
-                format!("{tensor} has no coordinate `{}`", wanted.name),
-            )
-            .here(format!("given for `{declared}` of {function}"))
-            .label(arg.span, format!("has the coordinates {layout}"))
-            .help(format!("did you mean `{}`?", have.name)),
-            _ if there => error(
-                Code::E0311,
-                arg.span,
-                format!(
-                    "{tensor} has the layout {layout}, but parameter `{param}` of {function} wants `{}` at axis {at}",
-                    wanted.name
-                ),
-            )
-            .here(format!("axis {at} is `{}`", have.name))
-            .label(declared.span, format!("`{declared}` is declared here"))
-            .help(format!("pass the axes in the declared order, by name: `{}[…]`", tensor.trim_matches('`'))),
-            _ => error(
-                Code::E0309,
-                arg.span,
-                format!(
-                    "{tensor} has no coordinate `{}`: parameter `{param}` of {function} wants it, and {tensor} has {layout}",
-                    wanted.name
-                ),
-            )
-            .here(format!("axis {at} is `{}`", have.name))
-            .label(declared.span, format!("`{declared}` is declared here"))
-            .help(format!("pass a value that has `{}`", wanted.name)),
-        };
+        Some(bracket) if !there => {
+            error(Code::E0302, *bracket, format!("{tensor} has no coordinate `{name}`"))
+                .here(format!("given for `{declared}` of {function}"))
+                .label(arg.span, format!("has the coordinates {layout}"))
+                .help(format!("did you mean `{}`?", have.name))
+        }
+        _ if there => {
+            let other =
+                format!("{tensor} has the layout {layout}, but {wants} `{name}` at axis {at}");
+            let tensor = tensor.trim_matches('`');
+            let help = format!("pass the axes in the declared order, by name: `{tensor}[…]`");
+            here(Code::E0311, other).help(help)
+        }
+        _ => {
+            let none = format!(
+                "{tensor} has no coordinate `{name}`: {wants} it, and {tensor} has {layout}"
+            );
+            here(Code::E0309, none).help(format!("pass a value that has `{name}`"))
+        }
+    };
     let d = ix.with_declaration(d, arg);
     report.report_at(d);
 }

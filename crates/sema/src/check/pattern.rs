@@ -34,12 +34,7 @@ struct Draft {
     broken: bool,
 }
 
-/// A pattern for values of a type; what it binds is in scope from here on.
-pub(super) fn pattern(cx: &mut Cx, pat: &Pat, ty: &Type) -> Pattern {
-    match_pattern(cx, pat, ty, None).pattern
-}
-
-/// The same for a known value.
+/// A pattern for values of a type, perhaps for a known one; what it binds is in scope from here on.
 pub(super) fn match_pattern(cx: &mut Cx, pat: &Pat, ty: &Type, value: Option<&Expr>) -> Matched {
     let deps = value.map(|value| cx.ix.index_deps(value)).unwrap_or_default();
     let mut draft = Draft { deps, ..Draft::default() };

@@ -153,12 +153,15 @@ pub(super) fn or_else(
         };
     let hint = if inner.has_error() { want.cloned() } else { Some(inner.clone()) };
     let otherwise = vars::scoped(cx, |cx| expr::expr(cx, otherwise, hint.as_ref()));
-    in_place(cx, value, inner, present, (absent, ignored), otherwise, span)
+    let Cx { ix, build, report, .. } = cx;
+    in_place(ix, build, report, value, inner, present, (absent, ignored), otherwise, span)
 }
 
 /// A match that takes what is there, or another value in its place, for which a variable was bound.
 fn in_place(
-    cx: &mut Cx,
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
     value: Expr,
     inner: Type,
     present: usize,
@@ -166,14 +169,14 @@ fn in_place(
     otherwise: Expr,
     span: Span,
 ) -> Expr {
-    let var = new_local_var(&mut cx.ix, &mut cx.build, "value", value.span, inner);
-    let there = cx.ix.var_expr(var, value.span);
+    let var = new_local_var(ix, build, "value", value.span, inner);
+    let there = ix.var_expr(var, value.span);
     let what = "a value and what stands in for it";
     let both = [&there, &otherwise];
-    let Some(ty) = layouts::join_values(&mut cx.ix, &mut cx.report, both, what) else {
+    let Some(ty) = layouts::join_values(ix, report, both, what) else {
         return Expr::error(span);
     };
-    let ty = cx.ix.forget_vars(ty, &|other| other == var);
+    let ty = ix.forget_vars(ty, &|other| other == var);
     let arms = vec![
         arm(present, vec![Pattern::Bind(var)], complete(there, &ty)),
         arm(absent, bound, complete(otherwise, &ty)),
@@ -199,7 +202,8 @@ pub(super) fn catch(
     let hint = if inner.has_error() { want.cloned() } else { Some(inner.clone()) };
     let (message, handler) = piped(cx, param, failure, handler, hint.as_ref());
     let failed = (ERR, vec![Pattern::Bind(message)]);
-    in_place(cx, value, inner, OK, failed, handler, span)
+    let Cx { ix, build, report, .. } = cx;
+    in_place(ix, build, report, value, inner, OK, failed, handler, span)
 }
 
 /// `try e`: a run-time error becomes an `Err` with its message.

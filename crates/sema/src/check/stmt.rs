@@ -255,7 +255,7 @@ pub(super) fn binding_pattern(cx: &mut Cx, pat: &hir::Pat, ty: &Type, value: Spa
             .help("use `match` and say what happens otherwise");
         cx.report.report_at(d);
     }
-    pattern::pattern(cx, pat, ty)
+    pattern::match_pattern(cx, pat, ty, None).pattern
 }
 
 /// What the annotations inside a pattern say about literals in the value; `Type::Error` for

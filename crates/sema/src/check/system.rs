@@ -73,7 +73,7 @@ fn members(
             it.clauses.iter().map(|clause| define::reads_any(cx.hir, clause, locals)).collect()
         })
         .collect();
-    let numbers = infer::infer_elements(cx, definitions);
+    let numbers = infer::infer_elements(&cx.infer, &cx.ix, definitions);
     let found = check_clauses(cx, definitions, &recursive, &numbers);
     finish_members(cx, definitions, found)
 }

@@ -332,7 +332,7 @@ pub(super) fn apply_template(
             }
             None => Expr::error(span),
         },
-        Template::Builtin(builtin) => builtin::apply_builtin(cx, builtin, args, span),
+        Template::Builtin(builtin) => builtin::apply_builtin(cx, builtin, &[], args, span),
         Template::Closure(closure) => {
             let hir = cx.hir;
             let H::Closure { params, .. } = &hir.exprs[closure].kind else {

@@ -27,9 +27,7 @@ pub(super) fn where_items(cx: &mut Cx, items: &[WhereItem]) -> Vec<Item> {
             }
             WhereItem::Guard(id) => {
                 let cond = vars::scoped(cx, |cx| expr::condition(cx, *id, "a guard"));
-                let mut facts = std::mem::take(&mut cx.ix.f.facts);
-                cx.ix.assume(&cond, true, &mut facts);
-                cx.ix.f.facts = facts;
+                cx.ix.assume_here(&cond, true);
                 checked.push(Item::Guard(cond));
             }
         }

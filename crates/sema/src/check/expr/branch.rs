@@ -36,7 +36,7 @@ pub(super) fn if_expr(
         // Rank tests are decided here; the branch that cannot run is not checked.
         let (taken, other) = if known { (Some(then), otherwise) } else { (otherwise, Some(then)) };
         let like = match (want, taken.zip(other)) {
-            (None, Some((taken, other))) => infer::nothing_like(cx, taken, other),
+            (None, Some((taken, other))) => infer::nothing_like(&cx.infer, &cx.ix, taken, other),
             _ => None,
         };
         let want = want.or(like.as_ref());
@@ -67,13 +67,13 @@ pub(super) fn if_expr(
         (cx.infer.has_nothing(then), cx.infer.has_nothing(otherwise));
     if empty_then && !empty_otherwise {
         let b = branch(cx, statement, otherwise, &cond, false, want);
-        let hint = infer::nothing_hint(cx, then, otherwise, &b.ty);
+        let hint = infer::nothing_hint(&cx.infer, &cx.ix, then, otherwise, &b.ty);
         let a = branch(cx, statement, then, &cond, true, Some(&hint));
         return join_branches(cx, cond, a, b, span);
     }
     if empty_otherwise && !empty_then {
         let a = branch(cx, statement, then, &cond, true, want);
-        let hint = infer::nothing_hint(cx, otherwise, then, &a.ty);
+        let hint = infer::nothing_hint(&cx.infer, &cx.ix, otherwise, then, &a.ty);
         let b = branch(cx, statement, otherwise, &cond, false, Some(&hint));
         return join_branches(cx, cond, a, b, span);
     }
@@ -175,9 +175,7 @@ pub(in crate::check) fn scoped_branch(
     want: Option<&Type>,
 ) -> Expr {
     vars::scoped(cx, |cx| {
-        let mut facts = std::mem::take(&mut cx.ix.f.facts);
-        cx.ix.assume(cond, holds, &mut facts);
-        cx.ix.f.facts = facts;
+        cx.ix.assume_here(cond, holds);
         super::expr(cx, id, want)
     })
 }
