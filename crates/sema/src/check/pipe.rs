@@ -153,22 +153,19 @@ pub(super) fn or_else(
         };
     let hint = if inner.has_error() { want.cloned() } else { Some(inner.clone()) };
     let otherwise = vars::scoped(cx, |cx| expr::expr(cx, otherwise, hint.as_ref()));
-    let Cx { ix, build, report, .. } = cx;
-    in_place(ix, build, report, value, inner, present, (absent, ignored), otherwise, span)
+    in_place(cx, value, inner, (present, absent, ignored), otherwise, span)
 }
 
 /// A match that takes what is there, or another value in its place, for which a variable was bound.
 fn in_place(
-    ix: &mut Index,
-    build: &mut Build,
-    report: &mut Report,
+    cx: &mut Cx,
     value: Expr,
     inner: Type,
-    present: usize,
-    (absent, bound): (usize, Vec<Pattern>),
+    (present, absent, bound): (usize, usize, Vec<Pattern>),
     otherwise: Expr,
     span: Span,
 ) -> Expr {
+    let Cx { ix, build, report, .. } = cx;
     let var = new_local_var(ix, build, "value", value.span, inner);
     let there = ix.var_expr(var, value.span);
     let what = "a value and what stands in for it";
@@ -201,9 +198,8 @@ pub(super) fn catch(
     let failure = failure.pop().unwrap_or(Type::Error);
     let hint = if inner.has_error() { want.cloned() } else { Some(inner.clone()) };
     let (message, handler) = piped(cx, param, failure, handler, hint.as_ref());
-    let failed = (ERR, vec![Pattern::Bind(message)]);
-    let Cx { ix, build, report, .. } = cx;
-    in_place(ix, build, report, value, inner, OK, failed, handler, span)
+    let failed = vec![Pattern::Bind(message)];
+    in_place(cx, value, inner, (OK, ERR, failed), handler, span)
 }
 
 /// `try e`: a run-time error becomes an `Err` with its message.
