@@ -39,7 +39,33 @@ fn settle(x: [f64; ?n]) -> [f64; ?n] {
 fn paired(p: ([f64; ?n], [f64; ?n])) -> [f64; ?n] { p.0 + p.1 }
 fn front(p: ([f64; ?n], i32)) -> [f64; ?n] { let r[i in 0..?n] = p.0[i]; r }
 fn held(p: [([f64; ?n], i32); 2]) -> [f64; ?n] { p[0].0 + p[1].0 }
-struct Two<T> { a: T, b: T }";
+struct Two<T> { a: T, b: T }
+fn or<T>(o: Option<T>, x: T) -> T { match o { Option::Some(v) => v, Option::None => x } }
+fn through<A, B>(f: (A) -> B, x: A) -> B { f(x) }
+let square: [f64; row: 3, col: 3] = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]];
+let turned: [f64; col: 3, row: 3] = turn(square);";
+
+/// Where two arrays of one layout meet: `A` is one of them, `B` the other, `K` a number.
+const MEETINGS: [&str; 18] = [
+    "if K > 1 { A } else { B }",
+    "match K { 0 => A, _ => B }",
+    "{ let z = if K > 1 { (A, 1) } else { (B, 2) }; z.0 }",
+    "{ let (z, _n) = match K { 0 => (B, 0), 1 => (A, 1), _ => (B, 2) }; z }",
+    "(if K > 1 { Option::Some(A) } else { Option::Some(B) }) ?> |m| m else A",
+    "{ let o = if K > 1 { Option::Some(A) } else { Option::None }; o ?> |m| m else B }",
+    "{ let z = Two { a: A, b: B }; z.a + z.b }",
+    "{ let z = if K > 1 { Two { a: A, b: A } } else { Two { a: B, b: B } }; z.b }",
+    "{ let z = [(A, 1), (B, 2)]; z[1].0 }",
+    "{ let z = [if i == 0 { A } else { B } | i in 0..2]; z[0] }",
+    "{ let z[0] = (A, 1); let z[t in 1..3] = (0.5 * B, t); z[2].0 }",
+    "{ let z[0] = (A, 0); let z[t in 1..3] = if t > K { (B, t) } else { z[t - 1] }; z[2].0 }",
+    "(try { assert(K > 1); A }) catch |_e| B",
+    "or(Option::Some(A), B)",
+    "pick(K > 1, A, B)",
+    "{ let f = if K > 1 { |x: f64| x * A } else { |x: f64| x * B }; f(2.0) }",
+    "sum(A[B > 4.0]) * A",
+    "through(|m: [f64; row, col]| m + A, B)",
+];
 
 /// The program of a number.
 pub fn sound(seed: u64) -> Sound {
@@ -138,7 +164,7 @@ impl Maker<'_> {
             (x, shape[0])
         };
         let k = self.rng.between(0, 3);
-        let (text, shape) = match self.rng.below(23) {
+        let (text, shape) = match self.rng.below(26) {
             0 => (format!("same({x}, {})", self.fitting(&[n])), vec![n]),
             1 => {
                 let (m, shape) = self.any(2);
@@ -208,6 +234,24 @@ impl Maker<'_> {
             21 => {
                 let y = self.fitting(&[n]);
                 (format!("held([({x}, {k}), ({y}, 1)])"), vec![n])
+            }
+            22 | 23 => {
+                let mut sides = ["square", "square"];
+                if self.breaks {
+                    sides[self.rng.below(2)] = "turned";
+                    self.mistake();
+                }
+                let [a, b] = sides;
+                let meeting = MEETINGS[self.rng.below(MEETINGS.len())];
+                let meeting = meeting.replace('A', a).replace('B', b).replace('K', &k.to_string());
+                (format!("{{ let q = {meeting}; q[0, 1] * made(3) }}"), vec![3])
+            }
+            24 => {
+                let empty = "{ let (e, _n) = if len(";
+                (
+                    format!("{empty}{x}) > {k} {{ ({x}, 1) }} else {{ ([], 0) }}; sum(e) * {x} }}"),
+                    vec![n],
+                )
             }
             _ => {
                 let y = self.fitting(&[n]);

@@ -314,25 +314,13 @@ pub(super) fn match_extent(
     match cx.ix.compare_sizes(actual, &stated) {
         SizeRelation::Equal => Some(stated),
         SizeRelation::AtRunTime => {
-            let axis = match coord {
-                Some(name) => format!("coordinate `{name}` in {what}"),
-                None => format!("axis {position} in {what}"),
-            };
-            coerce::require(
-                &mut cx.ix,
-                &mut cx.build,
-                actual.clone(),
-                stated.clone(),
-                axis,
-                value.span,
-            );
+            let axis = format!("{} in {what}", show::show_axis(coord, position));
+            let (actual, wanted) = (actual.clone(), stated.clone());
+            coerce::require(&mut cx.ix, &mut cx.build, actual, wanted, axis, value.span);
             Some(stated)
         }
         SizeRelation::Different => {
-            let axis = match coord {
-                Some(name) => format!("coordinate `{name}`"),
-                None => format!("axis {position}"),
-            };
+            let axis = show::show_axis(coord, position);
             let (have, want) = (cx.ix.show_size(actual), cx.ix.show_size(&stated));
             let d = error(
                 Code::E0405,

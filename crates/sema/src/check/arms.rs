@@ -2,12 +2,9 @@
 
 use super::pattern::Matched;
 use super::state::{Index, Report};
-use super::{
-    Cx, binary, choice, coerce, error, exhaustive, expr, infer, layouts, literal, pattern, stmt,
-    vars, widen,
-};
+use super::{Cx, choice, exhaustive, expr, infer, layouts, literal, pattern, stmt, vars, widen};
 use crate::hir::{self, ExprId};
-use ein_base::{Code, Label, Span};
+use ein_base::{Label, Span};
 use ein_ir::size::{self, Facts};
 use ein_ir::tensor::{Arm, Expr, ExprKind, Pattern, Type};
 use ein_scalar::Scalar;
@@ -80,10 +77,8 @@ pub(super) fn match_expr(
     {
         return choice;
     }
-    if !layouts::all_agree_in_layout(&cx.ix, &mut cx.report, &values, "the arms of this `match`") {
-        return Expr::error(span);
-    }
-    let Some(ty) = common_type(&mut cx.ix, &mut cx.report, &values) else {
+    let what = "the arms of this `match`";
+    let Some(ty) = layouts::join_values(&mut cx.ix, &mut cx.report, &values, what) else {
         return Expr::error(span);
     };
     let parts = matched.into_iter().zip(guards).zip(values);
@@ -116,7 +111,7 @@ fn arm_values(
 ) -> Vec<Expr> {
     let classes: Vec<_> = arms.iter().map(|arm| literal::literal_class(cx.hir, arm.body)).collect();
     let mut values: Vec<Option<Expr>> = arms.iter().map(|_| None).collect();
-    let empty: Vec<bool> = arms.iter().map(|arm| cx.infer.is_nothing(arm.body)).collect();
+    let empty: Vec<bool> = arms.iter().map(|arm| cx.infer.has_nothing(arm.body)).collect();
     for (position, arm) in arms.iter().enumerate() {
         if classes[position].is_none() && !empty[position] {
             let body = arm_value(cx, value, matched, guards, position, arm.body, want);
@@ -141,13 +136,12 @@ fn arm_values(
     let found = values.iter().zip(arms).filter_map(|(value, arm)| Some((value.as_ref()?, arm)));
     let example = found.min_by_key(|(value, _)| value.ty.has_error());
     let example = example.map(|(value, arm)| (arm.body, value.ty.clone()));
-    let nothing = match example {
-        Some((other, ty)) => Some(infer::nothing_hint(cx, other, &ty)),
-        None => want.cloned(),
-    };
     for (position, arm) in arms.iter().enumerate().filter(|(position, _)| empty[*position]) {
-        let hint = nothing.as_ref();
-        let body = arm_value(cx, value, matched, guards, position, arm.body, hint);
+        let hint = match &example {
+            Some((other, ty)) => Some(infer::nothing_hint(&cx.infer, &cx.ix, arm.body, *other, ty)),
+            None => want.cloned(),
+        };
+        let body = arm_value(cx, value, matched, guards, position, arm.body, hint.as_ref());
         values[position] = Some(body);
     }
     values.into_iter().flatten().collect()
@@ -187,39 +181,8 @@ fn enter_arm(
     }
     let above = matched[..position].iter().zip(guards);
     let above = above.map(|(matched, guard)| (&matched.pattern, guard.as_ref()));
-    let mut facts = std::mem::take(&mut ix.f.facts);
-    assume_arm(ix, value, above, &matched[position].pattern, &mut facts);
-    if let Some(Some(guard)) = guards.get(position) {
-        ix.assume(guard, true, &mut facts);
-    }
-    ix.f.facts = facts;
-}
-
-/// The type that all arms have.
-fn common_type(ix: &mut Index, report: &mut Report, values: &[Expr]) -> Option<Type> {
-    let (first, others) = values.split_first()?;
-    let mut ty = first.ty.clone();
-    for other in others {
-        match coerce::join_types(ix, &ty, &other.ty) {
-            Some(joined) => ty = joined,
-            None => {
-                let (x, y) = (ix.show(&ty), ix.show(&other.ty));
-                let against = values.iter().find(|value| value.ty == ty).unwrap_or(first);
-                let d = error(
-                    Code::E0505,
-                    other.span,
-                    format!("the arms of this `match` disagree: `{x}` and `{y}`"),
-                )
-                .here(format!("this is `{y}`"))
-                .label(against.span, format!("this is `{x}`"))
-                .help("make all arms values of one type");
-                let d = binary::numeric_help(ix, d, against, other);
-                report.report_at(d);
-                return None;
-            }
-        }
-    }
-    Some(ty)
+    let guard = guards.get(position).and_then(Option::as_ref);
+    assume_arm(ix, value, above, (&matched[position].pattern, guard));
 }
 
 // ---------------------------------------------------------------- what an arm knows
@@ -227,12 +190,13 @@ fn common_type(ix: &mut Index, report: &mut Report, values: &[Expr]) -> Option<T
 /// Adds what is known where a value matches `pattern` and none of the arms above, each with
 /// its guard.
 pub(super) fn assume_arm<'e>(
-    ix: &Index,
+    ix: &mut Index,
     value: &'e Expr,
     above: impl Iterator<Item = (&'e Pattern, Option<&'e Expr>)>,
-    pattern: &Pattern,
-    facts: &mut Facts,
+    (pattern, guard): (&Pattern, Option<&Expr>),
 ) {
+    let mut taken = std::mem::take(&mut ix.f.facts);
+    let facts = &mut taken;
     let mut own = Vec::new();
     pattern_tests(ix, value, pattern, &mut own);
     let mut known: Vec<(size::Expr, Intervals)> = Vec::new();
@@ -271,6 +235,10 @@ pub(super) fn assume_arm<'e>(
     for (size, allowed) in known {
         assume_in(&size, &allowed, facts);
     }
+    if let Some(guard) = guard {
+        ix.assume(guard, true, facts);
+    }
+    ix.f.facts = taken;
 }
 
 /// Collects what a pattern tests; returns whether that is all it tests.

@@ -4,7 +4,9 @@ use super::arms::complete;
 use super::consts::fold;
 use super::literal::Class;
 use super::state::{Build, Index, Report};
-use super::{Cx, coerce, derivative, error, expr, fields, literal, pointwise, vars, widen};
+use super::{
+    Cx, coerce, derivative, error, expr, fields, layouts, literal, pointwise, vars, widen,
+};
 use crate::hir::{BinaryOp as B, ExprId, ExprKind as H};
 use ein_base::{Code, Diagnostic, Span};
 use ein_ir::tensor::{Expr, ExprKind, HostOp, Type};
@@ -381,6 +383,10 @@ fn comparison(
             if coerce::same_kind(a, b)
                 && !matches!(a, Type::Template(..) | Type::Signature(_) | Type::Range) =>
         {
+            let what = "the values that are compared here";
+            if !layouts::agree_in_layout(ix, report, &x, &y, what) {
+                return Expr::error(span);
+            }
             pointwise::pointwise_equality(ix, build, report, vec![x, y], span, |_, args| {
                 let equal = Expr::new(ExprKind::Host(HostOp::Equal, args), Type::BOOL, span);
                 negate_if(equal, op == B::Ne, span)
@@ -435,18 +441,12 @@ fn logical(cx: &mut Cx, op: B, a: ExprId, b: ExprId, span: Span) -> Expr {
         let y = expr::expr(cx, b, None);
         if y.ty.scalar() == Some(ScalarType::Bool) {
             let scalar_op = if op == B::And { BinaryOp::And } else { BinaryOp::Or };
-            return pointwise::pointwise(
-                &mut cx.ix,
-                &mut cx.build,
-                &mut cx.report,
-                vec![x, y],
-                span,
-                |_, mut args| {
-                    let b = args.pop().unwrap_or_else(|| Expr::error(span));
-                    let a = args.pop().unwrap_or_else(|| Expr::error(span));
-                    Expr::new(ExprKind::Binary(scalar_op, a, b), Type::BOOL, span)
-                },
-            );
+            let Cx { ix, build, report, .. } = cx;
+            return pointwise::pointwise(ix, build, report, vec![x, y], span, |_, mut args| {
+                let b = args.pop().unwrap_or_else(|| Expr::error(span));
+                let a = args.pop().unwrap_or_else(|| Expr::error(span));
+                Expr::new(ExprKind::Binary(scalar_op, a, b), Type::BOOL, span)
+            });
         }
         return expr::expect_bool(&cx.ix, &mut cx.report, y, what);
     }

@@ -297,15 +297,7 @@ fn check_missing(
     let Coverage::Missing(missing) = size::covers(regions, &sides, &facts) else { return };
     let name: Symbol = ix.vars[var].name;
     let region = regions::show_region(ix, name, &missing);
-    let d = error(
-        Code::W0202,
-        span,
-        format!("`{region}` is read here, but no clause of `{name}` defines it"),
-    )
-    .here("zero there")
-    .label(ix.vars[var].span, format!("`{name}` is defined here"))
-    .help(format!("add a clause for `{region}`, or read only what is defined"));
-    report.report_at(d);
+    report.undefined(&ix.vars[var], &region, span);
 }
 
 /// The box that a read covers, if it is one: constants, and variables that run freely.

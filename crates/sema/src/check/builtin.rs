@@ -5,7 +5,7 @@ pub(in crate::check) mod einsum;
 
 use super::state::{Build, Index, Report};
 use super::{
-    Cx, binary, blocks, call, coerce, derivative, error, expr, fields, literal, pointwise,
+    Cx, binary, blocks, call, coerce, derivative, error, expr, fields, fold, literal, pointwise,
     template, widen,
 };
 use crate::hir::{Arg, Builtin, CoordArg, ExprId};
@@ -67,15 +67,22 @@ pub(super) fn builtin_call(
             call::coords::leave_coords(&mut cx.ix, &mapped);
             blocks::join(&mut cx.ix, &mut cx.build, &mut cx.report, coords, a, b, span)
         }
-        Builtin::Append if args.len() == 2 => {
+        Builtin::ArrayAppend if args.len() == 2 && cx.infer.is_nothing(args[0].value) => {
+            let item = expr::expr(cx, args[1].value, None);
+            let rows = vec![super::anonymous(ein_ir::size::Expr::zero())];
+            let like = (!item.ty.has_error()).then(|| Type::array(item.ty.clone(), rows));
+            let array = expr::expr(cx, args[0].value, like.as_ref());
+            apply_builtin(cx, builtin, &[], vec![array, item], span)
+        }
+        Builtin::Append | Builtin::ArrayAppend if args.len() == 2 => {
             let (a, b) = two_pieces(cx, args[0].value, args[1].value, &[]);
-            apply_builtin(cx, builtin, vec![a, b], span)
+            apply_builtin(cx, builtin, &[], vec![a, b], span)
         }
         Builtin::Reduce | Builtin::Scan if args.len() == 3 => {
             let op = expr::expr(cx, args[0].value, None);
             // The start value is one more element.
             let (zero, array) = two_pieces(cx, args[1].value, args[2].value, &[]);
-            apply_builtin(cx, builtin, vec![op, zero, array], span)
+            apply_builtin(cx, builtin, &[], vec![op, zero, array], span)
         }
         _ => {
             let want = match builtin {
@@ -88,7 +95,7 @@ pub(super) fn builtin_call(
                 .map(|arg| call::args::closed_argument(cx, arg.value, want, &mapped))
                 .collect();
             call::coords::leave_coords(&mut cx.ix, &mapped);
-            apply_with(cx, builtin, coords, args, span)
+            apply_builtin(cx, builtin, coords, args, span)
         }
     }
 }
@@ -114,12 +121,8 @@ fn python_call(cx: &mut Cx, path: Symbol, args: &[Arg], want: Option<&Type>, spa
     Expr::new(ExprKind::Host(HostOp::Python(path), args), ty, span)
 }
 
-/// A built-in on checked arguments, as a function value.
-pub(super) fn apply_builtin(cx: &mut Cx, builtin: Builtin, args: Vec<Expr>, span: Span) -> Expr {
-    apply_with(cx, builtin, &[], args, span)
-}
-
-fn apply_with(
+/// A built-in on checked arguments.
+pub(super) fn apply_builtin(
     cx: &mut Cx,
     builtin: Builtin,
     coords: &[CoordArg],
@@ -129,87 +132,53 @@ fn apply_with(
     if args.iter().any(|arg| arg.ty.is_broken()) {
         return Expr::error(span);
     }
+    if let Some((name, count)) = takes(builtin)
+        && args.len() != count
+    {
+        return cx.report.wrong_count(name, count, args.len(), span);
+    }
+    let mut args = args;
+    let mut next = || if args.is_empty() { Expr::error(span) } else { args.remove(0) };
+    let Cx { ix, build, report, .. } = cx;
     match builtin {
         Builtin::Print => Expr::new(ExprKind::Host(HostOp::Print, args), Type::Unit, span),
-        Builtin::Assert => assertion(&cx.ix, &mut cx.report, args, span),
-        Builtin::Len => match cx.report.one("len", args, span) {
-            Ok(arg) => length(&mut cx.ix, &mut cx.build, &mut cx.report, arg, span),
-            Err(e) => e,
-        },
-        Builtin::Shape => match cx.report.one("shape", args, span) {
-            Ok(arg) => shape_call(&mut cx.ix, &mut cx.build, &mut cx.report, arg, span),
-            Err(e) => e,
-        },
-        Builtin::Typeof => match cx.report.one("typeof", args, span) {
-            Ok(arg) => type_name(&cx.ix, &arg, span),
-            Err(e) => e,
-        },
-        Builtin::ArrayAppend => {
-            arrays::array_append(&mut cx.ix, &mut cx.build, &mut cx.report, args, span)
+        Builtin::Assert => assertion(ix, report, args, span),
+        Builtin::Len => length(ix, build, report, next(), span),
+        Builtin::Shape => shape_call(ix, build, report, next(), span),
+        Builtin::Typeof => type_name(ix, &next(), span),
+        Builtin::Reduction(op) => arrays::whole_reduction(ix, build, report, op, next(), span),
+        Builtin::Reduce | Builtin::Scan => {
+            let scan = builtin == Builtin::Scan;
+            fold::fold_recurrence(cx, scan, next(), next(), next(), span)
         }
-        Builtin::Reduction(op) => {
-            arrays::whole_reduction(&mut cx.ix, &mut cx.build, &mut cx.report, op, args, span)
+        Builtin::Append | Builtin::ArrayAppend => {
+            blocks::join(ix, build, report, &[CoordArg::Axis(0, span)], next(), next(), span)
         }
-        Builtin::Reduce | Builtin::Scan => arrays::fold_array(cx, builtin, args, span),
-        Builtin::Append => match <[Expr; 2]>::try_from(args) {
-            Ok([a, b]) => blocks::join(
-                &mut cx.ix,
-                &mut cx.build,
-                &mut cx.report,
-                &[CoordArg::Axis(0, span)],
-                a,
-                b,
-                span,
-            ),
-            Err(args) => cx.report.wrong_count("append", 2, args.len(), span),
-        },
-        Builtin::Rotate => arrays::rotate(&mut cx.ix, &mut cx.build, &mut cx.report, args, span),
-        Builtin::Reverse => match cx.report.one("reverse", args, span) {
-            Ok(arg) => arrays::reverse(&mut cx.ix, &mut cx.build, &mut cx.report, arg, span),
-            Err(e) => e,
-        },
-        Builtin::Reshape => arrays::reshape(&mut cx.ix, &mut cx.build, &mut cx.report, args, span),
-        Builtin::Filter => arrays::filter(cx, args, span),
-        Builtin::Iota => match cx.report.one("iota", args, span) {
-            Ok(arg) => arrays::iota(&mut cx.ix, &mut cx.report, arg, span),
-            Err(e) => e,
-        },
+        Builtin::Rotate => arrays::rotate(ix, build, report, next(), next(), span),
+        Builtin::Reverse => arrays::reverse(ix, build, report, next(), span),
+        Builtin::Reshape => arrays::reshape(ix, build, report, next(), next(), span),
+        Builtin::Filter => arrays::filter(cx, next(), next(), span),
+        Builtin::Iota => arrays::iota(ix, report, next(), span),
         Builtin::First
         | Builtin::Last
         | Builtin::Rest
         | Builtin::Init
         | Builtin::Take
-        | Builtin::Drop => {
-            blocks::split(&mut cx.ix, &mut cx.build, &mut cx.report, builtin, coords, args, span)
-        }
-        Builtin::Join => match <[Expr; 2]>::try_from(args) {
-            Ok([a, b]) => {
-                blocks::join(&mut cx.ix, &mut cx.build, &mut cx.report, coords, a, b, span)
-            }
-            Err(args) => cx.report.wrong_count("join", 2, args.len(), span),
-        },
-        Builtin::Unblocks => match cx.report.one("unblocks", args, span) {
-            Ok(arg) => blocks::join_blocks(&mut cx.ix, &mut cx.build, &mut cx.report, arg, span),
-            Err(e) => e,
-        },
-        Builtin::Unary(op) => match cx.report.one(op.as_str(), args, span) {
-            Ok(arg) => scalar_unary(&mut cx.ix, &mut cx.build, &mut cx.report, op, arg, span),
-            Err(e) => e,
-        },
-        Builtin::Binary(op) => match <[Expr; 2]>::try_from(args) {
-            Ok([a, b]) => scalar_binary(&mut cx.ix, &mut cx.build, &mut cx.report, op, a, b, span),
-            Err(args) => cx.report.wrong_count(op.as_str(), 2, args.len(), span),
-        },
-        Builtin::Einsum => einsum::einsum(&mut cx.ix, &mut cx.build, &mut cx.report, args, span),
-        Builtin::Io(io) => self::io(&mut cx.ix, &mut cx.report, io, args, span),
-        Builtin::Plain(op) => plain(&mut cx.ix, &mut cx.report, op, args, span),
+        | Builtin::Drop => blocks::split(ix, build, report, builtin, coords, args, span),
+        Builtin::Join => blocks::join(ix, build, report, coords, next(), next(), span),
+        Builtin::Unblocks => blocks::join_blocks(ix, build, report, next(), span),
+        Builtin::Unary(op) => scalar_unary(ix, build, report, op, next(), span),
+        Builtin::Binary(op) => scalar_binary(ix, build, report, op, next(), next(), span),
+        Builtin::Einsum => einsum::einsum(ix, build, report, next(), next(), span),
+        Builtin::Io(io) => self::io(ix, report, io, args, span),
+        Builtin::Plain(op) => plain(ix, report, op, args, span),
         Builtin::Rerank
         | Builtin::Blocks
         | Builtin::Input
         | Builtin::Python(_)
         | Builtin::Jvp
         | Builtin::Vjp
-        | Builtin::Hessian => cx.report.fail(
+        | Builtin::Hessian => report.fail(
             error(Code::E0510, span, "this built-in cannot be used as a function value")
                 .here("used as a value")
                 .help("call it by name"),
@@ -217,13 +186,28 @@ fn apply_with(
     }
 }
 
-impl Report {
-    /// The one argument of a built-in.
-    fn one(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Result<Expr, Expr> {
-        match <[Expr; 1]>::try_from(args) {
-            Ok([arg]) => Ok(arg),
-            Err(args) => Err(self.wrong_count(name, 1, args.len(), span)),
-        }
+/// How many arguments a built-in takes, if that is all there is to say of their number.
+fn takes(builtin: Builtin) -> Option<(&'static str, usize)> {
+    match builtin {
+        Builtin::Len => Some(("len", 1)),
+        Builtin::Shape => Some(("shape", 1)),
+        Builtin::Typeof => Some(("typeof", 1)),
+        Builtin::Reverse => Some(("reverse", 1)),
+        Builtin::Iota => Some(("iota", 1)),
+        Builtin::Unblocks => Some(("unblocks", 1)),
+        Builtin::Unary(op) => Some((op.as_str(), 1)),
+        Builtin::Reduction(op) => Some((op.as_str(), 1)),
+        Builtin::Append => Some(("append", 2)),
+        Builtin::ArrayAppend => Some(("array_append", 2)),
+        Builtin::Join => Some(("join", 2)),
+        Builtin::Rotate => Some(("rotate", 2)),
+        Builtin::Reshape => Some(("reshape", 2)),
+        Builtin::Filter => Some(("filter", 2)),
+        Builtin::Einsum => Some(("einsum", 2)),
+        Builtin::Binary(op) => Some((op.as_str(), 2)),
+        Builtin::Reduce => Some(("reduce", 3)),
+        Builtin::Scan => Some(("scan", 3)),
+        _ => None,
     }
 }
 

@@ -89,24 +89,10 @@ fn stack(
 ) -> Expr {
     let mut items = items;
     widen::widen_all(ix, build, report, &mut items);
-    let Some(first) = items.first() else { return Expr::error(span) };
-    let mut ty = first.ty.clone();
-    for item in &items[1..] {
-        match coerce::join_types(ix, &ty, &item.ty) {
-            Some(joined) => ty = joined,
-            None => {
-                let (a, b) = (ix.show(&ty), ix.show(&item.ty));
-                let d = error(
-                    Code::E0505,
-                    span,
-                    format!("the functions of this array give different types: `{a}` and `{b}`"),
-                )
-                .here("one array, one type")
-                .help("call the functions one by one");
-                return report.fail(d);
-            }
-        }
-    }
+    let what = "the functions of this array";
+    let Some(ty) = layouts::join_values(ix, report, &items, what) else {
+        return Expr::error(span);
+    };
     if ty.is_broken() {
         return Expr::error(span);
     }
@@ -242,14 +228,25 @@ pub(super) fn call_with(
     want: Option<&Type>,
     span: Span,
 ) -> Expr {
+    with_arguments(cx, def, coords, args, want, span, |cx, function, exprs| {
+        apply(cx, def, function, coords, exprs, span)
+    })
+}
+
+/// What is made of a function and the arguments of a call of it, where its coordinates are bound.
+fn with_arguments(
+    cx: &mut Cx,
+    def: DefId,
+    coords: &[CoordArg],
+    args: &[Arg],
+    want: Option<&Type>,
+    span: Span,
+    apply: impl FnOnce(&mut Cx, &Function, Vec<Expr>) -> Expr,
+) -> Expr {
     let Some(function) = function::function(cx.hir, def) else { return Expr::error(span) };
-    let name = cx.hir.defs[def].name;
-    let Some(values) = cx.report.assign_args(
-        &function.params,
-        (&format!("`{name}`"), function.header),
-        args,
-        span,
-    ) else {
+    let name = format!("`{}`", cx.hir.defs[def].name);
+    let assigned = cx.report.assign_args(&function.params, (&name, function.header), args, span);
+    let Some(values) = assigned else {
         for arg in args {
             expr::expr(cx, arg.value, None);
         }
@@ -260,12 +257,11 @@ pub(super) fn call_with(
     let exprs = args::arguments(cx, function, &values, &mapped, want);
     let indexed = std::mem::replace(&mut cx.ix.f.indexed, outer);
     coords::leave_coords(&mut cx.ix, &mapped);
-    let result = apply(cx, def, function, coords, exprs, span);
+    let result = apply(cx, function, exprs);
     // With whole arguments it is an array, wherever it stands.
-    if indexed {
-        coords::at_point(&mut cx.ix, &mut cx.build, &mut cx.report, result, coords, span)
-    } else {
-        result
+    match indexed {
+        true => coords::at_point(&mut cx.ix, &mut cx.build, &mut cx.report, result, coords, span),
+        false => result,
     }
 }
 

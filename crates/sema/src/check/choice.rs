@@ -9,9 +9,9 @@
 use super::instance::{Key, Source};
 use super::state::{Build, Index, Infer};
 use super::template::Template;
-use super::{Cx, call, coerce, error, expr, function, template, types, vars, widen};
+use super::{Cx, function, layouts, template, types, vars, widen};
 use crate::hir::{Arg, TypeKind};
-use ein_base::{Code, Name, Span, Symbol};
+use ein_base::{Name, Span, Symbol};
 use ein_ir::tensor::{Arm, Expr, ExprKind, Signature, Type, VarId};
 use ein_scalar::BinaryOp;
 
@@ -150,27 +150,9 @@ pub(super) fn call_choice(
     args: Vec<Expr>,
     span: Span,
 ) -> Expr {
-    if args.iter().any(|arg| arg.ty.is_broken()) {
-        return Expr::error(span);
-    }
-    let args: Vec<Expr> =
-        args.into_iter().map(|arg| expr::settle_expr(&mut cx.ix, &mut cx.build, arg)).collect();
-    let types: Vec<Type> = args.iter().map(|arg| arg.ty.clone()).collect();
-    let captures = match &callee.ty {
-        Type::Template(_, captures) => captures.to_vec(),
-        _ => Vec::new(),
-    };
-    let Some(at) = choice_instance(cx, id, ids, captures, types, span) else {
-        return Expr::error(span);
-    };
-    let instance = cx.infer.instances.items[at].clone();
-    let ty = match &instance.ret {
-        Some(ret) => call::map_result(&mut cx.ix, &cx.build, ret.clone(), &instance, &[], &args),
-        None => Type::Error,
-    };
-    let closure = Some(callee);
-    let kind = ExprKind::Call { func: instance.func, sizes: Vec::new(), closure, args };
-    Expr::new(kind, ty, span)
+    template::call_captured(cx, callee, args, span, |cx, captures, types| {
+        choice_instance(cx, id, ids, captures, types, span)
+    })
 }
 
 /// The code of a choice for arguments of some types.
@@ -182,43 +164,17 @@ pub(super) fn choice_instance(
     types: Vec<Type>,
     span: Span,
 ) -> Option<usize> {
-    let erase = super::function::erase;
-    let key = Key {
-        source: Source::Adapter(id),
-        captures: captures.iter().cloned().map(erase).collect(),
-        params: types.iter().cloned().map(|ty| Some(erase(ty))).collect(),
-        packs: Vec::new(),
-        types: Vec::new(),
-    };
-    if let Some(at) = cx.infer.instances.table.get(&key) {
-        return Some(*at);
-    }
+    let key = Key::new(Source::Adapter(id), &captures, &types);
     let name = Name { sym: Symbol::intern("choice"), span };
-    if !function::count_instance(&mut cx.infer, &mut cx.report, &key, (name.sym, span)) {
-        return None;
-    }
-    let at = function::new_instance(&mut cx.infer, &mut cx.build, key, name);
-    function::fill_instance(cx, at, |cx| {
+    function::instance(cx, key, name, Some((name.sym, span)), |cx, at| {
         let own: Vec<VarId> =
-            captures.iter().map(|ty| plain_variable(&mut cx.ix, "captured", ty, span)).collect();
+            captures.iter().map(|ty| function::made_up(&mut cx.ix, "captured", ty, span)).collect();
         let args: Vec<VarId> =
-            types.iter().map(|ty| plain_variable(&mut cx.ix, "argument", ty, span)).collect();
+            types.iter().map(|ty| function::made_up(&mut cx.ix, "argument", ty, span)).collect();
         cx.infer.instances.items[at].captures = own.clone();
         cx.infer.instances.items[at].params = args.clone();
         chosen_call(cx, ids, &own, &args, span)
-    });
-    Some(at)
-}
-
-/// A variable of a frame that the compiler makes up.
-fn plain_variable(ix: &mut Index, name: &str, ty: &Type, span: Span) -> VarId {
-    let ty = vars::map_sizes(ty.clone(), &mut |size| {
-        if size.as_constant().is_some() { size } else { ix.unknown_size(true) }
-    });
-    let var = ix.new_var(Symbol::intern(name), span, ty.clone());
-    ix.settle_type(var, ty);
-    ix.size_variable(var, None, true);
-    var
+    })
 }
 
 /// The call of the alternative that a selector names.
@@ -238,26 +194,18 @@ fn chosen_call(cx: &mut Cx, ids: &[u32], own: &[VarId], args: &[VarId], span: Sp
         values.push(vars::scoped(cx, |cx| template::apply_template(cx, *id, callee, args, span)));
     }
     widen::widen_all(&mut cx.ix, &mut cx.build, &mut cx.report, &mut values);
-    let mut chosen = match values.pop() {
-        Some(last) => last,
-        None => return Expr::error(span),
-    };
+    let what = "the functions chosen here";
+    let ty = layouts::join_values(&mut cx.ix, &mut cx.report, &values, what);
+    let (Some(ty), Some(mut chosen)) = (ty, values.pop()) else { return Expr::error(span) };
     for (at, value) in values.into_iter().enumerate().rev() {
-        let Some(ty) = coerce::join_types(&mut cx.ix, &value.ty, &chosen.ty) else {
-            let (x, y) = (cx.ix.show(&value.ty), cx.ix.show(&chosen.ty));
-            let message = format!("the functions chosen here give `{x}` and `{y}`");
-            let d = error(Code::E0505, span, message)
-                .here("one call, one type")
-                .help("make both functions give values of one type");
-            return cx.report.fail(d);
-        };
         let selector = cx.ix.var_expr(*selector, span);
         let cond = Expr::new(
             ExprKind::Binary(BinaryOp::Eq, selector, Expr::int(at as i64, span)),
             Type::BOOL,
             span,
         );
-        chosen = Expr::new(ExprKind::If { cond, then: value, otherwise: chosen }, ty, span);
+        let kind = ExprKind::If { cond, then: value, otherwise: chosen };
+        chosen = Expr::new(kind, ty.clone(), span);
     }
     chosen
 }

@@ -3,7 +3,7 @@
 
 use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, error, layouts, template, widen};
+use super::{Cx, error, layouts, show, template, widen};
 use ein_base::{Code, Diagnostic, Span};
 use ein_ir::tensor::{ArrayType, Expr, ExprKind, Require, StmtKind, Type};
 use std::sync::Arc;
@@ -100,10 +100,7 @@ pub(super) fn expect_sizes(
                 require(ix, build, have.size.clone(), want.size.clone(), what, value.span);
             }
             SizeRelation::Different => {
-                let axis = match want.coord {
-                    Some(coord) => format!("coordinate `{}`", coord.name),
-                    None => format!("axis {position}"),
-                };
+                let axis = show::show_axis(want.coord.map(|coord| coord.name), position);
                 let (have, want) = (ix.show_size(&have.size), ix.show_size(&want.size));
                 let d = error(
                     Code::E0405,

@@ -36,9 +36,7 @@ pub(super) fn comprehension(
                 let cond = vars::scoped(cx, |cx| {
                     expr::condition(cx, *cond, "a condition of a comprehension")
                 });
-                let mut facts = std::mem::take(&mut cx.ix.f.facts);
-                cx.ix.assume(&cond, true, &mut facts);
-                cx.ix.f.facts = facts;
+                cx.ix.assume_here(&cond, true);
                 CompClause::Condition(cond)
             }
             hir::CompClause::Binding(local, value) => {

@@ -19,7 +19,7 @@ pub(super) fn variant_value(
 ) -> Expr {
     let Some(declared) = data::declared(cx.hir, def, index) else { return Expr::error(span) };
     if declared.shape == VariantShape::Unit {
-        return construct(cx, def, index, &[], want, span);
+        return construct_from(cx, def, index, &[], Vec::new(), want, span);
     }
     let message = format!("`{declared}` is not a value by itself: it carries {}", declared.count());
     let d = error(Code::E0510, span, message).here("nothing is given for what it carries").help(
@@ -83,7 +83,7 @@ pub(super) fn make_variant(
         return check_args(cx, args, span);
     }
     let values: Vec<_> = args.iter().map(|arg| arg.value).enumerate().collect();
-    construct(cx, def, index, &values, want, span)
+    construct_from(cx, def, index, &values, Vec::new(), want, span)
 }
 
 /// Checks arguments for their own mistakes only.
@@ -140,7 +140,7 @@ pub(super) fn struct_literal(
             .help(format!("give every field a value: `{}`", declared.written()));
         cx.report.report_at(declared.point_at(d));
     }
-    construct(cx, def, index, &values, want, span)
+    construct_from(cx, def, index, &values, Vec::new(), want, span)
 }
 
 /// `P { x: 1.0, ..p }`: the other fields are those of `p`.
@@ -178,19 +178,8 @@ fn with_rest(
     construct_from(cx, def, index, values, copied, want, span)
 }
 
-/// A value from the values of its fields; those that lack one were reported.
-fn construct(
-    cx: &mut Cx,
-    def: DefId,
-    index: usize,
-    values: &[(usize, ExprId)],
-    want: Option<&Type>,
-    span: Span,
-) -> Expr {
-    construct_from(cx, def, index, values, Vec::new(), want, span)
-}
-
-/// The same with some fields that are checked already.
+/// A value from the values of its fields, some of which are checked already; those that lack one were
+/// reported.
 fn construct_from(
     cx: &mut Cx,
     def: DefId,

@@ -1,6 +1,6 @@
 //! Constants: values known before anything runs.
 
-use super::{Cx, annotation, close, tries, vars};
+use super::{Cx, annotation, close, look, vars};
 use crate::hir::{DefId, DefKind};
 use ein_base::Span;
 use ein_ir::tensor::{Expr, ExprKind, Type};
@@ -21,14 +21,15 @@ pub(super) fn const_value(cx: &mut Cx, def: DefId, span: Span) -> Expr {
         Some(ConstState::Done(value)) => return Expr { span, ..value.clone() },
         None => {}
     }
-    tries::lasting(cx, |cx| evaluate(cx, def, span))
+    let (value, told) = look::look(cx, |cx| evaluate(cx, def, span));
+    cx.report.keep(told);
+    value
 }
 
 fn evaluate(cx: &mut Cx, def: DefId, span: Span) -> Expr {
     let hir = cx.hir;
     let DefKind::Const(constant) = &hir.defs[def].kind else { return Expr::error(span) };
     cx.infer.consts.insert(def, ConstState::Running);
-    cx.infer.const_order.push(def);
     let outer = cx.enter_frame(true);
     let name = hir.defs[def].name;
     let value = match &constant.ty {

@@ -240,10 +240,11 @@ pub(super) fn struct_field(cx: &mut Cx, base: Expr, name: Name, span: Span) -> E
         Some(position) => {
             let mut types = fields::types_of_fields(cx, id, def, &args);
             let ty = types.swap_remove(position);
+            let Cx { infer, ix, build, .. } = cx;
             parts::settle_part(
-                &cx.infer,
-                &mut cx.ix,
-                &mut cx.build,
+                infer,
+                ix,
+                build,
                 Expr::new(ExprKind::FieldGet(base, position), ty, span),
             )
         }

@@ -3,8 +3,8 @@
 use super::reduce::Bound;
 use super::state::{Build, Index, Report};
 use super::{
-    Binding, Cx, IndexId, binary, causality, close, coerce, error, expr, index, infer, layouts,
-    literal, packs, ragged, ranges, reduce, regions, stmt, template, vars, wheres, widen,
+    Binding, Cx, IndexId, causality, close, error, expr, index, infer, layouts, literal, look,
+    packs, ragged, ranges, reduce, regions, stmt, template, vars, wheres, widen,
 };
 use crate::hir::{self, ExprId, ExprKind as H, LeftSlotKind, LocalId};
 use ein_base::{Code, Name, Span, Symbol};
@@ -91,25 +91,17 @@ fn recurrence(
     drafts: &mut Drafts,
 ) -> VarId {
     let clauses = &definition.clauses;
-    let before = element::before_trial(cx);
-    let number = infer::infer_elements(cx, std::slice::from_ref(definition)).pop().flatten();
+    let number =
+        infer::infer_elements(&cx.infer, &cx.ix, std::slice::from_ref(definition)).pop().flatten();
     // What does not read the tensor itself tells its type; literals take that of the others.
     let literal =
         number.filter(|_| element::only_literals(cx.hir, clauses, recursive)).map(Type::Scalar);
     let elem = match plain_clauses(cx, clauses, recursive, literal.as_ref(), drafts) {
-        Some(elem) => elem,
+        // What the steps make may be wider than what it begins with.
+        Some(elem) => infer::widened_elements(&cx.infer, &cx.ix, definition, elem, number),
         None => element::guess_element(cx, definition, recursive, number),
     };
-    let var = recurrent_clauses(cx, definition, recursive, &elem, drafts);
-    match wider_element(drafts, &elem) {
-        // What the steps make is wider than what it begins with.
-        Some(wide) => {
-            element::take_back_trial(cx, &before);
-            plain_clauses(cx, clauses, recursive, Some(&wide), drafts);
-            recurrent_clauses(cx, definition, recursive, &wide, drafts)
-        }
-        None => var,
-    }
+    recurrent_clauses(cx, definition, recursive, &elem, drafts)
 }
 
 /// Whether a clause reads one of these, or asks for them at its end.
@@ -206,7 +198,7 @@ pub(super) fn by_literals(
     order
 }
 
-fn mentions(hir: &hir::Program, id: ExprId, locals: &[LocalId]) -> bool {
+pub(super) fn mentions(hir: &hir::Program, id: ExprId, locals: &[LocalId]) -> bool {
     if matches!(&hir.exprs[id].kind, H::Local(other) if locals.contains(other)) {
         return true;
     }
@@ -317,9 +309,7 @@ fn join_extent(
 
 /// The value of a bound that does not depend on index variables, without reporting anything.
 fn quiet_size(cx: &mut Cx, id: ExprId, inclusive: bool) -> Option<size::Expr> {
-    let reported = cx.report.diagnostics.len();
-    let value = vars::scoped(cx, |cx| expr::expr(cx, id, Some(&Type::I32)));
-    cx.report.take_back(reported);
+    let value = look::quietly(cx, |cx| vars::scoped(cx, |cx| expr::expr(cx, id, Some(&Type::I32))));
     let size = cx.ix.to_size(&value)?;
     let size = if inclusive { size.offset(1) } else { size };
     largest(&cx.ix, &size)
@@ -539,15 +529,6 @@ fn widen_clauses(ix: &mut Index, build: &mut Build, report: &mut Report, drafts:
     }
 }
 
-/// A type of element that the clauses of a recurrence widen theirs to.
-fn wider_element(drafts: &Drafts, elem: &Type) -> Option<Type> {
-    let mut wide = elem.clone();
-    for draft in drafts.iter().flatten() {
-        wide = widen::wider_type(&wide, &draft.clause.value.ty)?;
-    }
-    (!coerce::same_kind(&wide, elem)).then_some(wide)
-}
-
 /// The type of the values of all clauses.
 fn common_value_type(
     ix: &mut Index,
@@ -555,47 +536,22 @@ fn common_value_type(
     name: Symbol,
     drafts: &[Draft],
 ) -> Option<Type> {
-    let values: Vec<Expr> = drafts.iter().map(|draft| draft.clause.value.clone()).collect();
-    if !layouts::all_agree_in_layout(
-        ix,
-        report,
-        &values,
-        &format!("the values of the clauses of `{name}`"),
-    ) {
-        return None;
-    }
+    let values = drafts.iter().map(|draft| &draft.clause.value);
+    let what = format!("the clauses of `{name}`");
+    let ty = layouts::join_values(ix, report, values.clone(), &what)?;
     let first = &drafts[0].clause.value;
-    let mut ty = first.ty.clone();
-    for draft in &drafts[1..] {
-        let value = &draft.clause.value;
-        let records = matches!(ty, Type::Tuple(_) | Type::Data(..));
-        if !records && template::signature::differs(&first.ty, &value.ty).is_some() {
-            let (a, b) = (ix.show(&first.ty), ix.show(&value.ty));
-            let message = format!("the clauses of `{name}` differ in extent: `{a}` and `{b}`");
-            let d = error(Code::E0405, value.span, message)
-                .here(format!("this is `{b}`"))
-                .label(first.span, format!("this is `{a}`"))
-                .help("give all clauses values of one shape");
-            report.report_at(d);
-            return None;
-        }
-        match coerce::join_types(ix, &ty, &value.ty) {
-            Some(joined) => ty = joined,
-            None => {
-                let (a, b) = (ix.show(&ty), ix.show(&value.ty));
-                let d = error(
-                    Code::E0505,
-                    value.span,
-                    format!("the clauses of `{name}` disagree: `{a}` and `{b}`"),
-                )
-                .here(format!("this is `{b}`"))
-                .label(first.span, format!("this is `{a}`"))
-                .help("give all clauses values of one type");
-                let d = binary::numeric_help(ix, d, first, value);
-                report.report_at(d);
-                return None;
-            }
-        }
+    let records = matches!(ty, Type::Tuple(_) | Type::Data(..));
+    let differs =
+        |value: &&Expr| !records && template::signature::differs(&first.ty, &value.ty).is_some();
+    if let Some(value) = values.clone().find(differs) {
+        let (a, b) = (ix.show(&first.ty), ix.show(&value.ty));
+        let message = format!("the clauses of `{name}` differ in extent: `{a}` and `{b}`");
+        let d = error(Code::E0405, value.span, message)
+            .here(format!("this is `{b}`"))
+            .label(first.span, format!("this is `{a}`"))
+            .help("give all clauses values of one shape");
+        report.report_at(d);
+        return None;
     }
     if ty.has_error() { None } else { Some(ty) }
 }

@@ -164,13 +164,8 @@ pub(super) fn tangent(cx: &mut Cx, inner: ExprId, span: Span) -> Expr {
             let one = ein_scalar::Scalar::one(ty);
             let one = Expr::new(ExprKind::Const(one), Type::Scalar(ty), span);
             if value.ty.is_array() {
-                pointwise::tabulate(
-                    &mut cx.ix,
-                    &mut cx.build,
-                    value.ty.axes().to_vec(),
-                    span,
-                    |_, _, _| one,
-                )
+                let Cx { ix, build, .. } = cx;
+                pointwise::tabulate(ix, build, value.ty.axes().to_vec(), span, |_, _, _| one)
             } else {
                 one
             }

@@ -203,24 +203,18 @@ fn unary(cx: &mut Cx, op: hir::UnaryOp, inner: ExprId, want: Option<&Type>, span
                 Expr::new(ExprKind::Unary(scalar_op, arg), Type::Scalar(ty), span)
             },
         ),
-        _ if op == hir::UnaryOp::Not => {
-            let d = error(
-                Code::E0504,
-                value.span,
-                format!("`!` needs a `bool`, but this is `{}`", cx.ix.show(&value.ty)),
-            )
-            .here("not a `bool`")
-            .help("compare it with something: `… == 0`");
-            cx.report.fail(d)
-        }
         _ => {
-            let d = error(
-                Code::E0502,
-                value.span,
-                format!("`-` cannot be applied to `{}`", cx.ix.show(&value.ty)),
-            )
-            .here("this has no negative")
-            .help("negate a signed number: `-(… as i32)`");
+            let have = cx.ix.show(&value.ty);
+            let d = match op {
+                hir::UnaryOp::Not => {
+                    let message = format!("`!` needs a `bool`, but this is `{have}`");
+                    let d = error(Code::E0504, value.span, message).here("not a `bool`");
+                    d.help("compare it with something: `… == 0`")
+                }
+                _ => error(Code::E0502, value.span, format!("`-` cannot be applied to `{have}`"))
+                    .here("this has no negative")
+                    .help("negate a signed number: `-(… as i32)`"),
+            };
             cx.report.fail(d)
         }
     }
@@ -330,12 +324,8 @@ pub(super) fn field(cx: &mut Cx, base: Expr, name: ein_base::Name, span: Span) -
         (Type::AnyRank(_), "size") => {
             let sym = ein_base::Symbol::intern("shape");
             let shape = field(cx, base, ein_base::Name { sym, ..name }, span);
-            builtin::apply_builtin(
-                cx,
-                hir::Builtin::Reduction(hir::ReduceOp::Prod),
-                vec![shape],
-                span,
-            )
+            let op = hir::Builtin::Reduction(ein_ir::tensor::ReduceOp::Prod);
+            builtin::apply_builtin(cx, op, &[], vec![shape], span)
         }
         (Type::Array(_) | Type::Str | Type::Jagged(..), "length") => {
             length_of(&mut cx.ix, &mut cx.build, base, span)

@@ -166,15 +166,8 @@ pub(super) fn of_records(cx: &mut Cx, op: BinaryOp, x: Expr, y: Expr, span: Span
         BinaryOp::Div => B::Div,
         BinaryOp::Pow => B::Pow,
         _ => {
-            return builtin::scalar_binary(
-                &mut cx.ix,
-                &mut cx.build,
-                &mut cx.report,
-                op,
-                x,
-                y,
-                span,
-            );
+            let Cx { ix, build, report, .. } = cx;
+            return builtin::scalar_binary(ix, build, report, op, x, y, span);
         }
     };
     let x = vars::atomise(&mut cx.ix, &mut cx.build, x);

@@ -120,13 +120,8 @@ fn expect_cell(cx: &mut Cx, zero: Expr, cell: &Type, span: Span) -> Expr {
         _ => zero,
     };
     if zero.ty.rank() == 0 && cell.rank() > 0 && coerce::same_kind(&zero.ty, cell.elem()) {
-        return pointwise::tabulate(
-            &mut cx.ix,
-            &mut cx.build,
-            cell.axes().to_vec(),
-            span,
-            |_, _, _| zero,
-        );
+        let Cx { ix, build, .. } = cx;
+        return pointwise::tabulate(ix, build, cell.axes().to_vec(), span, |_, _, _| zero);
     }
     coerce::expect_type(cx, zero, cell, "the start value")
 }

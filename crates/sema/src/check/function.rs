@@ -1,9 +1,9 @@
 //! Function bodies: checked once for all sizes, or once for each way an unannotated one is used.
 
-use super::instance::{Instance, Key, LIMIT, Over, SizeKey, Source};
+use super::instance::{Instance, Key, LIMIT, Over, PARTS, SizeKey, Source};
 use super::state::{Build, Index, Infer, Report};
 use super::{
-    Binding, Cx, annotation, elements, error, formula, infer, result, rule, stmt, template, tries,
+    Binding, Cx, annotation, elements, error, formula, infer, look, result, rule, stmt, template,
     types, vars,
 };
 use crate::hir::{self, DefId, DefKind, DimKind, Function, Param, TypeKind};
@@ -32,12 +32,9 @@ pub(super) fn check_uncalled(cx: &mut Cx, def: DefId) {
     if known || !annotated {
         return;
     }
-    let fits = infer::fitting_numbers(cx, function);
+    let fits = infer::fitting_numbers(&cx.infer, &cx.ix, function);
     let elem = Type::Scalar(fits.first().copied().unwrap_or(ScalarType::F32));
-    instance_uncalled(cx, def, function, vec![elem; function.generics.len()]);
-}
-
-fn instance_uncalled(cx: &mut Cx, def: DefId, function: &Function, types: Vec<Type>) {
+    let types = vec![elem; function.generics.len()];
     let packs = vec![1; function.packs.len()];
     let params = vec![None; function.params.len()];
     let name = cx.hir.defs[def].name;
@@ -65,38 +62,34 @@ pub(super) fn instance_of(
         packs: packs.clone(),
         types: types.iter().cloned().map(erase).collect(),
     };
-    if let Some(at) = cx.infer.instances.table.get(&key) {
-        let at = *at;
+    let name = cx.hir.defs[def].name;
+    if let Some(at) = cx.infer.instances.table.get(&key).copied() {
         report_again(&cx.infer, &mut cx.report, at, call);
-        let through_others = cx.infer.filling.last() != Some(&at);
         let instance = &mut cx.infer.instances.items[at];
         instance.recursive |= !instance.done;
-        let open = !instance.done && instance.ret.is_none() && function.ret.is_none();
-        instance.called_itself |= open;
-        instance.called_back |= open && through_others;
-        return Some(at);
+        instance.called_itself |=
+            !instance.done && instance.ret.is_none() && function.ret.is_none();
     }
-    if !count_instance(&mut cx.infer, &mut cx.report, &key, call) {
-        return None;
-    }
-    let at = new_instance(&mut cx.infer, &mut cx.build, key, cx.hir.defs[def].name);
+    let known = cx.infer.instances.items.len();
     let reported = cx.report.diagnostics.len();
-    fill_instance(cx, at, |cx| {
+    let at = instance(cx, key, name, Some(call), |cx, at| {
+        cx.infer.instances.items[at].declared = function.ret.is_some();
         let own = template::enter_captures(&mut cx.ix, &function.captures, &captures);
         cx.infer.instances.items[at].captures = own;
         enter_signature(cx, at, function, &params, &packs, &types);
         if at_call && (params.iter().any(Option::is_some) || !types.is_empty()) {
             cx.report.instantiated_at.push(call);
         }
-        result::function_result(cx, function, cx.hir.defs[def].name.sym)
-    });
-    let place = cx.hir.defs[def].name.span;
-    if let Some(first) = elements::first_of_types(&cx.report, place, reported, call.1) {
-        let fits = infer::fitting_numbers(cx, function);
+        result::function_result(cx, function, name.sym)
+    })?;
+    if let Some(first) = elements::first_of_types(&cx.report, name.span, reported, call.1)
+        && at >= known
+    {
+        let fits = infer::fitting_numbers(&cx.infer, &cx.ix, function);
         let told = (function, types.as_slice(), at);
         elements::told_of_arguments(&mut cx.infer, &mut cx.report, told, &fits, (first, call));
     }
-    if function.rule.is_some() {
+    if function.rule.is_some() && at >= known {
         let params: Vec<Type> = cx.infer.instances.items[at]
             .params
             .iter()
@@ -130,9 +123,9 @@ pub(super) fn count_instance(
     key: &Key,
     call: (Symbol, Span),
 ) -> bool {
+    let large = infer.has_more_parts(&key.whole(), PARTS);
     let count = infer.instances.counts.entry(key.source).or_insert(0);
     *count += 1;
-    let large = key.is_large();
     if *count <= LIMIT && !large {
         return true;
     }
@@ -148,51 +141,79 @@ pub(super) fn count_instance(
     false
 }
 
-pub(super) fn new_instance(infer: &mut Infer, build: &mut Build, key: Key, name: Name) -> usize {
-    let func = build.out.funcs.push(Func {
-        name: name.sym,
-        span: name.span,
-        sizes: Vec::new(),
-        captures: Vec::new(),
-        params: Vec::new(),
-        ret: Type::Error,
-        body: Expr::error(name.span),
-        slots: 0,
-        rule: None,
-    });
+/// The instance of a key: the one that there is, if it still holds, or one that is checked now.
+/// `call` is where it is counted, if it is.
+pub(super) fn instance(
+    cx: &mut Cx,
+    key: Key,
+    name: Name,
+    call: Option<(Symbol, Span)>,
+    check: impl Fn(&mut Cx, usize) -> Expr,
+) -> Option<usize> {
+    let at = match cx.infer.instances.table.get(&key).copied() {
+        Some(at) if cx.infer.take_result(at) => return Some(at),
+        Some(at) => {
+            let items = &mut cx.infer.instances.items;
+            items[at] = Instance::new(items[at].func, items[at].round + 1);
+            at
+        }
+        None => {
+            if let Some(call) = call
+                && !count_instance(&mut cx.infer, &mut cx.report, &key, call)
+            {
+                return None;
+            }
+            new_instance(&mut cx.infer, &mut cx.build, key, name)
+        }
+    };
+    fill(cx, at, |cx| check(cx, at));
+    Some(at)
+}
+
+fn new_instance(infer: &mut Infer, build: &mut Build, key: Key, name: Name) -> usize {
+    let func = build.out.funcs.push(nothing(name.sym, name.span));
     let at = infer.instances.items.len();
-    infer.instances.items.push(Instance {
-        func,
-        ret: None,
-        over: None,
-        params: Vec::new(),
-        captures: Vec::new(),
-        sizes: Vec::new(),
-        assumed: Vec::new(),
-        called_itself: false,
-        called_back: false,
-        broken: None,
-        recursive: false,
-        done: false,
-    });
+    infer.instances.items.push(Instance::new(func, 0));
     infer.instances.table.insert(key, at);
     at
 }
 
-/// Checks a body in a frame of its own, twice if it called itself before its type was known.
-pub(super) fn fill_instance(cx: &mut Cx, at: usize, check: impl Fn(&mut Cx) -> Expr) {
-    tries::lasting(cx, |cx| fill(cx, at, check));
+/// A function before it is checked.
+fn nothing(name: Symbol, span: Span) -> Func {
+    Func {
+        name,
+        span,
+        sizes: Vec::new(),
+        captures: Vec::new(),
+        params: Vec::new(),
+        ret: Type::Error,
+        body: Expr::error(span),
+        slots: 0,
+        rule: None,
+    }
 }
 
+/// Leaves nothing of instances that nobody asked for once the results that they rest on were known.
+pub(super) fn drop_outdated(infer: &Infer, build: &mut Build) {
+    let items = &infer.instances.items;
+    for instance in items.iter().filter(|instance| !instance.holds(items)) {
+        let func = &mut build.out.funcs[instance.func];
+        let unit = Expr::new(ExprKind::Unit, Type::Unit, func.span);
+        *func = Func { ret: Type::Unit, body: unit, ..nothing(func.name, func.span) };
+    }
+}
+
+/// Checks a body in a frame of its own; again if it called itself before its type was known.
 fn fill(cx: &mut Cx, at: usize, check: impl Fn(&mut Cx) -> Expr) {
-    let reported = cx.report.diagnostics.len();
-    let before = tries::mark(cx);
+    let (reported, kept) = (cx.report.diagnostics.len(), cx.report.kept.len());
+    let vars = cx.ix.vars.len();
     cx.infer.filling.push(at);
-    let body = in_frame(cx, at, &check);
+    let (body, mut told) = look::look(cx, |cx| in_frame(cx, at, &check));
     let again = cx.infer.instances.items[at].called_itself;
     if again && !body.ty.has_error() {
-        settle_result(cx, at, body.ty, &before, check);
-    } else if again && cx.report.diagnostics.len() == reported {
+        look::forget_types(&mut cx.ix, vars);
+        told = settle_result(cx, at, body.ty, check);
+    } else if again && told.is_empty() && cx.report.count() == reported + kept {
         let func = &cx.build.out.funcs[cx.infer.instances.items[at].func];
         let (name, span) = (func.name, func.span);
         let d = error(
@@ -202,19 +223,25 @@ fn fill(cx: &mut Cx, at: usize, check: impl Fn(&mut Cx) -> Expr) {
         )
         .here("which type does it return?")
         .help("declare the result: `-> f32`");
-        cx.report.report_at(d);
+        told.push(d);
     }
     cx.infer.filling.pop();
-    // What is left of the errors, now that nothing is tried any more, holds for every call.
+    // What is left of the errors holds for every call.
     if cx.report.in_library(cx.build.out.funcs[cx.infer.instances.items[at].func].span) {
-        let inside = |d: &Diagnostic| {
+        let inside = |d: &&Diagnostic| {
             d.is_error()
                 && !cx.report.in_library(d.primary.span)
                 && d.labels.iter().any(|label| cx.report.in_library(label.span))
         };
-        let own = cx.report.diagnostics.get(reported..).unwrap_or_default();
-        let broken = own.iter().find(|d| inside(d)).cloned().map(Box::new);
+        let inner = cx.report.diagnostics.get(reported..).unwrap_or_default();
+        let inner = inner.iter().chain(cx.report.kept.get(kept..).unwrap_or_default());
+        let broken = told.iter().chain(inner).find(inside).cloned().map(Box::new);
         cx.infer.instances.items[at].broken = broken;
+    }
+    // What rests on the result of one around it is told with that.
+    match cx.infer.instances.items[at].rests.is_empty() {
+        true => cx.report.keep(told),
+        false => cx.report.tell(told),
     }
     cx.infer.instances.items[at].done = true;
     formula::note(&mut cx.ix, &cx.build, cx.infer.instances.items[at].func);
@@ -226,33 +253,29 @@ fn settle_result(
     cx: &mut Cx,
     at: usize,
     found: Type,
-    before: &super::tries::Mark,
     check: impl Fn(&mut Cx) -> Expr,
-) {
+) -> Vec<Diagnostic> {
     let mut ret = found;
-    loop {
+    let told = loop {
         let over = written_over(&cx.infer, &cx.build, at);
-        if cx.infer.instances.items[at].called_back {
-            // Functions that call this one back did not know its type: all of them again.
-            tries::roll_back(cx, before);
-        } else {
-            cx.report.take_back(before.diagnostics);
-        }
-        cx.infer.instances.items[at].ret = Some(ret.clone());
-        cx.infer.instances.items[at].over = Some(over.clone());
-        let found = in_frame(cx, at, &check).ty;
+        let instance = &mut cx.infer.instances.items[at];
+        instance.round += 1;
+        instance.ret = Some(ret.clone());
+        instance.over = Some(over.clone());
+        let (body, told) = look::look(cx, |cx| in_frame(cx, at, &check));
         let own = written_over(&cx.infer, &cx.build, at);
         let assumed = rewritten(&cx.ix, ret, &over, &own);
-        let open = open_where_unequal(&mut cx.ix, &assumed, &found);
+        let open = open_where_unequal(&mut cx.ix, &assumed, &body.ty);
         let holds = open == assumed;
         ret = open;
         if holds {
-            break;
+            break told;
         }
-    }
+    };
     let instance = &mut cx.infer.instances.items[at];
     instance.ret = Some(ret);
     instance.over = None;
+    told
 }
 
 /// The variables of a frame that a type may be written over.
@@ -412,8 +435,7 @@ pub(super) fn enter_parameter(cx: &mut Cx, param: &Param, given: Option<&Type>) 
             renew_type_params(&mut cx.infer, &mut cx.ix);
             types::lower_type(cx, ty)
         }
-        (None, Some(given)) if is_short_list(given) => given.clone(),
-        (None, Some(given)) => vars::map_sizes(given.clone(), &mut |_| cx.ix.unknown_size(true)),
+        (None, Some(given)) => own_extents(&mut cx.ix, given),
         (None, None) => Type::Error,
     };
     let name = param.name.unwrap_or(Name { sym: Symbol::intern("parameter"), span: param.span });
@@ -445,6 +467,23 @@ pub(super) fn enter_parameter(cx: &mut Cx, param: &Param, given: Option<&Type>) 
         }
     }
     var
+}
+
+/// A parameter that the compiler makes up, with extents of its own: an instance is for all of them.
+pub(super) fn made_up(ix: &mut Index, name: &str, ty: &Type, span: Span) -> VarId {
+    let ty = own_extents(ix, ty);
+    let var = ix.new_var(Symbol::intern(name), span, ty.clone());
+    ix.settle_type(var, ty);
+    ix.size_variable(var, None, true);
+    var
+}
+
+/// The type of an argument as the body of an instance sees it.
+fn own_extents(ix: &mut Index, given: &Type) -> Type {
+    match is_short_list(given) {
+        true => given.clone(),
+        false => vars::map_sizes(given.clone(), &mut |_| ix.unknown_size(true)),
+    }
 }
 
 /// Gives type arguments extents of their own: two parameters of one type may differ in them.

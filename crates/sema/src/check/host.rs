@@ -93,7 +93,8 @@ pub(super) fn array(cx: &mut Cx, items: &[ExprId], want: Option<&Type>, span: Sp
     if let Some(Type::Jagged(elem, depth)) = want {
         return jagged_array(cx, items, elem, *depth, span);
     }
-    if !layouts::all_agree_in_layout(&cx.ix, &mut cx.report, &items, "the rows of this array") {
+    let rows: Vec<&Expr> = items.iter().collect();
+    if !layouts::all_agree_in_layout(&cx.ix, &mut cx.report, &rows, "the rows of this array") {
         return Expr::error(span);
     }
     let Some(row) = common_row(&mut cx.ix, &mut cx.build, &mut cx.report, &items) else {

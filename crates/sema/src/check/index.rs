@@ -94,14 +94,8 @@ pub(super) fn index(cx: &mut Cx, base: Expr, slots: &[Slot], span: Span) -> Expr
                 for index in cx.ix.pack_members(*local) {
                     let position = parts.len();
                     let value = cx.ix.index_expr(index, *at);
-                    coordinates::check_coordinate(
-                        &mut cx.ix,
-                        &mut cx.build,
-                        &mut cx.report,
-                        &base,
-                        position,
-                        &value,
-                    );
+                    let Cx { ix, build, report, .. } = cx;
+                    coordinates::check_coordinate(ix, build, report, &base, position, &value);
                     parts.push(Part::Point(value));
                 }
             }
@@ -180,14 +174,8 @@ fn part(cx: &mut Cx, base: &Expr, position: usize, id: ExprId) -> Option<Part> {
     if value.ty.has_error() {
         return None;
     }
-    coordinates::check_coordinate(
-        &mut cx.ix,
-        &mut cx.build,
-        &mut cx.report,
-        base,
-        position,
-        &value,
-    );
+    let Cx { ix, build, report, .. } = cx;
+    coordinates::check_coordinate(ix, build, report, base, position, &value);
     warn_if_hidden(&cx.ix, &mut cx.report, base, position, id);
     Some(Part::Point(value))
 }
@@ -319,15 +307,8 @@ fn assemble(cx: &mut Cx, base: Expr, parts: Vec<Part>, span: Span) -> Expr {
             Part::Stepped(lo, hi, step) => {
                 value =
                     slice(&mut cx.ix, &mut cx.build, &mut cx.report, value, axis, (lo, hi), span);
-                value = select::every(
-                    &mut cx.ix,
-                    &mut cx.build,
-                    &mut cx.report,
-                    value,
-                    axis,
-                    step,
-                    span,
-                );
+                let Cx { ix, build, report, .. } = cx;
+                value = select::every(ix, build, report, value, axis, step, span);
             }
             Part::Gather(indices) => value = gather(&cx.ix, value, axis, indices, span),
             Part::Mask(mask) => value = select::mask(cx, value, axis, mask, span),
@@ -480,12 +461,8 @@ fn element(cx: &mut Cx, base: Expr, slots: &[Slot], span: Span) -> Expr {
             }
             Type::Jagged(elem, depth) => (HostOp::ElementAt, Type::Jagged(elem.clone(), depth - 1)),
             Type::Array(_) => {
-                let var = vars::bind(
-                    &mut cx.ix,
-                    &mut cx.build,
-                    Symbol::intern(super::vars::TEMPORARY),
-                    value,
-                );
+                let Cx { ix, build, .. } = cx;
+                let var = vars::bind(ix, build, Symbol::intern(super::vars::TEMPORARY), value);
                 let base = cx.ix.var_expr(var, span);
                 value = expr::read(base, vec![index], Bounds::Checked, span);
                 continue;

@@ -7,8 +7,10 @@
 //! clauses give. What is not understood here says nothing; mistakes are told by the check that follows.
 
 pub(in crate::check) mod calls;
+mod parts;
 
-use super::Cx;
+pub(super) use parts::widened_elements;
+
 use super::literal::Class;
 use super::state::{Index, Infer};
 use super::widen::{holds, wider};
@@ -66,8 +68,10 @@ impl Number {
 }
 
 /// The variables, and what local names stand for.
-#[derive(Default)]
-struct Numbers {
+#[derive(Clone)]
+struct Numbers<'x, 'h> {
+    infer: &'x Infer<'h>,
+    ix: &'x Index<'h>,
     /// The names that are being defined.
     names: Vec<LocalId>,
     /// What their clauses give.
@@ -77,6 +81,8 @@ struct Numbers {
     /// Variables that meet in an operator, so that they are of one kind.
     kin: Vec<u64>,
     locals: FxHashMap<LocalId, Number>,
+    /// A name of tuples, whose parts are the variables.
+    tuple: Option<LocalId>,
     /// The function whose result is the first variable, where no names are defined.
     own: Option<DefId>,
     /// The types that the first variable may have, where it stands for type parameters.
@@ -85,7 +91,24 @@ struct Numbers {
     steps: u32,
 }
 
-impl Numbers {
+impl<'x, 'h> Numbers<'x, 'h> {
+    fn new(infer: &'x Infer<'h>, ix: &'x Index<'h>) -> Self {
+        Numbers {
+            infer,
+            ix,
+            names: Vec::new(),
+            values: Vec::new(),
+            floats: 0,
+            kin: Vec::new(),
+            locals: FxHashMap::default(),
+            tuple: None,
+            own: None,
+            fits: Vec::new(),
+            depth: 0,
+            steps: 0,
+        }
+    }
+
     /// An operation takes only some types: so does the variable in it.
     fn takes(&mut self, value: Number, takes: impl Fn(S) -> bool) {
         if value.open & 1 != 0 {
@@ -163,22 +186,26 @@ impl Numbers {
 
 /// The types of the numbers that some definitions which read each other hold, where their clauses
 /// say them.
-pub(super) fn infer_elements(cx: &mut Cx, definitions: &[hir::Definition]) -> Vec<Option<S>> {
+pub(super) fn infer_elements(
+    infer: &Infer,
+    ix: &Index,
+    definitions: &[hir::Definition],
+) -> Vec<Option<S>> {
     if definitions.len() > 64 {
         return vec![None; definitions.len()];
     }
     let mut numbers = Numbers {
         names: definitions.iter().map(|it| it.local).collect(),
         values: vec![Number::default(); definitions.len()],
-        ..Numbers::default()
+        ..Numbers::new(infer, ix)
     };
     for (at, definition) in definitions.iter().enumerate() {
         for clause in &definition.clauses {
-            let value = number(cx, clause.body, &mut numbers);
+            let value = number(clause.body, &mut numbers);
             numbers.values[at] = numbers.values[at].join(value);
             numbers.kin.push(numbers.values[at].open | 1 << at);
             if let Some(until) = &clause.until {
-                number(cx, until.cond, &mut numbers);
+                number(until.cond, &mut numbers);
             }
         }
     }
@@ -188,8 +215,8 @@ pub(super) fn infer_elements(cx: &mut Cx, definitions: &[hir::Definition]) -> Ve
 
 /// Which of `f32`, `i32` and `bool` the type parameters of a function can be: its body is walked once, down
 /// to the intrinsics, and each operation in it takes some types only.
-pub(super) fn fitting_numbers(cx: &mut Cx, function: &hir::Function) -> Vec<S> {
-    let mut numbers = Numbers { fits: vec![S::F32, S::I32, S::Bool], ..Numbers::default() };
+pub(super) fn fitting_numbers(infer: &Infer, ix: &Index, function: &hir::Function) -> Vec<S> {
+    let mut numbers = Numbers { fits: vec![S::F32, S::I32, S::Bool], ..Numbers::new(infer, ix) };
     for param in &function.params {
         if let hir::PatKind::Bind(local, _) = &param.pat.kind
             && let Some(Ok(_)) = param.ty.as_deref().map(calls::generic_or_declared)
@@ -197,9 +224,9 @@ pub(super) fn fitting_numbers(cx: &mut Cx, function: &hir::Function) -> Vec<S> {
             numbers.locals.insert(*local, Number { open: 1, ..Number::default() });
         }
     }
-    let value = number(cx, function.body, &mut numbers);
+    let value = number(function.body, &mut numbers);
     if let Some(Err(ret)) = function.ret.as_ref().map(calls::generic_or_declared) {
-        let ret = cx.infer.declared_number(ret);
+        let ret = infer.declared_number(ret);
         numbers.takes_like(value, ret);
     }
     numbers.fits
@@ -207,27 +234,68 @@ pub(super) fn fitting_numbers(cx: &mut Cx, function: &hir::Function) -> Vec<S> {
 
 /// What `[]` in one branch takes from another: its type, or, where that is made from calls of the
 /// function whose result this is, an array of the numbers that it makes of them.
-pub(super) fn nothing_hint(cx: &mut Cx, other: ExprId, found: &Type) -> Type {
-    let own = if found.has_error() { cx.infer.open_function() } else { None };
-    if own.is_none() {
-        return found.clone();
-    }
-    let mut numbers = Numbers { own, ..Numbers::default() };
-    let value = number(cx, other, &mut numbers);
-    numbers.values.push(value);
-    numbers.settle();
-    match numbers.element(0) {
-        Some(number) => {
-            let size = cx.ix.unknown_size(true);
-            Type::array(Type::Scalar(number), vec![super::anonymous(size)])
-        }
+pub(super) fn nothing_hint(
+    infer: &Infer,
+    ix: &Index,
+    empty: ExprId,
+    other: ExprId,
+    found: &Type,
+) -> Type {
+    let own = if found.has_error() { infer.open_function() } else { None };
+    match own {
+        Some(_) => made_of_calls(empty, other, found, Numbers { own, ..Numbers::new(infer, ix) }),
         None => found.clone(),
     }
 }
 
+/// The same from a branch that is never taken, and so is not checked.
+pub(super) fn nothing_like(
+    infer: &Infer,
+    ix: &Index,
+    empty: ExprId,
+    other: ExprId,
+) -> Option<Type> {
+    let like = || made_of_calls(empty, other, &Type::Error, Numbers::new(infer, ix));
+    infer.has_nothing(empty).then(like).filter(|like| !like.has_error())
+}
+
+fn made_of_calls(empty: ExprId, other: ExprId, found: &Type, mut numbers: Numbers) -> Type {
+    let hir = numbers.infer.hir;
+    match (&hir.exprs[empty].kind, &hir.exprs[other].kind) {
+        (H::Block { tail: Some(empty), .. }, _) => {
+            return made_of_calls(*empty, other, found, numbers);
+        }
+        (_, H::Block { stmts, tail: Some(other) }) => {
+            stmts.iter().for_each(|stmt| stmt_number(stmt, &mut numbers));
+            return made_of_calls(empty, *other, found, numbers);
+        }
+        (H::Tuple(empty), H::Tuple(items)) if empty.len() == items.len() => {
+            let types = empty.iter().zip(items).enumerate().map(|(at, (empty, item))| {
+                let found = if let Type::Tuple(found) = found { found.get(at) } else { None };
+                match found.filter(|found| !found.has_error()) {
+                    Some(found) => found.clone(),
+                    None => made_of_calls(*empty, *item, &Type::Error, numbers.clone()),
+                }
+            });
+            return Type::Tuple(types.collect());
+        }
+        _ => {}
+    }
+    let value = number(other, &mut numbers);
+    numbers.values.push(value);
+    numbers.settle();
+    match numbers.element(0) {
+        Some(number) if numbers.infer.is_empty(empty) => {
+            Type::array(Type::Scalar(number), vec![super::anonymous(ein_ir::size::Expr::zero())])
+        }
+        Some(number) if found.is_broken() => Type::Scalar(number),
+        _ => found.clone(),
+    }
+}
+
 /// What an expression says of the number that it is.
-fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
-    let hir = cx.hir;
+fn number(id: ExprId, numbers: &mut Numbers) -> Number {
+    let hir = numbers.infer.hir;
     numbers.steps += 1;
     if numbers.steps > STEPS {
         return Number::default();
@@ -246,10 +314,10 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
         H::Int(_, Some(ty)) | H::Float(_, Some(ty)) => Number::of(*ty),
         H::Bool(_) => Number::of(S::Bool),
         H::Size(_) | H::Coord(_) | H::Extent { .. } => Number::of(S::I32),
-        H::Local(local) => local_number(&cx.ix, *local, numbers),
-        H::Const(def) => const_number(cx, *def, numbers),
+        H::Local(local) => local_number(numbers.ix, *local, numbers),
+        H::Const(def) => const_number(*def, numbers),
         H::Unary(op, inner) => {
-            let value = number(cx, *inner, numbers);
+            let value = number(*inner, numbers);
             if *op == hir::UnaryOp::Not {
                 numbers.takes(value, S::is_bool);
                 return Number::of(S::Bool);
@@ -257,55 +325,56 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
             numbers.takes(value, S::is_numeric);
             value
         }
-        H::Binary(op, a, b) => binary_number(cx, *op, *a, *b, numbers),
+        H::Binary(op, a, b) => binary_number(*op, *a, *b, numbers),
         H::Cast(inner, ty) => {
-            number(cx, *inner, numbers);
-            cx.infer.declared_number(ty)
+            number(*inner, numbers);
+            numbers.infer.declared_number(ty)
         }
         H::Call { callee, args } | H::CoordCall { callee, args, .. } => {
-            calls::call_number(cx, *callee, args, numbers)
+            calls::call_number(*callee, args, numbers)
         }
         H::Reduce { op, body, .. } => {
-            let value = number(cx, *body, numbers);
+            let value = number(*body, numbers);
             calls::reduced(*op, value, numbers)
         }
         H::Index { base, slots } => {
             for slot in slots {
                 if let hir::Slot::Expr(index) = slot {
-                    let index = number(cx, *index, numbers);
+                    let index = number(*index, numbers);
                     numbers.takes(index, S::is_int);
                 }
             }
-            number(cx, *base, numbers)
+            number(*base, numbers)
         }
-        H::Field(..) | H::TupleField(..) => match calls::part_type(cx, id, numbers) {
-            Some(ty) => ty.scalar().map(Number::of).unwrap_or_default(),
-            None => Number::default(),
+        H::Field(..) | H::TupleField(..) => match parts::part_of(id, numbers) {
+            Some(parts::Part::Of(ty)) => ty.scalar().map(Number::of).unwrap_or_default(),
+            Some(parts::Part::Declared(ty)) => numbers.infer.declared_number(ty),
+            None => parts::part(id, numbers),
         },
         H::Array(items) => items.iter().fold(Number::default(), |all, item| {
-            let item = number(cx, *item, numbers);
+            let item = number(*item, numbers);
             numbers.meet(all, item)
         }),
         H::Block { stmts, tail } => {
-            stmts.iter().for_each(|stmt| stmt_number(cx, stmt, numbers));
-            tail.map(|tail| number(cx, tail, numbers)).unwrap_or_default()
+            stmts.iter().for_each(|stmt| stmt_number(stmt, numbers));
+            tail.map(|tail| number(tail, numbers)).unwrap_or_default()
         }
         H::If { cond, then, otherwise } => {
-            let cond = number(cx, *cond, numbers);
+            let cond = number(*cond, numbers);
             numbers.takes(cond, S::is_bool);
-            let then = number(cx, *then, numbers);
+            let then = number(*then, numbers);
             match otherwise {
                 Some(otherwise) => {
-                    let otherwise = number(cx, *otherwise, numbers);
+                    let otherwise = number(*otherwise, numbers);
                     numbers.meet(then, otherwise)
                 }
                 None => Number::default(),
             }
         }
         H::Match { scrutinee, arms } => {
-            number(cx, *scrutinee, numbers);
+            number(*scrutinee, numbers);
             arms.iter().fold(Number::default(), |all, arm| {
-                let value = number(cx, arm.body, numbers);
+                let value = number(arm.body, numbers);
                 numbers.meet(all, value)
             })
         }
@@ -313,17 +382,17 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
             for item in items {
                 match item {
                     hir::WhereItem::Binding(local, value) => {
-                        let value = number(cx, *value, numbers);
+                        let value = number(*value, numbers);
                         numbers.locals.insert(*local, value);
                     }
                     hir::WhereItem::Guard(guard) => {
-                        let guard = number(cx, *guard, numbers);
+                        let guard = number(*guard, numbers);
                         numbers.takes(guard, S::is_bool);
                     }
                 }
             }
-            let body = number(cx, *body, numbers);
-            let otherwise = otherwise.map(|it| number(cx, it, numbers)).unwrap_or_default();
+            let body = number(*body, numbers);
+            let otherwise = otherwise.map(|it| number(it, numbers)).unwrap_or_default();
             numbers.meet(body, otherwise)
         }
         H::Str(_)
@@ -343,7 +412,7 @@ fn number(cx: &mut Cx, id: ExprId, numbers: &mut Numbers) -> Number {
         | H::Try(_)
         | H::Error => {
             visit::each_child(hir, id, &mut |child| {
-                number(cx, child, numbers);
+                number(child, numbers);
             });
             Number::default()
         }
@@ -376,13 +445,13 @@ fn type_of_local<'x>(ix: &'x Index, local: LocalId) -> Option<&'x Type> {
     Some(&ix.vars[var].ty)
 }
 
-fn const_number(cx: &mut Cx, def: DefId, numbers: &mut Numbers) -> Number {
-    let hir = cx.hir;
+fn const_number(def: DefId, numbers: &mut Numbers) -> Number {
+    let hir = numbers.infer.hir;
     let DefKind::Const(constant) = &hir.defs[def].kind else { return Number::default() };
     if let Some(ty) = &constant.ty {
-        return cx.infer.declared_number(ty);
+        return numbers.infer.declared_number(ty);
     }
-    let value = number(cx, constant.value, numbers);
+    let value = number(constant.value, numbers);
     match (value.known, value.class) {
         (None, Some(class)) => class.default_type().scalar().map(Number::of).unwrap_or_default(),
         (known, _) => Number { known, ..Number::default() },
@@ -409,16 +478,10 @@ impl Infer<'_> {
     }
 }
 
-fn binary_number(
-    cx: &mut Cx,
-    op: hir::BinaryOp,
-    a: ExprId,
-    b: ExprId,
-    numbers: &mut Numbers,
-) -> Number {
+fn binary_number(op: hir::BinaryOp, a: ExprId, b: ExprId, numbers: &mut Numbers) -> Number {
     use hir::BinaryOp as B;
-    let request = matches!(cx.hir.exprs[a].kind, H::At(_));
-    let (x, y) = (number(cx, a, numbers), number(cx, b, numbers));
+    let request = matches!(numbers.infer.hir.exprs[a].kind, H::At(_));
+    let (x, y) = (number(a, numbers), number(b, numbers));
     match op {
         B::And | B::Or => {
             numbers.takes(x, S::is_bool);
@@ -426,7 +489,7 @@ fn binary_number(
             Number::of(S::Bool)
         }
         B::In => {
-            if matches!(cx.hir.exprs[b].kind, H::Range { .. }) {
+            if matches!(numbers.infer.hir.exprs[b].kind, H::Range { .. }) {
                 numbers.takes(x, S::is_int);
             }
             Number::of(S::Bool)
@@ -446,32 +509,35 @@ fn binary_number(
     }
 }
 
-fn stmt_number(cx: &mut Cx, stmt: &hir::Stmt, numbers: &mut Numbers) {
+fn stmt_number(stmt: &hir::Stmt, numbers: &mut Numbers) {
     match &stmt.kind {
         hir::StmtKind::Let { pat, ty, value } => {
-            let number = self::number(cx, *value, numbers);
+            if let hir::PatKind::Tuple(items) = &pat.kind {
+                return parts::bind_parts(items, *value, numbers);
+            }
+            let number = self::number(*value, numbers);
             if let hir::PatKind::Bind(local, inner) = &pat.kind {
                 let declared = ty.as_deref().or(inner.as_deref());
-                let declared = declared.map(|ty| cx.infer.declared_number(ty));
+                let declared = declared.map(|ty| numbers.infer.declared_number(ty));
                 numbers.takes_like(number, declared.unwrap_or_default());
                 let number = declared.unwrap_or(number);
                 numbers.locals.insert(*local, number);
             }
         }
-        hir::StmtKind::Define(definition) => definition_number(cx, definition, numbers),
+        hir::StmtKind::Define(definition) => definition_number(definition, numbers),
         hir::StmtKind::System(definitions) => {
-            definitions.iter().for_each(|it| definition_number(cx, it, numbers));
+            definitions.iter().for_each(|it| definition_number(it, numbers));
         }
         hir::StmtKind::Expr(value) => {
-            self::number(cx, *value, numbers);
+            self::number(*value, numbers);
         }
     }
 }
 
 /// A definition inside of a clause: as wide as all of its own clauses.
-fn definition_number(cx: &mut Cx, definition: &hir::Definition, numbers: &mut Numbers) {
+fn definition_number(definition: &hir::Definition, numbers: &mut Numbers) {
     for clause in &definition.clauses {
-        let value = number(cx, clause.body, numbers);
+        let value = number(clause.body, numbers);
         let known = numbers.locals.entry(definition.local).or_default();
         *known = known.join(value);
     }

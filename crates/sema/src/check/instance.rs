@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 pub(super) const LIMIT: usize = 256;
 
 /// How many parts the types of one instance may have together.
-const PARTS: usize = 4096;
+pub(super) const PARTS: usize = 4096;
 
 /// All instances, and those still being checked.
 #[derive(Default)]
@@ -31,6 +31,63 @@ impl Infer<'_> {
             Source::Def(def) => Some(def),
             Source::Closure(_) | Source::Rule(_) | Source::Adapter(_) => None,
         }
+    }
+}
+
+impl Infer<'_> {
+    /// Notes that the bodies being checked take the result of an instance for what it is now. Says
+    /// whether that still is what it was taken for when the instance was checked.
+    pub(super) fn take_result(&mut self, at: usize) -> bool {
+        let items = &self.instances.items;
+        let around = self.filling.iter().position(|filling| *filling == at);
+        let from = match around {
+            Some(_) if items[at].declared => None,
+            Some(around) => Some(around),
+            None if !items[at].holds(items) => return false,
+            None => {
+                let rests = |it: &usize| items[at].rests.iter().any(|(on, _)| on == it);
+                self.filling.iter().position(rests)
+            }
+        };
+        let Some(from) = from else { return true };
+        for inner in from + 1..self.filling.len() {
+            for around in from..inner {
+                let on = self.filling[around];
+                let on = (on, self.instances.items[on].round);
+                let rests = &mut self.instances.items[self.filling[inner]].rests;
+                if !rests.contains(&on) {
+                    rests.push(on);
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Instance {
+    /// One that is to be checked.
+    pub(super) fn new(func: FuncId, round: u32) -> Instance {
+        Instance {
+            func,
+            ret: None,
+            over: None,
+            params: Vec::new(),
+            captures: Vec::new(),
+            sizes: Vec::new(),
+            assumed: Vec::new(),
+            called_itself: false,
+            declared: false,
+            round,
+            rests: Vec::new(),
+            broken: None,
+            recursive: false,
+            done: false,
+        }
+    }
+
+    /// Whether the results that it took for something still are that.
+    pub(super) fn holds(&self, items: &[Instance]) -> bool {
+        self.rests.iter().all(|(on, round)| items[*on].round == *round)
     }
 }
 
@@ -58,27 +115,22 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Whether its types have more parts than a program writes.
-    pub(super) fn is_large(&self) -> bool {
-        let mut left = PARTS;
-        let types = self.captures.iter().chain(self.params.iter().flatten()).chain(&self.types);
-        !types.into_iter().all(|ty| within(ty, &mut left))
-    }
-}
-
-/// Whether a type has no more parts than are left.
-fn within(ty: &Type, left: &mut usize) -> bool {
-    let Some(rest) = left.checked_sub(1) else { return false };
-    *left = rest;
-    match ty {
-        Type::Array(array) => within(&array.elem, left),
-        Type::AnyRank(elem) | Type::Jagged(elem, _) => within(elem, left),
-        Type::Tuple(items) | Type::Data(_, items) => items.iter().all(|item| within(item, left)),
-        Type::Signature(of) => {
-            of.params.iter().all(|param| within(param, left)) && within(&of.ret, left)
+    /// The key of what takes arguments of these types and nothing else.
+    pub(super) fn new(source: Source, captures: &[Type], params: &[Type]) -> Key {
+        let erase = super::function::erase;
+        Key {
+            source,
+            captures: captures.iter().cloned().map(erase).collect(),
+            params: params.iter().cloned().map(|ty| Some(erase(ty))).collect(),
+            packs: Vec::new(),
+            types: Vec::new(),
         }
-        Type::Template(_, captures) => captures.iter().all(|item| within(item, left)),
-        Type::Unit | Type::Scalar(_) | Type::Str | Type::Range | Type::Error => true,
+    }
+
+    /// All of its types, as one.
+    pub(super) fn whole(&self) -> Type {
+        let types = self.captures.iter().chain(self.params.iter().flatten()).chain(&self.types);
+        Type::Tuple(types.cloned().collect())
     }
 }
 
@@ -99,8 +151,12 @@ pub(super) struct Instance {
     pub assumed: Vec<ein_ir::tensor::Require>,
     /// Whether it called itself before its result was known.
     pub called_itself: bool,
-    /// Whether another function did, which it calls.
-    pub called_back: bool,
+    /// Whether its result is declared.
+    pub declared: bool,
+    /// How often something else was taken for its result.
+    pub round: u32,
+    /// The instances around it whose results it took for something, and in which round of theirs.
+    pub rests: Vec<(usize, u32)>,
     /// What is wrong with a call of it, where it is a function of the library.
     pub broken: Option<Box<ein_base::Diagnostic>>,
     /// Whether it was asked for while its own body was being checked.

@@ -32,9 +32,14 @@ impl Count {
 impl Infer<'_> {
     /// Whether a type, or a value of it, has too many parts.
     pub(super) fn is_large(&self, ty: &Type) -> bool {
+        self.has_more_parts(ty, MOST_PARTS)
+    }
+
+    /// Whether it has as many parts as that.
+    pub(super) fn has_more_parts(&self, ty: &Type, most: usize) -> bool {
         // What is written first: the arguments of a type are counted one by one.
         [false, true].into_iter().any(|values| {
-            let mut count = Count { left: MOST_PARTS, inside: Vec::new() };
+            let mut count = Count { left: most, inside: Vec::new() };
             self.count_type(ty, values, &mut count);
             count.left == 0
         })

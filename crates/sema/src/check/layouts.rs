@@ -6,7 +6,9 @@
 
 use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, annotation, arms, coerce, error, expr, fields, show, stmt, template, vars};
+use super::{
+    Cx, annotation, arms, binary, coerce, error, expr, fields, show, stmt, template, vars,
+};
 use crate::hir::{Dim, DimKind};
 use ein_base::{Code, Symbol};
 use ein_ir::size;
@@ -45,7 +47,33 @@ fn is_declared_role(ix: &Index, coord: Coord) -> bool {
     coord.over.is_none() || ix.declared_roles.contains(&(coord.name, coord.root()))
 }
 
-/// Holds two values that may stand for each other to one layout; says whether they have one.
+/// The arrays at one place of two types whose layouts do not fit together, and the axis at which.
+pub(super) fn clash<'t>(
+    ix: &Index,
+    a: &'t Type,
+    b: &'t Type,
+) -> Option<(&'t [Axis], &'t [Axis], usize)> {
+    let any = |xs: &'t [Type], ys: &'t [Type]| xs.iter().zip(ys).find_map(|(x, y)| clash(ix, x, y));
+    match (a, b) {
+        (Type::Array(x), Type::Array(y)) if x.axes.len() == y.axes.len() => {
+            let axis = clashing_axis(ix, &x.axes, &y.axes);
+            let found = axis.map(|axis| (&x.axes[..], &y.axes[..], axis));
+            found.or_else(|| clash(ix, &x.elem, &y.elem))
+        }
+        (Type::Tuple(x), Type::Tuple(y)) => any(x, y),
+        (Type::Data(m, x), Type::Data(n, y)) if m == n => any(x, y),
+        (Type::Jagged(x, _), Type::Jagged(y, _)) | (Type::AnyRank(x), Type::AnyRank(y)) => {
+            clash(ix, x, y)
+        }
+        (Type::Signature(x), Type::Signature(y)) => {
+            any(&x.params, &y.params).or_else(|| clash(ix, &x.ret, &y.ret))
+        }
+        _ => None,
+    }
+}
+
+/// Holds two values that may stand for each other to one layout, the arrays inside of tuples and
+/// structs as well; says whether they have one.
 pub(super) fn agree_in_layout(
     ix: &Index,
     report: &mut Report,
@@ -53,33 +81,74 @@ pub(super) fn agree_in_layout(
     b: &Expr,
     what: &str,
 ) -> bool {
-    if a.ty.rank() != b.ty.rank() {
+    let Some((first, second, axis)) = clash(ix, &a.ty, &b.ty) else { return true };
+    // What an `Err` says of the value that is not there is said by its context.
+    if !holds_arrays(a) || !holds_arrays(b) {
         return true;
     }
-    let Some(axis) = clashing_axis(ix, a.ty.axes(), b.ty.axes()) else { return true };
-    let (x, y) = (show::show_coords(a.ty.axes()), show::show_coords(b.ty.axes()));
+    let (x, y) = (show::show_coords(first), show::show_coords(second));
     let name =
-        |e: &Expr| e.ty.axes()[axis].coord.map_or("_".to_string(), |coord| coord.name.to_string());
+        |axes: &[Axis]| axes[axis].coord.map_or("_".to_string(), |coord| coord.name.to_string());
     let message = format!("{what} differ in layout: {x} and {y}");
     let d = error(Code::E0311, b.span, message)
-        .here(format!("axis {axis} is `{}`", name(b)))
-        .label(a.span, format!("axis {axis} is `{}`", name(a)))
+        .here(format!("axis {axis} is `{}`", name(second)))
+        .label(a.span, format!("axis {axis} is `{}`", name(first)))
         .help("give both the same coordinates in the same order, by indexing one by name");
     let d = ix.with_declaration(d, b);
     report.report_at(d);
     false
 }
 
-/// The same for several values.
+/// Whether a value may hold an array: a variant that is made here says it by its fields.
+fn holds_arrays(value: &Expr) -> bool {
+    match &*value.kind {
+        ExprKind::Block { value, .. } => holds_arrays(value),
+        ExprKind::Make { fields, .. } => fields.iter().any(holds_arrays),
+        _ => !matches!(value.ty, Type::Scalar(_) | Type::Str | Type::Unit),
+    }
+}
+
+/// The type of several values of which an expression has one: they agree in layout, and in type but
+/// for extents. `what` says which they are.
+pub(super) fn join_values<'e>(
+    ix: &mut Index,
+    report: &mut Report,
+    values: impl IntoIterator<Item = &'e Expr>,
+    what: &str,
+) -> Option<Type> {
+    let values: Vec<&Expr> = values.into_iter().collect();
+    if !all_agree_in_layout(ix, report, &values, what) {
+        return None;
+    }
+    let (first, others) = values.split_first()?;
+    let mut ty = first.ty.clone();
+    for other in others {
+        let Some(joined) = coerce::join_types(ix, &ty, &other.ty) else {
+            let (x, y) = (ix.show(&ty), ix.show(&other.ty));
+            let against = values.iter().find(|value| value.ty == ty).unwrap_or(first);
+            let d = error(Code::E0505, other.span, format!("{what} disagree: `{x}` and `{y}`"))
+                .here(format!("this is `{y}`"))
+                .label(against.span, format!("this is `{x}`"))
+                .help("make all of them values of one type");
+            let d = binary::numeric_help(ix, d, against, other);
+            report.report_at(d);
+            return None;
+        };
+        ty = joined;
+    }
+    Some(ty)
+}
+
+/// Holds several values that may stand for each other to one layout.
 pub(super) fn all_agree_in_layout(
     ix: &Index,
     report: &mut Report,
-    values: &[Expr],
+    values: &[&Expr],
     what: &str,
 ) -> bool {
-    let mut named = values.iter().filter(|value| value.ty.is_array());
-    let Some(first) = named.next() else { return true };
-    named.all(|other| agree_in_layout(ix, report, first, other, what))
+    let mut known = values.iter().filter(|value| !value.ty.is_broken());
+    let Some(first) = known.next() else { return true };
+    known.all(|other| agree_in_layout(ix, report, first, other, what))
 }
 
 /// What dimensions state of axes, as far as it is known before a value is there.
@@ -110,74 +179,48 @@ pub(super) fn check_paths(
 ) -> bool {
     match &*value.kind {
         ExprKind::Block { value, .. } => check_paths(ix, report, value, stated, what),
-        ExprKind::If { cond, then, otherwise } => {
-            let known = ix.f.facts.len();
-            let mut fine = true;
-            for (branch, holds) in [(then, true), (otherwise, false)] {
-                let mut facts = std::mem::take(&mut ix.f.facts);
-                ix.assume(cond, holds, &mut facts);
-                ix.f.facts = facts;
-                fine &= check_branch(ix, report, branch, stated, what);
-                ix.f.facts.truncate(known);
-            }
-            fine
-        }
-        ExprKind::Match { value: matched, arms } => {
-            let mut fine = true;
-            // How long an array is, an arm knows by its pattern, which is not known here: only
-            // what differs anyway counts.
-            let by_length = arms.iter().any(|arm| measures(&arm.pattern));
-            for (at, arm) in arms.iter().enumerate() {
-                if by_length {
-                    fine &= check_arm(ix, report, &arm.value, stated, what);
-                    continue;
-                }
-                let known = ix.f.facts.len();
-                let mut facts = std::mem::take(&mut ix.f.facts);
-                let above = arms[..at].iter().map(|arm| (&arm.pattern, arm.guard.as_ref()));
-                arms::assume_arm(ix, matched, above, &arm.pattern, &mut facts);
-                if let Some(guard) = &arm.guard {
-                    ix.assume(guard, true, &mut facts);
-                }
-                ix.f.facts = facts;
-                fine &= check_branch(ix, report, &arm.value, stated, what);
-                ix.f.facts.truncate(known);
-            }
-            fine
+        ExprKind::If { .. } | ExprKind::Match { .. } => {
+            check_path(ix, report, value, stated, what, false)
         }
         _ => true,
     }
 }
 
-fn check_branch(
+/// The same for one of the values. `surely`: only what differs whatever is known on the way to it is
+/// reported.
+fn check_path(
     ix: &mut Index,
     report: &mut Report,
     value: &Expr,
     stated: &[Stated],
     what: &str,
+    surely: bool,
 ) -> bool {
+    let known = ix.f.facts.len();
+    let mut fine = true;
     match &*value.kind {
-        ExprKind::Block { value, .. } => check_branch(ix, report, value, stated, what),
-        ExprKind::If { .. } | ExprKind::Match { .. } => {
-            check_paths(ix, report, value, stated, what)
+        ExprKind::Block { value, .. } => check_path(ix, report, value, stated, what, surely),
+        ExprKind::If { cond, then, otherwise } => {
+            for (branch, holds) in [(then, true), (otherwise, false)] {
+                ix.assume_here(cond, holds);
+                fine &= check_path(ix, report, branch, stated, what, surely);
+                ix.f.facts.truncate(known);
+            }
+            fine
         }
-        _ => check_leaf(ix, report, value, stated, what, false),
-    }
-}
-
-fn check_arm(ix: &Index, report: &mut Report, value: &Expr, stated: &[Stated], what: &str) -> bool {
-    match &*value.kind {
-        ExprKind::Block { value, .. } => check_arm(ix, report, value, stated, what),
-        ExprKind::If { then, otherwise, .. } => {
-            let first = check_arm(ix, report, then, stated, what);
-            check_arm(ix, report, otherwise, stated, what) && first
+        ExprKind::Match { value: matched, arms } => {
+            // How long an array is, an arm knows by its pattern, which is not known here: only
+            // what differs anyway counts.
+            let surely = surely || arms.iter().any(|arm| measures(&arm.pattern));
+            for (at, arm) in arms.iter().enumerate() {
+                let above = arms[..at].iter().map(|arm| (&arm.pattern, arm.guard.as_ref()));
+                arms::assume_arm(ix, matched, above, (&arm.pattern, arm.guard.as_ref()));
+                fine &= check_path(ix, report, &arm.value, stated, what, surely);
+                ix.f.facts.truncate(known);
+            }
+            fine
         }
-        ExprKind::Match { arms, .. } => {
-            // Every arm is looked at, also behind one that is wrong.
-            let wrong = arms.iter().filter(|arm| !check_arm(ix, report, &arm.value, stated, what));
-            wrong.count() == 0
-        }
-        _ => check_leaf(ix, report, value, stated, what, true),
+        _ => check_leaf(ix, report, value, stated, what, surely),
     }
 }
 
@@ -388,10 +431,7 @@ pub(super) fn check_leaf(
         if !differs {
             continue;
         }
-        let axis = match stated.name {
-            Some(name) => format!("coordinate `{name}`"),
-            None => format!("axis {position}"),
-        };
+        let axis = show::show_axis(stated.name, position);
         let (have, want) = (ix.show_size(&have), ix.show_size(wanted));
         let d = error(
             Code::E0405,

@@ -5,7 +5,7 @@ pub(in crate::check) mod result;
 pub(in crate::check) mod sizes;
 
 use super::state::{Index, Report};
-use super::{Cx, coerce, error, show, stmt, types};
+use super::{Cx, coerce, error, layouts, show, stmt, types};
 use crate::hir::{self, Dim, DimKind, LocalId, TypeKind};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
@@ -152,6 +152,9 @@ fn match_known(
         report.report_at(d);
         return None;
     };
+    if !same_layout(ix, report, &known, &cell, arg, param) {
+        return None;
+    }
     m.types.insert(local, joined);
     Some(Cell { frame: (0..frame).collect(), cell: (frame..rank).collect() })
 }
@@ -182,7 +185,7 @@ pub(super) fn match_elem(
     }
     let want = lower_quietly(cx, elem, m);
     if coerce::same_kind(arg.ty.elem(), &want) || want.has_error() {
-        return true;
+        return same_layout(&cx.ix, &mut cx.report, &want, arg.ty.elem(), arg, param);
     }
     let function = m.function.map_or("the function".to_string(), |name| format!("`{name}`"));
     let have = cx.ix.show(arg.ty.elem());
@@ -209,6 +212,27 @@ pub(super) fn match_elem(
         d = d.help(format!("pass a value of type `{wanted}`"));
     }
     cx.report.report_at(d);
+    false
+}
+
+/// Holds an argument, or what it is made of, to the layout that others gave to a type parameter.
+fn same_layout(
+    ix: &Index,
+    report: &mut Report,
+    want: &Type,
+    have: &Type,
+    arg: &Expr,
+    param: Symbol,
+) -> bool {
+    let Some((want, have, axis)) = layouts::clash(ix, want, have) else { return true };
+    let (want, have) = (show::show_coords(want), show::show_coords(have));
+    let message =
+        format!("{} has the layout {have}, but parameter `{param}` wants {want}", ix.quote(arg));
+    let d = error(Code::E0311, arg.span, message)
+        .here(format!("axis {axis} differs from what the other arguments say"))
+        .help(format!("pass a value of layout {want}, by indexing this one by name"));
+    let d = ix.with_declaration(d, arg);
+    report.report_at(d);
     false
 }
 
@@ -461,38 +485,34 @@ fn wrong_coord(
     let tensor = ix.quote(arg);
     let layout = show::show_coords(arg.ty.axes());
     let there = carries(arg, wanted.name);
+    let name = wanted.name;
+    let here = |code, message: String| {
+        error(code, arg.span, message)
+            .here(format!("axis {at} is `{}`", have.name))
+            .label(declared.span, format!("`{declared}` is declared here"))
+    };
+    let wants = format!("parameter `{param}` of {function} wants");
     let d = match m.bracket.get(&declared.sym) {
-            Some(bracket) if !there => error(
-                Code::E0302,
-                *bracket,
-                format!("{tensor} has no coordinate `{}`", wanted.name),
-            )
-            .here(format!("given for `{declared}` of {function}"))
-            .label(arg.span, format!("has the coordinates {layout}"))
-            .help(format!("did you mean `{}`?", have.name)),
-            _ if there => error(
-                Code::E0311,
-                arg.span,
-                format!(
-                    "{tensor} has the layout {layout}, but parameter `{param}` of {function} wants `{}` at axis {at}",
-                    wanted.name
-                ),
-            )
-            .here(format!("axis {at} is `{}`", have.name))
-            .label(declared.span, format!("`{declared}` is declared here"))
-            .help(format!("pass the axes in the declared order, by name: `{}[…]`", tensor.trim_matches('`'))),
-            _ => error(
-                Code::E0309,
-                arg.span,
-                format!(
-                    "{tensor} has no coordinate `{}`: parameter `{param}` of {function} wants it, and {tensor} has {layout}",
-                    wanted.name
-                ),
-            )
-            .here(format!("axis {at} is `{}`", have.name))
-            .label(declared.span, format!("`{declared}` is declared here"))
-            .help(format!("pass a value that has `{}`", wanted.name)),
-        };
+        Some(bracket) if !there => {
+            error(Code::E0302, *bracket, format!("{tensor} has no coordinate `{name}`"))
+                .here(format!("given for `{declared}` of {function}"))
+                .label(arg.span, format!("has the coordinates {layout}"))
+                .help(format!("did you mean `{}`?", have.name))
+        }
+        _ if there => {
+            let other =
+                format!("{tensor} has the layout {layout}, but {wants} `{name}` at axis {at}");
+            let tensor = tensor.trim_matches('`');
+            let help = format!("pass the axes in the declared order, by name: `{tensor}[…]`");
+            here(Code::E0311, other).help(help)
+        }
+        _ => {
+            let none = format!(
+                "{tensor} has no coordinate `{name}`: {wants} it, and {tensor} has {layout}"
+            );
+            here(Code::E0309, none).help(format!("pass a value that has `{name}`"))
+        }
+    };
     let d = ix.with_declaration(d, arg);
     report.report_at(d);
 }

@@ -8,7 +8,7 @@
 //! After:   `let layer.w = layer.w; sum[k in 0..layer.w.shape[1]](layer.w[0, k])`
 
 use super::state::{Build, Index, Infer};
-use super::{expr, vars};
+use super::{expr, layouts, vars};
 use ein_base::Symbol;
 use ein_ir::size;
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, HostOp, Stmt, StmtKind, Type, VarId};
@@ -58,7 +58,7 @@ pub(super) fn settle_part(infer: &Infer, ix: &mut Index, build: &mut Build, valu
 /// The same tuple, of parts that are in variables where their extents are not known yet.
 pub(super) fn settle_inside(infer: &Infer, ix: &mut Index, build: &mut Build, value: Expr) -> Expr {
     match value.ty.clone() {
-        Type::Tuple(types) if types.iter().any(|ty| is_open(ix, ty)) => {
+        Type::Tuple(types) if layouts::open_inside(ix, &value.ty) => {
             let span = value.span;
             let parts: Vec<Expr> = match *value.kind {
                 ExprKind::Tuple(items) => items,
@@ -90,14 +90,6 @@ pub(super) fn settle_inside(infer: &Infer, ix: &mut Index, build: &mut Build, va
         }
         Type::Array(_) => settle_part(infer, ix, build, value),
         _ => value,
-    }
-}
-
-/// Whether the extents of an array, or of one in a tuple, are not known yet.
-fn is_open(ix: &Index, ty: &Type) -> bool {
-    match ty {
-        Type::Tuple(items) => items.iter().any(|item| is_open(ix, item)),
-        _ => ty.axes().iter().any(|axis| ix.unsettled(&axis.size).is_some()),
     }
 }
 

@@ -34,12 +34,7 @@ struct Draft {
     broken: bool,
 }
 
-/// A pattern for values of a type; what it binds is in scope from here on.
-pub(super) fn pattern(cx: &mut Cx, pat: &Pat, ty: &Type) -> Pattern {
-    match_pattern(cx, pat, ty, None).pattern
-}
-
-/// The same for a known value.
+/// A pattern for values of a type, perhaps for a known one; what it binds is in scope from here on.
 pub(super) fn match_pattern(cx: &mut Cx, pat: &Pat, ty: &Type, value: Option<&Expr>) -> Matched {
     let deps = value.map(|value| cx.ix.index_deps(value)).unwrap_or_default();
     let mut draft = Draft { deps, ..Draft::default() };
@@ -132,7 +127,11 @@ fn bind_pattern(
 /// The same name in a further alternative: the types must agree.
 fn bind_again(cx: &mut Cx, local: LocalId, var: VarId, ty: &Type, draft: &mut Draft) {
     let first = cx.ix.vars[var].ty.clone();
-    match coerce::join_types(&mut cx.ix, &first, ty) {
+    let joined = match layouts::clash(&cx.ix, &first, ty) {
+        Some(_) => None,
+        None => coerce::join_types(&mut cx.ix, &first, ty),
+    };
+    match joined {
         Some(joined) if joined == first => {}
         Some(joined) => {
             let joined = cx.ix.settle_type(var, joined);

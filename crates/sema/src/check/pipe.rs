@@ -3,7 +3,7 @@
 
 use super::arms::complete;
 use super::state::{Build, Index, Infer, Report};
-use super::{Cx, close, coerce, data, error, expr, stmt, vars};
+use super::{Cx, close, coerce, data, error, expr, layouts, stmt, vars};
 use crate::hir::{DefId, ExprId, LocalId};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Arm, DataId, Expr, ExprKind, Pattern, Type, VarId};
@@ -25,22 +25,11 @@ pub(super) fn option_pipe(
     want: Option<&Type>,
     span: Span,
 ) -> Expr {
-    let value = expr::expr(cx, value, None);
-    let Some((id, inner)) = option_parts(&mut cx.infer, &mut cx.ix, &value.ty) else {
-        return not_optional(&cx.ix, &mut cx.report, &value, "?>", span);
-    };
-    if inner == Type::Error {
-        cx.report.unknown_inside("Option::Some", value.span);
+    let Some(Piped { value, id, var, result, .. }) =
+        pipe(cx, (value, "?>"), local, call, want, "Option::Some")
+    else {
         return Expr::error(span);
-    }
-    let want = match want {
-        Some(Type::Data(wanted, args)) if *wanted == id => args.first(),
-        _ => None,
     };
-    let (var, result) = piped(cx, local, inner, call, want);
-    if result.ty == Type::Error {
-        return Expr::error(span);
-    }
     let (result, ty) = match &result.ty {
         Type::Data(own, _) if *own == id => {
             let ty = result.ty.clone();
@@ -66,22 +55,12 @@ pub(super) fn result_pipe(
     want: Option<&Type>,
     span: Span,
 ) -> Expr {
-    let value = expr::expr(cx, value, None);
-    let Some((id, inner, failure)) = result_parts(&mut cx.infer, &mut cx.ix, &value.ty) else {
-        return not_optional(&cx.ix, &mut cx.report, &value, "!>", span);
-    };
-    if inner == Type::Error {
-        cx.report.unknown_inside("Result::Ok", value.span);
+    let Some(Piped { value, id, var, result, mut others }) =
+        pipe(cx, (value, "!>"), local, call, want, "Result::Ok")
+    else {
         return Expr::error(span);
-    }
-    let want = match want {
-        Some(Type::Data(wanted, args)) if *wanted == id => args.first(),
-        _ => None,
     };
-    let (var, result) = piped(cx, local, inner, call, want);
-    if result.ty == Type::Error {
-        return Expr::error(span);
-    }
+    let failure = others.pop().unwrap_or(Type::Error);
     let flat = match &result.ty {
         Type::Data(own, args) if *own == id => match args.as_slice() {
             [ok, err] => coerce::join_types(&mut cx.ix, err, &failure).map(|err| (ok.clone(), err)),
@@ -109,6 +88,51 @@ pub(super) fn result_pipe(
     Expr::new(ExprKind::Match { value, arms }, ty, span)
 }
 
+/// What comes out of a pipe.
+struct Piped {
+    value: Expr,
+    id: DataId,
+    /// What is in the value.
+    var: VarId,
+    /// What is made of that.
+    result: Expr,
+    /// The types of what else may be in it.
+    others: Vec<Type>,
+}
+
+/// What is made of the value in an optional or a result; nothing if a mistake was reported.
+fn pipe(
+    cx: &mut Cx,
+    (value, operator): (ExprId, &str),
+    local: LocalId,
+    call: ExprId,
+    want: Option<&Type>,
+    full: &str,
+) -> Option<Piped> {
+    let span = cx.hir.exprs[value].span;
+    let value = expr::expr(cx, value, None);
+    let prelude = &cx.hir.prelude;
+    let def = if operator == "?>" { prelude.option } else { prelude.result };
+    let Some((id, inner, others)) = parts(&mut cx.infer, &mut cx.ix, def, &value.ty) else {
+        not_optional(&cx.ix, &mut cx.report, &value, operator, span);
+        return None;
+    };
+    if inner == Type::Error {
+        cx.report.unknown_inside(full, value.span);
+        return None;
+    }
+    let (var, result) = piped(cx, local, inner, call, wanted_inside(want, id));
+    (result.ty != Type::Error).then_some(Piped { value, id, var, result, others })
+}
+
+/// What is asked of the value inside where such an optional or result is asked for.
+fn wanted_inside(want: Option<&Type>, id: DataId) -> Option<&Type> {
+    match want {
+        Some(Type::Data(wanted, args)) if *wanted == id => args.first(),
+        _ => None,
+    }
+}
+
 /// `e else d`
 pub(super) fn or_else(
     cx: &mut Cx,
@@ -118,24 +142,41 @@ pub(super) fn or_else(
     span: Span,
 ) -> Expr {
     let value = expr::expr(cx, value, None);
+    let (option, result) = (cx.hir.prelude.option, cx.hir.prelude.result);
     let (present, inner, absent, ignored) =
-        if let Some((_, inner)) = option_parts(&mut cx.infer, &mut cx.ix, &value.ty) {
+        if let Some((_, inner, _)) = parts(&mut cx.infer, &mut cx.ix, option, &value.ty) {
             (SOME, inner, NONE, Vec::new())
-        } else if let Some((_, inner, _)) = result_parts(&mut cx.infer, &mut cx.ix, &value.ty) {
+        } else if let Some((_, inner, _)) = parts(&mut cx.infer, &mut cx.ix, result, &value.ty) {
             (OK, inner, ERR, vec![Pattern::Wild])
         } else {
             return not_optional(&cx.ix, &mut cx.report, &value, "else", span);
         };
     let hint = if inner.has_error() { want.cloned() } else { Some(inner.clone()) };
     let otherwise = vars::scoped(cx, |cx| expr::expr(cx, otherwise, hint.as_ref()));
-    let var = new_local_var(&mut cx.ix, &mut cx.build, "value", value.span, inner);
-    let there = cx.ix.var_expr(var, value.span);
-    let Some(ty) = agree(&mut cx.ix, &mut cx.report, &there, &otherwise, var) else {
+    in_place(cx, value, inner, (present, absent, ignored), otherwise, span)
+}
+
+/// A match that takes what is there, or another value in its place, for which a variable was bound.
+fn in_place(
+    cx: &mut Cx,
+    value: Expr,
+    inner: Type,
+    (present, absent, bound): (usize, usize, Vec<Pattern>),
+    otherwise: Expr,
+    span: Span,
+) -> Expr {
+    let Cx { ix, build, report, .. } = cx;
+    let var = new_local_var(ix, build, "value", value.span, inner);
+    let there = ix.var_expr(var, value.span);
+    let what = "a value and what stands in for it";
+    let both = [&there, &otherwise];
+    let Some(ty) = layouts::join_values(ix, report, both, what) else {
         return Expr::error(span);
     };
+    let ty = ix.forget_vars(ty, &|other| other == var);
     let arms = vec![
         arm(present, vec![Pattern::Bind(var)], complete(there, &ty)),
-        arm(absent, ignored, complete(otherwise, &ty)),
+        arm(absent, bound, complete(otherwise, &ty)),
     ];
     Expr::new(ExprKind::Match { value, arms }, ty, span)
 }
@@ -150,32 +191,23 @@ pub(super) fn catch(
     span: Span,
 ) -> Expr {
     let value = expr::expr(cx, value, None);
-    let Some((_, inner, failure)) = result_parts(&mut cx.infer, &mut cx.ix, &value.ty) else {
+    let def = cx.hir.prelude.result;
+    let Some((_, inner, mut failure)) = parts(&mut cx.infer, &mut cx.ix, def, &value.ty) else {
         return not_optional(&cx.ix, &mut cx.report, &value, "catch", span);
     };
+    let failure = failure.pop().unwrap_or(Type::Error);
     let hint = if inner.has_error() { want.cloned() } else { Some(inner.clone()) };
     let (message, handler) = piped(cx, param, failure, handler, hint.as_ref());
-    let var = new_local_var(&mut cx.ix, &mut cx.build, "value", value.span, inner);
-    let there = cx.ix.var_expr(var, value.span);
-    let Some(ty) = agree(&mut cx.ix, &mut cx.report, &there, &handler, var) else {
-        return Expr::error(span);
-    };
-    let arms = vec![
-        arm(OK, vec![Pattern::Bind(var)], complete(there, &ty)),
-        arm(ERR, vec![Pattern::Bind(message)], complete(handler, &ty)),
-    ];
-    Expr::new(ExprKind::Match { value, arms }, ty, span)
+    let failed = vec![Pattern::Bind(message)];
+    in_place(cx, value, inner, (OK, ERR, failed), handler, span)
 }
 
 /// `try e`: a run-time error becomes an `Err` with its message.
 pub(super) fn try_expr(cx: &mut Cx, inner: ExprId, want: Option<&Type>, span: Span) -> Expr {
-    let Some(id) = prelude_id(&mut cx.infer, &mut cx.ix, cx.hir.prelude.result) else {
-        return Expr::error(span);
-    };
-    let want = match want {
-        Some(Type::Data(wanted, args)) if *wanted == id => args.first(),
-        _ => None,
-    };
+    let def = cx.hir.prelude.result;
+    let id = def.and_then(|def| data::data_id(&mut cx.infer, &mut cx.ix, def));
+    let Some(id) = id else { return Expr::error(span) };
+    let want = wanted_inside(want, id);
     let value = vars::scoped(cx, |cx| close::open_value(cx, inner, want, None));
     if value.ty == Type::Error {
         return Expr::error(span);
@@ -186,27 +218,19 @@ pub(super) fn try_expr(cx: &mut Cx, inner: ExprId, want: Option<&Type>, span: Sp
 
 // ---------------------------------------------------------------- parts
 
-fn prelude_id(infer: &mut Infer, ix: &mut Index, def: Option<DefId>) -> Option<DataId> {
-    data::data_id(infer, ix, def?)
-}
-
-/// What is in an optional of this type.
-fn option_parts(infer: &mut Infer, ix: &mut Index, ty: &Type) -> Option<(DataId, Type)> {
-    let id = prelude_id(infer, ix, ix.hir.prelude.option)?;
+/// What is in an optional or result of this type: the value, and what else may be there.
+fn parts(
+    infer: &mut Infer,
+    ix: &mut Index,
+    def: Option<DefId>,
+    ty: &Type,
+) -> Option<(DataId, Type, Vec<Type>)> {
+    let id = data::data_id(infer, ix, def?)?;
     match ty {
-        Type::Data(own, args) if *own == id => Some((id, args.first()?.clone())),
-        _ => None,
-    }
-}
-
-/// What is in a result of this type: the value and the error.
-fn result_parts(infer: &mut Infer, ix: &mut Index, ty: &Type) -> Option<(DataId, Type, Type)> {
-    let id = prelude_id(infer, ix, ix.hir.prelude.result)?;
-    match ty {
-        Type::Data(own, args) if *own == id => match args.as_slice() {
-            [value, failure] => Some((id, value.clone(), failure.clone())),
-            _ => None,
-        },
+        Type::Data(own, args) if *own == id => {
+            let (value, others) = args.split_first()?;
+            Some((id, value.clone(), others.to_vec()))
+        }
         _ => None,
     }
 }
@@ -237,33 +261,6 @@ fn piped(
     cx.ix.f.extents.truncate(extents);
     body.ty = cx.ix.forget_vars(body.ty, &|other| other == var);
     (var, body)
-}
-
-/// The type of a value and of what stands in for it.
-fn agree(
-    ix: &mut Index,
-    report: &mut Report,
-    there: &Expr,
-    otherwise: &Expr,
-    var: VarId,
-) -> Option<Type> {
-    let ty = match coerce::join_types(ix, &there.ty, &otherwise.ty) {
-        Some(ty) => ty,
-        None => {
-            let (x, y) = (ix.show(&there.ty), ix.show(&otherwise.ty));
-            let d = error(
-                Code::E0505,
-                otherwise.span,
-                format!("the value is `{x}`, but what stands in for it is `{y}`"),
-            )
-            .here(format!("this is `{y}`"))
-            .label(there.span, format!("this gives `{x}`"))
-            .help(format!("give a value of type `{x}`"));
-            report.report_at(d);
-            return None;
-        }
-    };
-    Some(ix.forget_vars(ty, &|other| other == var))
 }
 
 fn not_optional(ix: &Index, report: &mut Report, value: &Expr, operator: &str, span: Span) -> Expr {

@@ -11,7 +11,7 @@ use super::{
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{
-    Axis, Binder, Bounds, Clause, ClauseSlot, Expr, ExprKind, Tensor, Type, VarId,
+    AtomDef, Axis, Binder, Bounds, Clause, ClauseSlot, Expr, ExprKind, Tensor, Type, VarId,
 };
 
 /// `==` on whole arrays: lengths that only the data knows are compared at run time.
@@ -27,27 +27,13 @@ pub(super) fn pointwise_equality(
     if let [a, b] = args.as_slice()
         && a.ty.rank() == b.ty.rank()
     {
-        let pairs: Vec<_> =
-            a.ty.axes()
-                .iter()
-                .zip(b.ty.axes())
-                .map(|(p, q)| (p.size.clone(), q.size.clone()))
-                .collect();
-        for (p, q) in pairs {
-            let hidden = p
-                .sub(&q)
-                .atoms()
-                .into_iter()
-                .any(|atom| matches!(ix.atoms[atom].def, ein_ir::tensor::AtomDef::Extent(..)));
-            if hidden && ix.compare_sizes(&p, &q) == SizeRelation::Different {
-                coerce::require(
-                    ix,
-                    build,
-                    p,
-                    q,
-                    "the lengths of two arrays that are compared".into(),
-                    span,
-                );
+        for (p, q) in a.ty.axes().iter().zip(b.ty.axes()) {
+            let hidden = |atom| matches!(ix.atoms[atom].def, AtomDef::Extent(..));
+            if p.size.sub(&q.size).atoms().into_iter().any(hidden)
+                && ix.compare_sizes(&p.size, &q.size) == SizeRelation::Different
+            {
+                let what = "the lengths of two arrays that are compared".to_string();
+                coerce::require(ix, build, p.size.clone(), q.size.clone(), what, span);
             }
         }
     }
@@ -229,14 +215,8 @@ fn common_axes(
                 SizeRelation::AtRunTime => {
                     let what =
                         format!("axis {position} of {} and {}", ix.quote(first), ix.quote(other));
-                    coerce::require(
-                        ix,
-                        build,
-                        axes[position].size.clone(),
-                        axis.size.clone(),
-                        what,
-                        span,
-                    );
+                    let (own, other) = (axes[position].size.clone(), axis.size.clone());
+                    coerce::require(ix, build, own, other, what, span);
                 }
                 SizeRelation::Different => {
                     different_shapes(ix, report, first, other, position, span);

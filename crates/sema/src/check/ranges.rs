@@ -307,10 +307,12 @@ fn solve(
             None => true,
         }
     });
-    // The others take what is legal for all values of the variables known by now.
+    // The others take what is legal for all values of the variables known by now. If none can be
+    // solved, one end of a domain may still say something while the other one waits.
+    let mut partly = false;
     loop {
         let before = open.len();
-        open.retain(|(var, atom)| match arithmetic_range(ix, *atom, &found, &unknown) {
+        open.retain(|(var, atom)| match arithmetic_range(ix, *atom, &found, &unknown, partly) {
             Some(range) => {
                 ix.ranges.insert(*atom, range.clone());
                 solved.ranges.insert(*var, range);
@@ -318,8 +320,11 @@ fn solve(
             }
             None => true,
         });
-        if open.is_empty() || open.len() == before {
-            break;
+        match open.len() < before {
+            _ if open.is_empty() => break,
+            true => partly = false,
+            false if partly => break,
+            false => partly = true,
         }
     }
     for (var, atom) in open {
@@ -329,7 +334,8 @@ fn solve(
         };
         let range = range.unwrap_or_else(|| {
             cannot_infer(ix, report, var, atom, left.contains(&var), &found.reads, &hidden);
-            (size::Expr::zero(), size::Expr::zero())
+            // Of what is read from it nothing is said.
+            (size::Expr::zero(), ix.unknown_size(true))
         });
         ix.ranges.insert(atom, range.clone());
         solved.ranges.insert(var, range);
@@ -436,6 +442,7 @@ fn arithmetic_range(
     atom: Atom,
     found: &Found,
     unknown: &[Atom],
+    partly: bool,
 ) -> Option<(size::Expr, size::Expr)> {
     let reads = &found.reads;
     let own = unknown.iter().position(|other| *other == atom);
@@ -455,10 +462,11 @@ fn arithmetic_range(
         let inner = |(other, bound): &(Atom, usize)| {
             own.is_some_and(|own| *bound > own) && read.index.mentions(*other)
         };
-        if waiting || found.opaque.iter().any(inner) {
+        let through = dependent::depends_through(ix, &read.index, atom);
+        if waiting && !(partly && through) || found.opaque.iter().any(inner) {
             continue;
         }
-        let (lo, hi) = if dependent::depends_through(ix, &read.index, atom) {
+        let (lo, hi) = if through {
             let Some(ends) = dependent::allowed_through(ix, read, atom) else { continue };
             ends
         } else {

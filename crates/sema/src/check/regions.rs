@@ -13,10 +13,10 @@ pub(in crate::check) mod guards;
 
 use super::error;
 use super::state::{Index, Report};
-use ein_base::{Code, Symbol};
+use ein_base::{Code, Span, Symbol};
 use ein_ir::size::{self, Atom, Overlap};
 use ein_ir::tensor::walk::{any, each_in_clause};
-use ein_ir::tensor::{Clause, ClauseSlot, ExprKind, Tensor, VarId};
+use ein_ir::tensor::{Clause, ClauseSlot, ExprKind, Tensor, Var, VarId};
 
 /// A box, half-open along each axis.
 pub(super) type Sides = Vec<(size::Expr, size::Expr)>;
@@ -51,17 +51,35 @@ pub(super) fn check_regions(ix: &mut Index, report: &mut Report, tensor: &Tensor
                 continue;
             };
             let region = show_region(ix, name, &shared);
-            let d = error(
-                Code::W0201,
-                later.span,
-                format!("this clause of `{name}` overlaps an earlier one: both define `{region}`"),
-            )
-            .here("this one counts there")
-            .label(earlier.span, format!("replaced at `{region}`"))
-            .help("make the domains disjoint");
-            report.report_at(d);
+            let help = "make the domains disjoint";
+            report.overlap((name, &region), earlier, later, help);
             break;
         }
+    }
+}
+
+impl Report {
+    /// Two clauses define something, and the later one counts.
+    fn overlap(&mut self, at: (Symbol, &str), earlier: &Clause, later: &Clause, help: &str) {
+        let (name, region) = at;
+        let message =
+            format!("this clause of `{name}` overlaps an earlier one: both define `{region}`");
+        let d = error(Code::W0201, later.span, message)
+            .here("this one counts there")
+            .label(earlier.span, format!("replaced at `{region}`"))
+            .help(help);
+        self.report_at(d);
+    }
+
+    /// A read of what no clause defines.
+    pub(super) fn undefined(&mut self, var: &Var, region: &str, span: Span) {
+        let name = var.name;
+        let message = format!("`{region}` is read here, but no clause of `{name}` defines it");
+        let d = error(Code::W0202, span, message)
+            .here("zero there")
+            .label(var.span, format!("`{name}` is defined here"))
+            .help(format!("add a clause for `{region}`, or read only what is defined"));
+        self.report_at(d);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The whole program: what is checked, and in which order.
 
 use super::bounds::{Prover, Proving};
+use super::instance::{Key, Source};
 use super::ledger::Ledger;
 use super::paths::Path;
 use super::state::{Build, Index, Report};
@@ -147,20 +148,14 @@ fn check_tests(cx: &mut Cx) {
             continue;
         }
         for test in &module.tests {
-            let key = super::instance::Key {
-                source: super::instance::Source::Closure(test.body),
-                captures: Vec::new(),
-                params: Vec::new(),
-                packs: Vec::new(),
-                types: Vec::new(),
-            };
+            let key = Key::new(Source::Closure(test.body), &[], &[]);
             let name = ein_base::Name { sym: test.name, span: test.span };
-            let at = function::new_instance(&mut cx.infer, &mut cx.build, key, name);
-            function::fill_instance(cx, at, |cx| {
+            let at = function::instance(cx, key, name, None, |cx, _| {
                 cx.infer.f.statement = true;
                 let value = close::open_value(cx, test.body, None, None);
                 if value.ty == Type::Unit { value } else { expr::branch::discard(value) }
             });
+            let Some(at) = at else { continue };
             let func = cx.infer.instances.items[at].func;
             cx.build.out.tests.push((test.name, test.span, func));
         }

@@ -5,7 +5,7 @@ pub(in crate::check) mod linear;
 use super::instance::{Key, Source};
 use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, close, coerce, error, expr, function, index, vars};
+use super::{Cx, close, coerce, error, expr, function, index, layouts, vars};
 use crate::hir::{DefId, ExprId, ExprKind as H};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
@@ -60,20 +60,9 @@ pub(super) fn rule_of(cx: &mut Cx, def: DefId, params: &[Type], result: &Type) -
         cx.report.report_at(d);
         return None;
     }
-    let erase = super::function::erase;
-    let key = Key {
-        source: Source::Rule(def),
-        captures: Vec::new(),
-        params: params.iter().cloned().map(|ty| Some(erase(ty))).collect(),
-        packs: Vec::new(),
-        types: Vec::new(),
-    };
-    if let Some(at) = cx.infer.instances.table.get(&key) {
-        return Some(cx.infer.instances.items[*at].func);
-    }
-    let at = function::new_instance(&mut cx.infer, &mut cx.build, key, name);
-    let reported = cx.report.diagnostics.len();
-    function::fill_instance(cx, at, |cx| {
+    let key = Key::new(Source::Rule(def), &[], params);
+    let (known, reported) = (cx.infer.instances.items.len(), cx.report.count());
+    let at = function::instance(cx, key, name, None, |cx, at| {
         let mut vars = Vec::new();
         for (param, ty) in rule.params.iter().zip(params) {
             vars.push(function::enter_parameter(cx, param, Some(ty)));
@@ -97,9 +86,9 @@ pub(super) fn rule_of(cx: &mut Cx, def: DefId, params: &[Type], result: &Type) -
         cx.infer.f.rule = Some(tangents);
         let value = close::open_value(cx, rule.body, Some(result.elem()), None);
         tangent_of_result(&mut cx.ix, &mut cx.build, &mut cx.report, value, &result, &vars, name)
-    });
+    })?;
     let func = cx.infer.instances.items[at].func;
-    if cx.report.diagnostics.len() == reported {
+    if at >= known && cx.report.count() == reported {
         check_linear(&cx.build, &mut cx.report, func, params.len(), name, rule.span);
     }
     Some(func)
@@ -144,7 +133,8 @@ fn tangent_of_result(
         return value;
     }
     let value = expr::settle_expr(ix, build, value);
-    let mut fits = coerce::same_kind(&value.ty, result);
+    let mut fits =
+        coerce::same_kind(&value.ty, result) && layouts::clash(ix, &value.ty, result).is_none();
     for (position, want) in result.axes().iter().enumerate() {
         let Some(have) = value.ty.axes().get(position) else { break };
         let (have, want) = (have.size.clone(), want.size.clone());

@@ -61,6 +61,14 @@ impl Index<'_> {
     }
 }
 
+/// An axis: by its coordinate, or by its number.
+pub(super) fn show_axis(coord: Option<Symbol>, position: usize) -> String {
+    match coord {
+        Some(name) => format!("coordinate `{name}`"),
+        None => format!("axis {position}"),
+    }
+}
+
 /// The coordinates of some axes, as a set.
 pub(super) fn show_coords(axes: &[Axis]) -> String {
     let names: Vec<_> = axes

@@ -7,7 +7,7 @@
 use super::consts::ConstState;
 use super::instance::Instances;
 use super::template::Template;
-use super::{Binding, CoordExtent, IndexId, IndexInfo, facts, formula, parts, recursion, tries};
+use super::{Binding, CoordExtent, IndexId, IndexInfo, facts, formula, function, parts, recursion};
 use crate::hir::{self, DefId, LocalId};
 use ein_base::{Diagnostic, FileId, IndexVec, Span, Symbol};
 use ein_ir::size::{self, Atom, Facts};
@@ -31,8 +31,6 @@ pub(super) struct Infer<'a> {
     /// Names of `[]` without a type of their own: each use says what they would hold.
     pub empties: FxHashSet<LocalId>,
     pub consts: FxHashMap<DefId, ConstState>,
-    /// The constants in the order in which they were met, so that a try can forget its own.
-    pub const_order: Vec<DefId>,
     pub data: FxHashMap<DefId, DataId>,
     /// Structs of the form of a declared one, whose type arguments are the types of the fields.
     pub derived: FxHashMap<DataId, DefId>,
@@ -168,8 +166,10 @@ pub(super) struct Report {
     /// The files of the embedded library.
     pub library_files: FxHashSet<FileId>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Which of them stay when a try is taken back.
-    pub lasting: tries::Lasting,
+    /// How many checks are going on of which it is open what will be told.
+    pub looking: u32,
+    /// What was told in them of constants and functions, which are checked once.
+    pub kept: Vec<Diagnostic>,
     /// What is compared along coordinates, for `--broadcasts`.
     pub ledger: Vec<facts::Broadcast>,
     /// Numbers that were widened, for `--widenings`.
@@ -203,7 +203,6 @@ impl<'a> Cx<'a> {
             hir,
             empties: FxHashSet::default(),
             consts: FxHashMap::default(),
-            const_order: Vec::new(),
             data: FxHashMap::default(),
             derived: FxHashMap::default(),
             instances: Instances::default(),
@@ -244,7 +243,8 @@ impl<'a> Cx<'a> {
     }
 
     /// The program that was made.
-    pub(super) fn into_program(self) -> (Program, Report) {
+    pub(super) fn into_program(mut self) -> (Program, Report) {
+        function::drop_outdated(&self.infer, &mut self.build);
         let Index { vars, atoms, data, global_slots, .. } = self.ix;
         (Program { vars, atoms, data, global_slots, ..self.build.out }, self.report)
     }
@@ -288,6 +288,11 @@ impl Report {
         {
             diagnostic = diagnostic.label(*span, format!("in this call of `{name}`"));
         }
+        self.push_once(diagnostic);
+    }
+
+    /// Adds a diagnostic, unless it was told already.
+    pub(super) fn push_once(&mut self, diagnostic: Diagnostic) {
         let known = self.diagnostics.iter().rev().take(64).any(|other| {
             other.code == diagnostic.code && other.primary.span == diagnostic.primary.span
         });

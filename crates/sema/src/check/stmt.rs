@@ -159,12 +159,8 @@ fn input(cx: &mut Cx, name: Symbol, ty: &hir::Type) -> Expr {
             let raw = Expr::new(ExprKind::Host(HostOp::Input(name), Vec::new()), ty.clone(), span);
             let what = format!("input `{name}`");
             let value = Expr::new(ExprKind::Assert { value: raw, extents, what }, ty, span);
-            let var = vars::bind(
-                &mut cx.ix,
-                &mut cx.build,
-                Symbol::intern(super::vars::TEMPORARY),
-                value,
-            );
+            let Cx { ix, build, .. } = cx;
+            let var = vars::bind(ix, build, Symbol::intern(super::vars::TEMPORARY), value);
             cx.ix.input_vars.insert(var);
             let value = cx.ix.var_expr(var, span);
             annotation::adopt(cx, value, dims, &format!("the annotation of `{name}`"))
@@ -259,7 +255,7 @@ pub(super) fn binding_pattern(cx: &mut Cx, pat: &hir::Pat, ty: &Type, value: Spa
             .help("use `match` and say what happens otherwise");
         cx.report.report_at(d);
     }
-    pattern::pattern(cx, pat, ty)
+    pattern::match_pattern(cx, pat, ty, None).pattern
 }
 
 /// What the annotations inside a pattern say about literals in the value; `Type::Error` for

@@ -93,8 +93,14 @@ impl Index<'_> {
         self.var_sizes.insert(var, size);
     }
 
-    /// Adds what a condition says when it holds (or when it does not). Returns whether it said
-    /// everything.
+    /// Adds what a condition says when it holds (or when it does not) to what is known here.
+    pub(super) fn assume_here(&mut self, cond: &Expr, holds: bool) {
+        let mut facts = std::mem::take(&mut self.f.facts);
+        self.assume(cond, holds, &mut facts);
+        self.f.facts = facts;
+    }
+
+    /// The same to other facts. Returns whether it said everything.
     pub(super) fn assume(&self, cond: &Expr, holds: bool, facts: &mut Facts) -> bool {
         match &*cond.kind {
             ExprKind::Const(value) => value.as_bool() == Some(holds),

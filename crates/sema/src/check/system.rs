@@ -12,7 +12,7 @@
 use super::define::{Draft, Drafts, retype};
 use super::{Binding, Cx, define, infer, ragged, stmt};
 use crate::hir::{self, LeftSlotKind, LocalId};
-use ein_base::{Code, Span, Symbol};
+use ein_base::{Span, Symbol};
 use ein_ir::tensor::walk::each_in_clause_mut;
 use ein_ir::tensor::{Expr, ExprKind, Tensor, Type, VarId};
 use ein_scalar::ScalarType as S;
@@ -73,38 +73,17 @@ fn members(
             it.clauses.iter().map(|clause| define::reads_any(cx.hir, clause, locals)).collect()
         })
         .collect();
-    let numbers = infer::infer_elements(cx, definitions);
-    let found = in_some_order(cx, definitions, &recursive, &numbers);
+    let numbers = infer::infer_elements(&cx.infer, &cx.ix, definitions);
+    let found = check_clauses(cx, definitions, &recursive, &numbers);
     finish_members(cx, definitions, found)
 }
 
-/// Checks all clauses, beginning with the name with which all ranges are found.
-fn in_some_order(
-    cx: &mut Cx,
-    definitions: &[hir::Definition],
-    recursive: &[Vec<bool>],
-    numbers: &[Option<S>],
-) -> Found {
-    let before = define::element::before_trial(cx);
-    for first in 0..definitions.len() {
-        let found = try_system(cx, definitions, recursive, numbers, first);
-        let open =
-            cx.report.diagnostics[before.mark.diagnostics..].iter().any(|d| d.code == Code::E0401);
-        if !open {
-            return found;
-        }
-        define::element::take_back_trial(cx, &before);
-    }
-    try_system(cx, definitions, recursive, numbers, 0)
-}
-
 /// Checks all clauses, with these types for names that begin with literals.
-fn try_system(
+fn check_clauses(
     cx: &mut Cx,
     definitions: &[hir::Definition],
     recursive: &[Vec<bool>],
     numbers: &[Option<S>],
-    first: usize,
 ) -> Found {
     let open = cx.ix.open_names.len();
     let mut drafts: Vec<Drafts> = Vec::new();
@@ -138,8 +117,7 @@ fn try_system(
     cx.ix.open_names.extend(&vars);
     let named = cx.ix.system_names.len();
     cx.ix.system_names.extend(vars.iter().map(|var| cx.ix.vars[*var].name));
-    let count = definitions.len();
-    for at in (0..count).map(|at| (first + at) % count) {
+    for at in by_ranges(cx.hir, definitions) {
         let definition = &definitions[at];
         let clauses = &definition.clauses;
         let reported = cx.report.diagnostics.len();
@@ -155,6 +133,52 @@ fn try_system(
     cx.ix.open_names.truncate(open);
     cx.ix.system_names.truncate(named);
     Found { drafts, vars }
+}
+
+/// The names in an order in which ranges are found: those first whose open indices read something that
+/// is known by then.
+fn by_ranges(hir: &hir::Program, definitions: &[hir::Definition]) -> Vec<usize> {
+    let mut order: Vec<usize> = Vec::new();
+    while order.len() < definitions.len() {
+        let mut left = (0..definitions.len()).filter(|at| !order.contains(at));
+        let open: Vec<LocalId> = left.clone().map(|at| definitions[at].local).collect();
+        let first = left.clone().find(|at| has_ranges(hir, &definitions[*at], &open));
+        order.extend(first.or_else(|| left.next()));
+    }
+    order
+}
+
+/// Whether every index of a definition has a domain, or reads a tensor other than these.
+fn has_ranges(hir: &hir::Program, definition: &hir::Definition, open: &[LocalId]) -> bool {
+    definition.clauses.iter().all(|clause| {
+        clause.slots.iter().all(|slot| match &slot.kind {
+            LeftSlotKind::Index(hir::Binder { domain: None, local, .. }) => {
+                reads_with(hir, clause.body, *local, open)
+            }
+            LeftSlotKind::Index(_)
+            | LeftSlotKind::Literal(_)
+            | LeftSlotKind::Point(_)
+            | LeftSlotKind::Error => true,
+        })
+    })
+}
+
+/// Whether a tensor other than these is read at a position that an index is part of.
+fn reads_with(hir: &hir::Program, id: hir::ExprId, index: LocalId, open: &[LocalId]) -> bool {
+    if let hir::ExprKind::Index { base, slots } = &hir.exprs[id].kind
+        && !define::mentions(hir, *base, open)
+        && slots.iter().any(|slot| match slot {
+            hir::Slot::Expr(at) => define::mentions(hir, *at, &[index]),
+            _ => false,
+        })
+    {
+        return true;
+    }
+    let mut found = false;
+    crate::visit::each_child(hir, id, &mut |child| {
+        found = found || reads_with(hir, child, index, open);
+    });
+    found
 }
 
 /// The extents of a name whose clauses are all checked say something about the others.

@@ -332,7 +332,7 @@ pub(super) fn apply_template(
             }
             None => Expr::error(span),
         },
-        Template::Builtin(builtin) => builtin::apply_builtin(cx, builtin, args, span),
+        Template::Builtin(builtin) => builtin::apply_builtin(cx, builtin, &[], args, span),
         Template::Closure(closure) => {
             let hir = cx.hir;
             let H::Closure { params, .. } = &hir.exprs[closure].kind else {
@@ -421,6 +421,19 @@ fn call_closure_cells(
     };
     let args: Vec<Expr> = args.into_iter().zip(params).map(hold).collect();
     cx.ix.f.sizes = outer;
+    call_captured(cx, callee, args, span, |cx, captures, types| {
+        closure_instance(cx, closure, captures, types, span)
+    })
+}
+
+/// A call of a value that carries what it captured, by the code for arguments of some types.
+pub(super) fn call_captured(
+    cx: &mut Cx,
+    callee: Expr,
+    args: Vec<Expr>,
+    span: Span,
+    instance: impl FnOnce(&mut Cx, Vec<Type>, Vec<Type>) -> Option<usize>,
+) -> Expr {
     if args.iter().any(|arg| arg.ty.is_broken()) {
         return Expr::error(span);
     }
@@ -431,17 +444,15 @@ fn call_closure_cells(
         Type::Template(_, captures) => captures.to_vec(),
         _ => Vec::new(),
     };
-    let Some(at) = closure_instance(cx, closure, captures, types, span) else {
-        return Expr::error(span);
-    };
+    let Some(at) = instance(cx, captures, types) else { return Expr::error(span) };
     let instance = cx.infer.instances.items[at].clone();
     call::check_assumed(&cx.ix, &mut cx.build, &mut cx.report, &instance, &[], &args, span);
     let ty = match &instance.ret {
         Some(ret) => call::map_result(&mut cx.ix, &cx.build, ret.clone(), &instance, &[], &args),
         None => Type::Error,
     };
-    let kind =
-        ExprKind::Call { func: instance.func, sizes: Vec::new(), closure: Some(callee), args };
+    let closure = Some(callee);
+    let kind = ExprKind::Call { func: instance.func, sizes: Vec::new(), closure, args };
     Expr::new(kind, ty, span)
 }
 
@@ -455,23 +466,9 @@ fn closure_instance(
     let hir = cx.hir;
     let node = &hir.exprs[closure];
     let H::Closure { params, body, captures: locals } = &node.kind else { return None };
-    let erase = super::function::erase;
-    let key = Key {
-        source: Source::Closure(closure),
-        captures: captures.iter().cloned().map(erase).collect(),
-        params: types.iter().cloned().map(|ty| Some(erase(ty))).collect(),
-        packs: Vec::new(),
-        types: Vec::new(),
-    };
-    if let Some(at) = cx.infer.instances.table.get(&key) {
-        return Some(*at);
-    }
+    let key = Key::new(Source::Closure(closure), &captures, &types);
     let name = Name { sym: Symbol::intern("closure"), span: node.span };
-    if !function::count_instance(&mut cx.infer, &mut cx.report, &key, (name.sym, span)) {
-        return None;
-    }
-    let at = function::new_instance(&mut cx.infer, &mut cx.build, key, name);
-    function::fill_instance(cx, at, |cx| {
+    function::instance(cx, key, name, Some((name.sym, span)), |cx, at| {
         cx.infer.instances.items[at].captures = enter_captures(&mut cx.ix, locals, &captures);
         let mut vars = Vec::new();
         for (param, ty) in params.iter().zip(&types) {
@@ -481,8 +478,7 @@ fn closure_instance(
         cx.infer.instances.items[at].params = vars;
         cx.infer.f.statement = true;
         close::open_value(cx, *body, None, None)
-    });
-    Some(at)
+    })
 }
 
 /// A pack in the type of a closure's parameter stands for those axes of the argument that its other

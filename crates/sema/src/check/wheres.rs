@@ -1,7 +1,7 @@
 //! `where`: bindings, guards and what stands where no guard holds.
 
 use super::state::{Build, Index};
-use super::{Binding, Cx, coerce, error, expr, pointwise, vars, widen};
+use super::{Binding, Cx, coerce, error, expr, layouts, pointwise, vars, widen};
 use crate::hir::{ExprId, WhereItem};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Expr, ExprKind, Item, Type};
@@ -27,9 +27,7 @@ pub(super) fn where_items(cx: &mut Cx, items: &[WhereItem]) -> Vec<Item> {
             }
             WhereItem::Guard(id) => {
                 let cond = vars::scoped(cx, |cx| expr::condition(cx, *id, "a guard"));
-                let mut facts = std::mem::take(&mut cx.ix.f.facts);
-                cx.ix.assume(&cond, true, &mut facts);
-                cx.ix.f.facts = facts;
+                cx.ix.assume_here(&cond, true);
                 checked.push(Item::Guard(cond));
             }
         }
@@ -84,14 +82,10 @@ pub(super) fn else_value(cx: &mut Cx, id: ExprId, value: &Expr) -> Expr {
     let otherwise =
         widen::scoped_widening(&mut cx.ix, &mut cx.build, &mut cx.report, otherwise, &value.ty);
     if coerce::same_kind(&otherwise.ty, &value.ty) {
-        coerce::expect_sizes(
-            &mut cx.ix,
-            &mut cx.build,
-            &mut cx.report,
-            &otherwise,
-            &value.ty,
-            "the value before `else`",
-        );
+        let what = "the values before and after `else`";
+        layouts::agree_in_layout(&cx.ix, &mut cx.report, value, &otherwise, what);
+        let Cx { ix, build, report, .. } = cx;
+        coerce::expect_sizes(ix, build, report, &otherwise, &value.ty, "the value before `else`");
         return otherwise;
     }
     let (have, other) = (cx.ix.show(&value.ty), cx.ix.show(&otherwise.ty));

@@ -65,11 +65,7 @@ pub(super) fn widen_to(
     }
     match (&value.ty, ty) {
         (Type::Tuple(_), Type::Tuple(wanted)) => widen_tuple(ix, build, report, value, wanted),
-        (_, Type::AnyRank(elem)) => match elem.scalar() {
-            Some(to) => widen(ix, build, report, value, to),
-            None => value,
-        },
-        _ => match ty.scalar() {
+        _ => match if let Type::AnyRank(elem) = ty { elem.scalar() } else { ty.scalar() } {
             Some(to) => widen(ix, build, report, value, to),
             None => value,
         },

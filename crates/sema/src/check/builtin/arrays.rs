@@ -1,28 +1,12 @@
 //! Builtins that take or make whole arrays.
 
+use crate::check::index::select;
 use crate::check::state::{Build, Index, Report};
-use crate::check::{
-    Cx, Declared, anonymous, blocks, error, expr, fold, is_numeric, pointwise, template, vars,
-};
-use crate::hir::{Builtin, CoordArg};
+use crate::check::{Cx, Declared, anonymous, error, expr, is_numeric, pointwise, template, vars};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{Bounds, Expr, ExprKind, HostOp, Reduce, ReduceOp, Type};
 use ein_scalar::{BinaryOp, ScalarType};
-
-pub(super) fn array_append(
-    ix: &mut Index,
-    build: &mut Build,
-    report: &mut Report,
-    args: Vec<Expr>,
-    span: Span,
-) -> Expr {
-    let [array, item] = match <[Expr; 2]>::try_from(args) {
-        Ok(args) => args,
-        Err(args) => return report.wrong_count("array_append", 2, args.len(), span),
-    };
-    blocks::join(ix, build, report, &[CoordArg::Axis(0, span)], array, item, span)
-}
 
 /// `sum(a)`: over every element.
 pub(super) fn whole_reduction(
@@ -30,14 +14,10 @@ pub(super) fn whole_reduction(
     build: &mut Build,
     report: &mut Report,
     op: ReduceOp,
-    args: Vec<Expr>,
+    arg: Expr,
     span: Span,
 ) -> Expr {
     let name = op.as_str();
-    let arg = match report.one(name, args, span) {
-        Ok(arg) => arg,
-        Err(e) => return e,
-    };
     if !arg.ty.is_array() {
         let have = ix.show(&arg.ty);
         let d = error(
@@ -87,28 +67,14 @@ pub(super) fn whole_reduction(
     Expr::new(ExprKind::Reduce(reduce), ty, span)
 }
 
-/// `reduce(op, zero, array)` and `scan(op, zero, array)` along the leading axis, as a
-/// recurrence over its positions.
-pub(super) fn fold_array(cx: &mut Cx, builtin: Builtin, args: Vec<Expr>, span: Span) -> Expr {
-    let name = if builtin == Builtin::Scan { "scan" } else { "reduce" };
-    let [op, zero, array] = match <[Expr; 3]>::try_from(args) {
-        Ok(args) => args,
-        Err(args) => return cx.report.wrong_count(name, 3, args.len(), span),
-    };
-    fold::fold_recurrence(cx, builtin == Builtin::Scan, op, zero, array, span)
-}
-
 pub(super) fn rotate(
     ix: &mut Index,
     build: &mut Build,
     report: &mut Report,
-    args: Vec<Expr>,
+    array: Expr,
+    amount: Expr,
     span: Span,
 ) -> Expr {
-    let [array, amount] = match <[Expr; 2]>::try_from(args) {
-        Ok(args) => args,
-        Err(args) => return report.wrong_count("rotate", 2, args.len(), span),
-    };
     let (array, amount) = if array.ty.is_array() { (array, amount) } else { (amount, array) };
     if !array.ty.is_array() {
         return needs_array(ix, report, "rotate", &array, span);
@@ -174,13 +140,10 @@ pub(super) fn reshape(
     ix: &mut Index,
     build: &mut Build,
     report: &mut Report,
-    args: Vec<Expr>,
+    a: Expr,
+    b: Expr,
     span: Span,
 ) -> Expr {
-    let [a, b] = match <[Expr; 2]>::try_from(args) {
-        Ok(args) => args,
-        Err(args) => return report.wrong_count("reshape", 2, args.len(), span),
-    };
     let is_shape = |e: &Expr| {
         matches!(&*e.kind, ExprKind::Array(items) if items.iter().all(|item| item.ty.scalar().is_some_and(|ty| ty.is_int())))
             && e.ty.rank() == 1
@@ -248,11 +211,7 @@ fn written_out(ix: &mut Index, build: &mut Build, row: Expr) -> Expr {
 }
 
 /// `filter(p, xs)` with a predicate, `filter(mask, xs)` with an array of `bool`.
-pub(in crate::check) fn filter(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr {
-    let [keep, array] = match <[Expr; 2]>::try_from(args) {
-        Ok(args) => args,
-        Err(args) => return cx.report.wrong_count("filter", 2, args.len(), span),
-    };
+pub(in crate::check) fn filter(cx: &mut Cx, keep: Expr, array: Expr, span: Span) -> Expr {
     if !array.ty.is_array() {
         return needs_array(&cx.ix, &mut cx.report, "filter", &array, span);
     }
@@ -291,6 +250,10 @@ pub(in crate::check) fn filter(cx: &mut Cx, args: Vec<Expr>, span: Span) -> Expr
         .here(format!("this is `{have}`"))
         .help("write `filter(|x| x > 0.0, xs)`");
         return cx.report.fail(d);
+    }
+    let mask = expr::settle_expr(&mut cx.ix, &mut cx.build, mask);
+    if !select::fits_mask(&mut cx.ix, &mut cx.build, &mut cx.report, &array, &mask) {
+        return Expr::error(span);
     }
     let mut axes = array.ty.axes().to_vec();
     axes[0].size = cx.ix.unknown_size(false);

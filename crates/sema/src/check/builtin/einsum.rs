@@ -19,13 +19,10 @@ pub(super) fn einsum(
     ix: &mut Index,
     build: &mut Build,
     report: &mut Report,
-    args: Vec<Expr>,
+    equation: Expr,
+    inputs: Expr,
     span: Span,
 ) -> Expr {
-    let [equation, inputs] = match <[Expr; 2]>::try_from(args) {
-        Ok(args) => args,
-        Err(args) => return report.wrong_count("einsum", 2, args.len(), span),
-    };
     let ExprKind::Str(text) = &*equation.kind else {
         let d = error(Code::E0501, equation.span, "the equation of `einsum` must be written out")
             .here("it says which axes the result has")

@@ -2,6 +2,7 @@
 
 use super::super::matching::Match;
 use super::super::{Cx, IndexId, error};
+use crate::check::literal::Class;
 use crate::check::state::Report;
 use crate::check::{annotation, call, close, expr, literal, matching};
 use crate::hir::{self, Arg, ExprId, Function, Param, TypeKind};
@@ -130,11 +131,15 @@ pub(in crate::check) fn arguments(
     let mut exprs: Vec<Option<Expr>> = vec![None; values.len()];
     let mut known: FxHashMap<hir::LocalId, Type> = FxHashMap::default();
     let mut order: Vec<usize> = (0..values.len()).collect();
-    // Literals have a type of their own if need be, and `[]` has none.
+    // Literals have a type of their own if need be, those with a point first, and `[]` has none.
     let open = |at: usize| match values[at] {
         Some(id) if generic_of(&function.params[at]).is_some() => {
-            2 * u8::from(cx.infer.is_empty(id))
-                + u8::from(literal::literal_class(cx.hir, id).is_some())
+            match literal::literal_class(cx.hir, id) {
+                _ if cx.infer.is_empty(id) => 3,
+                Some(Class::Int) => 2,
+                Some(Class::Float) => 1,
+                None => 0,
+            }
         }
         _ => 0,
     };

@@ -9,7 +9,7 @@
 use super::super::symbolic::SizeRelation;
 use super::super::{Cx, error};
 use crate::check::state::{Build, Index, Report};
-use crate::check::{call, coerce, expr, function, template, vars};
+use crate::check::{coerce, expr, function, template, vars};
 use crate::hir::{Arg, CoordArg, DimKind, ExprId, ExprKind as H, Param, TypeKind};
 use ein_base::{Code, Span};
 use ein_ir::size;
@@ -98,36 +98,11 @@ fn call_item(cx: &mut Cx, item: ExprId, frame: Frame<'_>, path: &mut Vec<(usize,
     match &hir.exprs[item].kind {
         H::Array(items) => call_frame(cx, items, frame, path),
         H::Fn(def) if ranked => {
-            let Some(function) = function::function(cx.hir, *def) else { return Expr::error(span) };
-            let name = hir.defs[*def].name;
-            let Some(values) = cx.report.assign_args(
-                &function.params,
-                (&format!("`{name}`"), function.header),
-                args,
-                span,
-            ) else {
-                return Expr::error(span);
-            };
-            let mapped = call::coords::enter_coords(&mut cx.ix, coords);
-            let outer = std::mem::take(&mut cx.ix.f.indexed);
-            let exprs = call::args::arguments(cx, function, &values, &mapped, want);
-            let indexed = std::mem::replace(&mut cx.ix.f.indexed, outer);
-            call::coords::leave_coords(&mut cx.ix, &mapped);
-            let parts =
-                parts_for(&mut cx.ix, &mut cx.build, &mut cx.report, exprs, &function.params, path);
-            let result = super::apply(cx, *def, function, coords, parts, span);
-            if indexed {
-                call::coords::at_point(
-                    &mut cx.ix,
-                    &mut cx.build,
-                    &mut cx.report,
-                    result,
-                    coords,
-                    span,
-                )
-            } else {
-                result
-            }
+            super::with_arguments(cx, *def, coords, args, want, span, |cx, function, exprs| {
+                let Cx { ix, build, report, .. } = cx;
+                let parts = parts_for(ix, build, report, exprs, &function.params, path);
+                super::apply(cx, *def, function, coords, parts, span)
+            })
         }
         H::Closure { params, .. } if ranked && coords.is_empty() => {
             let callee = expr::expr(cx, item, None);

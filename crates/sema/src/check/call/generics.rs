@@ -7,8 +7,8 @@ use super::super::arms::complete;
 use super::super::matching::Match;
 use super::super::template::Template;
 use super::super::{Cx, error};
-use crate::check::{construct, function, matching, template, types};
-use crate::hir::{self, ExprKind as H, Function, LocalId, TypeKind};
+use crate::check::{construct, function, matching, template, vars};
+use crate::hir::{self, DimKind, ExprKind as H, Function, LocalId, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Expr, Type};
 use rustc_hash::FxHashMap;
@@ -55,7 +55,7 @@ pub(super) fn infer_from_part(
     found.retain(|_, ty| !ty.has_error());
 }
 
-/// The types of the parameters of a function value, as far as it declares them without sizes.
+/// The types of the parameters of a function value, as far as it declares them.
 fn declared_params(cx: &mut Cx, value: &Type) -> Vec<Option<Type>> {
     let Type::Template(id, _) = value else { return Vec::new() };
     let hir = cx.hir;
@@ -65,7 +65,9 @@ fn declared_params(cx: &mut Cx, value: &Type) -> Vec<Option<Type>> {
             _ => return Vec::new(),
         },
         Some(Template::Fn(def)) => match function::function(cx.hir, *def) {
-            Some(function) if function.generics.is_empty() => &function.params,
+            Some(function) if function.generics.is_empty() && function.coords.is_none() => {
+                &function.params
+            }
             _ => return Vec::new(),
         },
         Some(Template::Builtin(_) | Template::Rerank(..) | Template::Choice(_)) | None => {
@@ -73,7 +75,12 @@ fn declared_params(cx: &mut Cx, value: &Type) -> Vec<Option<Type>> {
         }
     };
     let declared = params.iter().map(|param| param.ty.as_deref().filter(|ty| is_plain(ty)));
-    declared.map(|ty| ty.map(|ty| types::lower_type(cx, ty))).collect()
+    let lowered = declared.map(|ty| {
+        let ty = matching::lower_quietly(cx, ty?, &Match::default());
+        // Its extents are those of the arguments that it gets.
+        Some(vars::map_sizes(ty, &mut |_| cx.ix.unknown_size(true)))
+    });
+    lowered.collect()
 }
 
 /// What functions give, once matching has found what they take; and all arguments with the
@@ -88,6 +95,7 @@ pub(super) fn infer_from_functions(
     if function.generics.is_empty() {
         return Some(args);
     }
+    let reported = cx.report.count();
     for (param, arg) in function.params.iter().zip(&mut args) {
         let Some(ty) = param.ty.as_deref() else { continue };
         let TypeKind::Function(_, ret) = &ty.kind else { continue };
@@ -115,6 +123,10 @@ pub(super) fn infer_from_functions(
     }
     let unknown = function.generics.iter().find(|generic| !m.types.contains_key(generic));
     if let Some(generic) = unknown {
+        // A function that does not take its arguments says nothing of what it gives.
+        if cx.report.count() > reported {
+            return None;
+        }
         let name = m.function.map_or("the function".into(), |name| format!("`{name}`"));
         let generic = cx.hir.locals[*generic].name;
         let message = format!("the type `{generic}` of {name} cannot be inferred here");
@@ -149,13 +161,15 @@ pub(super) fn infer_from_functions(
     fit.then_some(args)
 }
 
-/// Whether a type mentions no size, and nothing that is declared elsewhere.
+/// Whether a type mentions nothing that is declared elsewhere, and no pack.
 fn is_plain(ty: &hir::Type) -> bool {
     match &ty.kind {
         TypeKind::Scalar(_) | TypeKind::Str => true,
         TypeKind::Tuple(items) | TypeKind::Data(_, items) => items.iter().all(is_plain),
-        TypeKind::Array { .. }
-        | TypeKind::AnyRank(_)
+        TypeKind::Array { elem, dims, .. } => {
+            is_plain(elem) && !dims.iter().any(|dim| matches!(dim.kind, DimKind::Pack(_)))
+        }
+        TypeKind::AnyRank(_)
         | TypeKind::Jagged(..)
         | TypeKind::Function(..)
         | TypeKind::Some(..)

@@ -1,29 +1,11 @@
 //! The type of the elements of a recurrence, where no clause that stands for itself says it.
 
 use crate::check::state::{Index, Report};
-use crate::check::tries::Mark;
-use crate::check::{Binding, Cx, error, literal, tries};
+use crate::check::{Binding, Cx, error, literal, look};
 use crate::hir::{self, LocalId};
 use ein_base::{Code, Diagnostic};
 use ein_ir::tensor::{Type, VarId};
 use ein_scalar::ScalarType as S;
-
-/// Where the check stood before the clauses of a definition.
-pub(in crate::check) struct Before {
-    pub(in crate::check) mark: Mark,
-    frames: Vec<usize>,
-    facts: usize,
-    extents: usize,
-}
-
-pub(in crate::check) fn before_trial(cx: &Cx) -> Before {
-    Before {
-        mark: tries::mark(cx),
-        frames: cx.build.f.pending.iter().map(Vec::len).collect(),
-        facts: cx.ix.f.facts.len(),
-        extents: cx.ix.f.extents.len(),
-    }
-}
 
 /// Whether every clause that does not read the tensor itself is made of literals.
 pub(in crate::check) fn only_literals(
@@ -33,15 +15,6 @@ pub(in crate::check) fn only_literals(
 ) -> bool {
     let mut plain = clauses.iter().zip(recursive).filter(|(_, recursive)| !**recursive);
     plain.all(|(clause, _)| literal::literal_class(hir, clause.body).is_some())
-}
-
-pub(in crate::check) fn take_back_trial(cx: &mut Cx, before: &Before) {
-    tries::roll_back(cx, &before.mark);
-    for (stmts, length) in cx.build.f.pending.iter_mut().zip(&before.frames) {
-        stmts.truncate(*length);
-    }
-    cx.ix.f.facts.truncate(before.facts);
-    cx.ix.f.extents.truncate(before.extents);
 }
 
 /// Whether the clauses of a definition leave no room for a base before their first points.
@@ -107,25 +80,21 @@ pub(in crate::check) fn quiet_element(
     definition: &hir::Definition,
     recursive: &[bool],
 ) -> Type {
-    let reported = cx.report.diagnostics.len();
-    let facts = cx.ix.f.facts.len();
-    let tried = cx.ix.vars.len();
-    let var = super::self_variable(cx, definition, &[], Type::Error);
-    cx.ix.f.env.insert(definition.local, Binding::Var(var));
-    let mut elem = Type::Error;
-    for (clause, recursive) in definition.clauses.iter().zip(recursive) {
-        if *recursive && elem.has_error() {
-            cx.build.f.pending.push(Vec::new());
-            if let Some(draft) = super::clause(cx, clause, None, Some(var)) {
-                elem = draft.clause.value.ty;
+    look::quietly(cx, |cx| {
+        let var = super::self_variable(cx, definition, &[], Type::Error);
+        cx.ix.f.env.insert(definition.local, Binding::Var(var));
+        let mut elem = Type::Error;
+        for (clause, recursive) in definition.clauses.iter().zip(recursive) {
+            if *recursive && elem.has_error() {
+                cx.build.f.pending.push(Vec::new());
+                if let Some(draft) = super::clause(cx, clause, None, Some(var)) {
+                    elem = draft.clause.value.ty;
+                }
+                cx.build.f.pending.pop();
             }
-            cx.build.f.pending.pop();
         }
-    }
-    cx.report.take_back(reported);
-    cx.ix.f.facts.truncate(facts);
-    tries::forget_types(&mut cx.ix, tried);
-    elem
+        elem
+    })
 }
 
 /// The nearest value above a definition that has its name.

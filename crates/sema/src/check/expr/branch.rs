@@ -1,9 +1,7 @@
 //! `if` expressions: their conditions, branches, and the type that both have.
 
 use crate::check::state::Infer;
-use crate::check::{
-    Cx, binary, choice, coerce, error, infer, layouts, literal, pointwise, vars, widen,
-};
+use crate::check::{Cx, choice, error, infer, layouts, literal, pointwise, vars, widen};
 use crate::hir::{ExprId, ExprKind as H};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Expr, ExprKind, Type};
@@ -36,6 +34,12 @@ pub(super) fn if_expr(
     let cond = super::expect_bool(&cx.ix, &mut cx.report, cond, "a condition");
     if let Some(known) = known_condition(&cond).filter(|_| !written) {
         // Rank tests are decided here; the branch that cannot run is not checked.
+        let (taken, other) = if known { (Some(then), otherwise) } else { (otherwise, Some(then)) };
+        let like = match (want, taken.zip(other)) {
+            (None, Some((taken, other))) => infer::nothing_like(&cx.infer, &cx.ix, taken, other),
+            _ => None,
+        };
+        let want = want.or(like.as_ref());
         cx.infer.f.statement = statement;
         return match (known, otherwise) {
             (true, None) => {
@@ -59,16 +63,17 @@ pub(super) fn if_expr(
         return Expr::new(ExprKind::If { cond, then, otherwise: unit }, Type::Unit, span);
     };
     // A branch of literals, or one without any elements, takes the type of the other one.
-    let (empty_then, empty_otherwise) = (cx.infer.is_nothing(then), cx.infer.is_nothing(otherwise));
+    let (empty_then, empty_otherwise) =
+        (cx.infer.has_nothing(then), cx.infer.has_nothing(otherwise));
     if empty_then && !empty_otherwise {
         let b = branch(cx, statement, otherwise, &cond, false, want);
-        let hint = infer::nothing_hint(cx, otherwise, &b.ty);
+        let hint = infer::nothing_hint(&cx.infer, &cx.ix, then, otherwise, &b.ty);
         let a = branch(cx, statement, then, &cond, true, Some(&hint));
         return join_branches(cx, cond, a, b, span);
     }
     if empty_otherwise && !empty_then {
         let a = branch(cx, statement, then, &cond, true, want);
-        let hint = infer::nothing_hint(cx, then, &a.ty);
+        let hint = infer::nothing_hint(&cx.infer, &cx.ix, otherwise, then, &a.ty);
         let b = branch(cx, statement, otherwise, &cond, false, Some(&hint));
         return join_branches(cx, cond, a, b, span);
     }
@@ -117,27 +122,10 @@ pub(super) fn join_branches(cx: &mut Cx, cond: Expr, a: Expr, b: Expr, span: Spa
     let mut both = [a, b];
     widen::widen_all(&mut cx.ix, &mut cx.build, &mut cx.report, &mut both);
     let [a, b] = both;
-    if !layouts::agree_in_layout(&cx.ix, &mut cx.report, &a, &b, "the branches of this `if`") {
-        return Expr::error(span);
-    }
-    match coerce::join_types(&mut cx.ix, &a.ty, &b.ty) {
-        Some(ty) => {
-            let kind = ExprKind::If { cond, then: a, otherwise: b };
-            Expr::new(kind, ty, span)
-        }
-        None => {
-            let (x, y) = (cx.ix.show(&a.ty), cx.ix.show(&b.ty));
-            let d = error(
-                Code::E0505,
-                b.span,
-                format!("the branches of this `if` disagree: `{x}` and `{y}`"),
-            )
-            .here(format!("this is `{y}`"))
-            .label(a.span, format!("this is `{x}`"))
-            .help("make both branches values of one type");
-            let d = binary::numeric_help(&cx.ix, d, &a, &b);
-            cx.report.fail(d)
-        }
+    let what = "the branches of this `if`";
+    match layouts::join_values(&mut cx.ix, &mut cx.report, [&a, &b], what) {
+        Some(ty) => Expr::new(ExprKind::If { cond, then: a, otherwise: b }, ty, span),
+        None => Expr::error(span),
     }
 }
 
@@ -146,6 +134,20 @@ impl Infer<'_> {
     pub(in crate::check) fn is_nothing(&self, id: ExprId) -> bool {
         match &self.hir.exprs[id].kind {
             H::Block { stmts, tail: Some(tail) } if stmts.is_empty() => self.is_nothing(*tail),
+            _ => self.is_empty(id),
+        }
+    }
+
+    /// Whether an expression is `[]`, or a tuple, struct or variant with such a part: it takes its
+    /// type from what stands in its place elsewhere.
+    pub(in crate::check) fn has_nothing(&self, id: ExprId) -> bool {
+        match &self.hir.exprs[id].kind {
+            H::Block { tail: Some(tail), .. } => self.has_nothing(*tail),
+            H::Tuple(items) => items.iter().any(|item| self.has_nothing(*item)),
+            H::Struct { fields, .. } => fields.iter().any(|field| self.has_nothing(field.1)),
+            H::Call { callee, args } if matches!(self.hir.exprs[*callee].kind, H::Variant(..)) => {
+                args.iter().any(|arg| self.has_nothing(arg.value))
+            }
             _ => self.is_empty(id),
         }
     }
@@ -173,9 +175,7 @@ pub(in crate::check) fn scoped_branch(
     want: Option<&Type>,
 ) -> Expr {
     vars::scoped(cx, |cx| {
-        let mut facts = std::mem::take(&mut cx.ix.f.facts);
-        cx.ix.assume(cond, holds, &mut facts);
-        cx.ix.f.facts = facts;
+        cx.ix.assume_here(cond, holds);
         super::expr(cx, id, want)
     })
 }

@@ -24,25 +24,21 @@ pub(super) fn cast(cx: &mut Cx, inner: ExprId, ty: &hir::Type, span: Span) -> Ex
     match (&value.ty, &target) {
         (Type::Scalar(_), Type::Scalar(_)) => Expr::new(ExprKind::Cast(value), target, span),
         (Type::Array(from), Type::Array(to)) => {
-            if from.elem.scalar().is_none() || to.elem.scalar().is_none() {
-                if !coerce::same_kind(&from.elem, &to.elem) {
-                    return bad_cast(&cx.ix, &mut cx.report, &value, &target, span);
-                }
-            } else if from.axes.len() != to.axes.len() {
-                return bad_shape_cast(&cx.ix, &mut cx.report, &value, &target, span);
+            let fits = match from.elem.scalar().is_some() && to.elem.scalar().is_some() {
+                true => from.axes.len() == to.axes.len(),
+                false => coerce::same_kind(&from.elem, &to.elem),
+            };
+            if !fits {
+                return bad_cast(&cx.ix, &mut cx.report, &value, &target, span);
             }
             cast_array(&mut cx.ix, &mut cx.build, &mut cx.report, value, target, span)
         }
         (Type::Array(from), Type::Scalar(to)) if from.elem.scalar().is_some() => {
             let to = *to;
-            pointwise::pointwise(
-                &mut cx.ix,
-                &mut cx.build,
-                &mut cx.report,
-                vec![value],
-                span,
-                |_, mut args| Expr::new(ExprKind::Cast(args.remove(0)), Type::Scalar(to), span),
-            )
+            let Cx { ix, build, report, .. } = cx;
+            pointwise::pointwise(ix, build, report, vec![value], span, |_, mut args| {
+                Expr::new(ExprKind::Cast(args.remove(0)), Type::Scalar(to), span)
+            })
         }
         (Type::AnyRank(from), Type::Array(_) | Type::Scalar(_))
             if from.scalar().is_some() && target.scalar().is_some() =>
@@ -62,33 +58,24 @@ pub(super) fn bad_cast(
     span: Span,
 ) -> Expr {
     let (have, want) = (ix.show(&value.ty), ix.show(target));
-    let d = error(Code::E0507, span, format!("`{have}` cannot be converted to `{want}`"))
-        .here("no such conversion")
+    let (message, here, help) = match (&value.ty, target) {
+        (Type::Array(_), Type::Array(_)) if value.ty.scalar().and(target.scalar()).is_some() => (
+            format!("a value of shape `{have}` cannot be cast to `{want}`: the ranks differ"),
+            "another rank",
+            "`as` on an array converts elements and asserts the shape; it does not reshape".into(),
+        ),
+        (from, _) => {
+            let help = match from {
+                Type::Tuple(_) => format!("convert a component: `….0 as {want}`"),
+                _ => "`as` converts between numbers, and between arrays of numbers".into(),
+            };
+            (format!("`{have}` cannot be converted to `{want}`"), "no such conversion", help)
+        }
+    };
+    let d = error(Code::E0507, span, message)
+        .here(here)
         .label(value.span, format!("this is `{have}`"))
-        .help(match &value.ty {
-            Type::Tuple(_) => format!("convert a component: `….0 as {want}`"),
-            _ => "`as` converts between numbers, and between arrays of numbers".into(),
-        });
-    report.report_at(d);
-    Expr::new(ExprKind::Error, target.clone(), span)
-}
-
-pub(super) fn bad_shape_cast(
-    ix: &Index,
-    report: &mut Report,
-    value: &Expr,
-    target: &Type,
-    span: Span,
-) -> Expr {
-    let (have, want) = (ix.show(&value.ty), ix.show(target));
-    let d = error(
-        Code::E0507,
-        span,
-        format!("a value of shape `{have}` cannot be cast to `{want}`: the ranks differ"),
-    )
-    .here("another rank")
-    .label(value.span, format!("this is `{have}`"))
-    .help("`as` on an array converts elements and asserts the shape; it does not reshape");
+        .help(help);
     report.report_at(d);
     Expr::new(ExprKind::Error, target.clone(), span)
 }

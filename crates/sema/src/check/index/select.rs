@@ -3,7 +3,7 @@
 
 use super::Part;
 use crate::check::state::{Build, Index, Report};
-use crate::check::{Cx, anonymous, builtin, coerce, error, expr, pointwise, vars};
+use crate::check::{Cx, anonymous, builtin, coerce, error, expr, layouts, pointwise, vars};
 use crate::hir::ExprId;
 use ein_base::{Code, Span};
 use ein_ir::size;
@@ -152,22 +152,9 @@ pub(super) fn mask(cx: &mut Cx, value: Expr, axis: usize, mask: Expr, span: Span
     }
     let value = expr::settle_expr(&mut cx.ix, &mut cx.build, value);
     let mask = expr::settle_expr(&mut cx.ix, &mut cx.build, mask);
-    let whole = Type::array(Type::BOOL, vec![anonymous(value.ty.axes()[axis].size.clone())]);
-    let reported = cx.report.diagnostics.len();
-    coerce::expect_sizes(
-        &mut cx.ix,
-        &mut cx.build,
-        &mut cx.report,
-        &mask,
-        &whole,
-        "what it chooses from",
-    );
-    if cx.report.diagnostics.len() > reported {
-        return Expr::error(span);
-    }
     let rank = value.ty.rank();
     let front = super::permute_front(value, &[axis], span);
-    let chosen = builtin::arrays::filter(cx, vec![mask, front], span);
+    let chosen = builtin::arrays::filter(cx, mask, front, span);
     if chosen.ty.has_error() {
         return chosen;
     }
@@ -199,23 +186,30 @@ pub(super) fn mask_of_rank(cx: &mut Cx, value: Expr, mask: Expr, span: Span) -> 
     let mask = expr::settle_expr(&mut cx.ix, &mut cx.build, mask);
     let mask = vars::atomise(&mut cx.ix, &mut cx.build, mask);
     let leading: Vec<Axis> = value.ty.axes()[..depth].to_vec();
-    let whole =
-        Type::array(Type::BOOL, leading.iter().map(|axis| anonymous(axis.size.clone())).collect());
-    let reported = cx.report.diagnostics.len();
-    coerce::expect_sizes(
-        &mut cx.ix,
-        &mut cx.build,
-        &mut cx.report,
-        &mask,
-        &whole,
-        "what it chooses from",
-    );
-    if cx.report.diagnostics.len() > reported {
+    if !fits_mask(&mut cx.ix, &mut cx.build, &mut cx.report, &value, &mask) {
         return Expr::error(span);
     }
     let value = flattened(&mut cx.ix, &mut cx.build, value, &leading, span);
     let mask = flattened(&mut cx.ix, &mut cx.build, mask, &leading, span);
-    builtin::arrays::filter(cx, vec![mask, value], span)
+    builtin::arrays::filter(cx, mask, value, span)
+}
+
+/// Whether a mask has the coordinates and the extents of the leading axes of what it chooses from.
+pub(in crate::check) fn fits_mask(
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    value: &Expr,
+    mask: &Expr,
+) -> bool {
+    let leading = value.ty.axes()[..mask.ty.rank()].to_vec();
+    let chosen = Expr { ty: Type::array(Type::BOOL, leading), ..value.clone() };
+    let reported = report.diagnostics.len();
+    let what = "a mask and what it chooses from";
+    layouts::agree_in_layout(ix, report, &chosen, mask, what) && {
+        coerce::expect_sizes(ix, build, report, mask, &chosen.ty, "what it chooses from");
+        report.diagnostics.len() == reported
+    }
 }
 
 /// The leading axes of an array as one.

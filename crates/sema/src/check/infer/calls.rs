@@ -1,33 +1,28 @@
 //! What calls say of the numbers that they give.
 
 use super::{DEPTH, Number, Numbers};
+use crate::check::function;
 use crate::check::template::Template;
-use crate::check::{Cx, fields, function};
 use crate::hir::{self, Builtin, ExprId, ExprKind as H, LocalId, TypeKind};
 use ein_ir::tensor::{ReduceOp, Type};
 use ein_scalar::ScalarType as S;
 use rustc_hash::FxHashMap;
 
-pub(super) fn call_number(
-    cx: &mut Cx,
-    callee: ExprId,
-    args: &[hir::Arg],
-    numbers: &mut Numbers,
-) -> Number {
-    let given: Vec<Number> = args.iter().map(|arg| super::number(cx, arg.value, numbers)).collect();
-    let hir = cx.hir;
+pub(super) fn call_number(callee: ExprId, args: &[hir::Arg], numbers: &mut Numbers) -> Number {
+    let given: Vec<Number> = args.iter().map(|arg| super::number(arg.value, numbers)).collect();
+    let hir = numbers.infer.hir;
     let (params, body, ret) = match &hir.exprs[callee].kind {
         H::Builtin(builtin) => return builtin_number(*builtin, &given, numbers),
         H::Fn(def) if numbers.own == Some(*def) => {
             return Number { open: 1, ..Number::default() };
         }
-        H::Fn(def) => match function::function(cx.hir, *def) {
+        H::Fn(def) => match function::function(numbers.infer.hir, *def) {
             Some(function) => (&function.params[..], function.body, function.ret.as_ref()),
             None => return Number::default(),
         },
         H::Closure { params, body, .. } => (&params[..], *body, None),
-        H::Local(local) => match super::type_of_local(&cx.ix, *local) {
-            Some(Type::Template(id, _)) => match cx.infer.templates.get(*id as usize) {
+        H::Local(local) => match super::type_of_local(numbers.ix, *local) {
+            Some(Type::Template(id, _)) => match numbers.infer.templates.get(*id as usize) {
                 Some(Template::Closure(closure)) => match &hir.exprs[*closure].kind {
                     H::Closure { params, body, .. } => (&params[..], *body, None),
                     _ => return Number::default(),
@@ -57,7 +52,7 @@ pub(super) fn call_number(
                 generics.insert(generic, both);
             }
             Some(Err(ty)) => {
-                let wanted = cx.infer.declared_number(ty);
+                let wanted = numbers.infer.declared_number(ty);
                 numbers.meet(wanted, *value);
                 numbers.locals.insert(*local, wanted);
             }
@@ -71,42 +66,19 @@ pub(super) fn call_number(
         && numbers.depth < DEPTH
     {
         numbers.depth += 1;
-        super::number(cx, body, numbers);
+        super::number(body, numbers);
         numbers.depth -= 1;
     }
     match ret.map(|ret| generic_or_declared(ret)) {
         Some(Ok(generic)) => generics.get(&generic).copied().unwrap_or_default(),
-        Some(Err(ty)) => cx.infer.declared_number(ty),
+        Some(Err(ty)) => numbers.infer.declared_number(ty),
         None if numbers.depth < DEPTH => {
             numbers.depth += 1;
-            let value = super::number(cx, body, numbers);
+            let value = super::number(body, numbers);
             numbers.depth -= 1;
             value
         }
         None => Number::default(),
-    }
-}
-
-/// The type of a part of a value that is bound outside.
-pub(super) fn part_type(cx: &mut Cx, id: ExprId, numbers: &Numbers) -> Option<Type> {
-    let hir = cx.hir;
-    match &hir.exprs[id].kind {
-        H::Local(local) if !numbers.locals.contains_key(local) => {
-            super::type_of_local(&cx.ix, *local).cloned()
-        }
-        H::Index { base, .. } => Some(part_type(cx, *base, numbers)?.elem().clone()),
-        H::TupleField(base, at, _) => match part_type(cx, *base, numbers)? {
-            Type::Tuple(items) => items.get(*at as usize).cloned(),
-            _ => None,
-        },
-        H::Field(base, name) => {
-            let ty = part_type(cx, *base, numbers)?;
-            let Type::Data(data, _) = ty.elem() else { return None };
-            let at = cx.ix.data[*data].variants.first()?.fields.iter();
-            let at = at.clone().position(|field| *field == name.sym)?;
-            fields::part_types(cx, ty.elem()).into_iter().nth(at)
-        }
-        _ => None,
     }
 }
 
@@ -156,7 +128,7 @@ fn builtin_number(builtin: Builtin, given: &[Number], numbers: &mut Numbers) -> 
             numbers.takes(value, |ty| op.result_type(ty, ty).is_some());
             value
         }
-        Builtin::Join | Builtin::Append => all(numbers),
+        Builtin::Join | Builtin::Append | Builtin::ArrayAppend => all(numbers),
         Builtin::Reduce | Builtin::Scan => {
             all(numbers);
             Number::default()
@@ -178,7 +150,6 @@ fn builtin_number(builtin: Builtin, given: &[Number], numbers: &mut Numbers) -> 
         | Builtin::Assert
         | Builtin::Shape
         | Builtin::Typeof
-        | Builtin::ArrayAppend
         | Builtin::Input
         | Builtin::Rerank
         | Builtin::Filter

@@ -47,6 +47,9 @@ pub(super) fn depends_through(ix: &Index, index: &size::Expr, atom: Atom) -> boo
 pub(super) fn allowed_through(ix: &Index, read: &Read, atom: Atom) -> Option<Ends> {
     let largest = extreme(ix, &read.index, atom, true)?;
     let smallest = extreme(ix, &read.index, atom, false)?;
+    // Where one of them waits for another variable, the other one is a position all the same.
+    let below = largest.as_ref().or(smallest.as_ref())?;
+    let above = smallest.as_ref().or(largest.as_ref())?;
     let (mut lo, mut hi) = (None, None);
     let mut meet = |start: Option<size::Expr>, end: Option<size::Expr>| {
         if let Some(start) = start {
@@ -57,7 +60,7 @@ pub(super) fn allowed_through(ix: &Index, read: &Read, atom: Atom) -> Option<End
         }
     };
     // c * i + rest < extent
-    let (c, rest) = largest.affine_in(atom)?;
+    let (c, rest) = below.affine_in(atom)?;
     let room = read.extent.sub(&rest);
     if c > 0 {
         meet(None, Some(room.offset(c - 1).div_floor(&size::Expr::constant(c))));
@@ -65,7 +68,7 @@ pub(super) fn allowed_through(ix: &Index, read: &Read, atom: Atom) -> Option<End
         meet(Some(room.neg().div_floor(&size::Expr::constant(-c)).offset(1)), None);
     }
     // c * i + rest >= 0
-    let (c, rest) = smallest.affine_in(atom)?;
+    let (c, rest) = above.affine_in(atom)?;
     if c > 0 {
         let start = rest.neg().offset(c - 1).div_floor(&size::Expr::constant(c));
         meet(Some(start), None);
@@ -75,8 +78,14 @@ pub(super) fn allowed_through(ix: &Index, read: &Read, atom: Atom) -> Option<End
     Some((lo, hi))
 }
 
-/// The largest (or smallest) value of a position in terms of one variable.
-fn extreme(ix: &Index, index: &size::Expr, atom: Atom, largest: bool) -> Option<size::Expr> {
+/// The largest (or smallest) value of a position in terms of one variable; nothing inside if it
+/// depends on another one instead, whose range is not known yet.
+fn extreme(
+    ix: &Index,
+    index: &size::Expr,
+    atom: Atom,
+    largest: bool,
+) -> Option<Option<size::Expr>> {
     let mut value = index.clone();
     for _ in 0..MAX_DEPTH {
         let open: Vec<Atom> = value
@@ -90,9 +99,11 @@ fn extreme(ix: &Index, index: &size::Expr, atom: Atom, largest: bool) -> Option<
                 other == inner || !through(ix, &size::Expr::atom(*other)).contains(inner)
             })
         });
-        let Some(inner) = inner else { return open.is_empty().then_some(value) };
+        let Some(inner) = inner else { return open.is_empty().then_some(Some(value)) };
         let (coefficient, rest) = value.affine_in(inner)?;
-        let (lo, hi) = ix.ranges.get(&inner)?;
+        let Some((lo, hi)) = ix.ranges.get(&inner) else {
+            return (!value.mentions(atom)).then_some(None);
+        };
         let end = if (coefficient > 0) == largest { hi.offset(-1) } else { lo.clone() };
         value = rest.add(&end.scale(coefficient));
     }

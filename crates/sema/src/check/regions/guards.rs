@@ -4,10 +4,9 @@
 //! A guard that the algebra understands (`i < j`, `i % 2 == 0`) is part of the region of its
 //! clause. What it does not understand (`x[i] > 0.0`) decides nothing, so nothing is said.
 
-use crate::check::error;
 use crate::check::paths::Path;
 use crate::check::state::{Index, Report};
-use ein_base::{Code, Span, Symbol};
+use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom, Facts, Truth};
 use ein_ir::tensor::{Clause, ClauseSlot, Expr, ExprKind, IndexArg, Item, Tensor, VarId};
 use ein_scalar::UnaryOp;
@@ -46,15 +45,7 @@ pub(super) fn check_guards(
     let Some(point) = common_point(ix, earlier, later) else { return false };
     let shown: Vec<String> = point.iter().map(ToString::to_string).collect();
     let region = format!("{name}[{}]", shown.join(", "));
-    let d = error(
-        Code::W0201,
-        later.span,
-        format!("this clause of `{name}` overlaps an earlier one: both define `{region}`"),
-    )
-    .here("this one counts there")
-    .label(earlier.span, format!("replaced at `{region}`"))
-    .help("make the guards exclude each other");
-    report.report_at(d);
+    report.overlap((name, &region), earlier, later, "make the guards exclude each other");
     true
 }
 
@@ -126,15 +117,7 @@ pub(in crate::check) fn check_undefined(
     let name: Symbol = ix.vars[var].name;
     let shown: Vec<String> = point.iter().map(ToString::to_string).collect();
     let region = format!("{name}[{}]", shown.join(", "));
-    let d = error(
-        Code::W0202,
-        span,
-        format!("`{region}` is read here, but no clause of `{name}` defines it"),
-    )
-    .here("zero there")
-    .label(ix.vars[var].span, format!("`{name}` is defined here"))
-    .help(format!("add a clause for `{region}`, or read only what is defined"));
-    report.report_at(d);
+    report.undefined(&ix.vars[var], &region, span);
 }
 
 /// A point that is read and that none of the clauses defines.

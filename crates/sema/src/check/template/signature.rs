@@ -4,7 +4,7 @@
 use super::Template;
 use crate::check::instance::{Key, Source};
 use crate::check::state::{Index, Infer, Report};
-use crate::check::{Cx, call, choice, coerce, error, function, vars};
+use crate::check::{Cx, call, choice, coerce, error, function};
 use crate::hir::{ExprKind as H, LocalId};
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
 use ein_ir::tensor::{Axis, Expr, ExprKind, Signature, Type};
@@ -122,34 +122,15 @@ fn other(
 
 /// A function of fixed parameter types that calls a template.
 fn adapter(cx: &mut Cx, id: u32, captures: &[Type], params: &[Type], span: Span) -> Option<usize> {
-    let erase = crate::check::function::erase;
-    let key = Key {
-        source: Source::Adapter(id),
-        captures: captures.iter().cloned().map(erase).collect(),
-        params: params.iter().cloned().map(|ty| Some(erase(ty))).collect(),
-        packs: Vec::new(),
-        types: Vec::new(),
-    };
-    if let Some(at) = cx.infer.instances.table.get(&key) {
-        return Some(*at);
-    }
+    let key = Key::new(Source::Adapter(id), captures, params);
     let name = match cx.infer.templates.get(id as usize) {
         Some(Template::Fn(def)) => cx.hir.defs[*def].name.sym,
         Some(Template::Closure(_)) => Symbol::intern("closure"),
         _ => Symbol::intern("function"),
     };
-    let at = function::new_instance(&mut cx.infer, &mut cx.build, key, Name { sym: name, span });
-    function::fill_instance(cx, at, |cx| {
-        let vars: Vec<_> = params
-            .iter()
-            .map(|ty| {
-                let ty = vars::map_sizes(ty.clone(), &mut |_| cx.ix.unknown_size(true));
-                let var = cx.ix.new_var(Symbol::intern("argument"), span, ty.clone());
-                cx.ix.settle_type(var, ty);
-                cx.ix.size_variable(var, None, true);
-                var
-            })
-            .collect();
+    function::instance(cx, key, Name { sym: name, span }, None, |cx, at| {
+        let made_up = |ty| function::made_up(&mut cx.ix, "argument", ty, span);
+        let vars: Vec<_> = params.iter().map(made_up).collect();
         cx.infer.instances.items[at].params = vars.clone();
         let args = vars.into_iter().map(|var| cx.ix.var_expr(var, span)).collect();
         let callee = match own_captures(&cx.infer, id) {
@@ -162,8 +143,7 @@ fn adapter(cx: &mut Cx, id: u32, captures: &[Type], params: &[Type], span: Span)
             None => Expr::new(ExprKind::Unit, Type::Unit, span),
         };
         super::apply_template(cx, id, callee, args, span)
-    });
-    Some(at)
+    })
 }
 
 /// A closure, or a nested function, with what it captures.

@@ -1,0 +1,186 @@
+//! Numbers in tuples: each part is a number of its own.
+
+use super::{DEPTH, Number, Numbers, number, stmt_number, type_of_local};
+use crate::check::state::{Index, Infer};
+use crate::check::widen::holds;
+use crate::check::{define, function};
+use crate::hir::{self, DefKind, ExprId, ExprKind as H, PatKind, TypeKind};
+use ein_ir::tensor::Type;
+use ein_scalar::ScalarType as S;
+
+/// The elements of a recurrence that begins with these: as wide as what its clauses make of them.
+pub(in crate::check) fn widened_elements(
+    infer: &Infer,
+    ix: &Index,
+    definition: &hir::Definition,
+    elem: Type,
+    number: Option<S>,
+) -> Type {
+    let Type::Tuple(items) = &elem else { return widened(&elem, number) };
+    if items.len() > 64 {
+        return elem;
+    }
+    let mut numbers = Numbers {
+        tuple: Some(definition.local),
+        values: vec![Number::default(); items.len()],
+        ..Numbers::new(infer, ix)
+    };
+    for clause in &definition.clauses {
+        let made = parts(clause.body, &mut numbers);
+        for (at, made) in made.into_iter().enumerate().take(items.len()) {
+            numbers.values[at] = numbers.values[at].join(made);
+        }
+    }
+    numbers.settle();
+    Type::Tuple(items.iter().enumerate().map(|(at, it)| widened(it, numbers.element(at))).collect())
+}
+
+fn widened(ty: &Type, number: Option<S>) -> Type {
+    match (ty.scalar(), number) {
+        (Some(own), Some(number)) if holds(number, own) => define::with_scalar(ty, number),
+        _ => ty.clone(),
+    }
+}
+
+/// What is known of a part of a value: its type, or how that is declared.
+pub(super) enum Part<'h> {
+    Of(Type),
+    Declared(&'h hir::Type),
+}
+
+/// The type of a part of a value that is bound outside.
+pub(super) fn part_of<'h>(id: ExprId, numbers: &Numbers<'_, 'h>) -> Option<Part<'h>> {
+    let elem = |ty: &'h hir::Type| match &ty.kind {
+        TypeKind::Array { elem, .. } => elem,
+        _ => ty,
+    };
+    match &numbers.infer.hir.exprs[id].kind {
+        H::Local(local) if !numbers.locals.contains_key(local) => {
+            type_of_local(numbers.ix, *local).cloned().map(Part::Of)
+        }
+        H::Index { base, .. } => Some(match part_of(*base, numbers)? {
+            Part::Of(ty) => Part::Of(ty.elem().clone()),
+            Part::Declared(ty) => Part::Declared(elem(ty)),
+        }),
+        H::TupleField(base, at, _) => match part_of(*base, numbers)? {
+            Part::Of(Type::Tuple(items)) => items.get(*at as usize).cloned().map(Part::Of),
+            Part::Declared(hir::Type { kind: TypeKind::Tuple(items), .. }) => {
+                items.get(*at as usize).map(Part::Declared)
+            }
+            Part::Of(_) | Part::Declared(_) => None,
+        },
+        H::Field(base, name) => {
+            let (def, args, derived) = match part_of(*base, numbers)? {
+                Part::Of(ty) => match ty.elem() {
+                    Type::Data(data, args) => {
+                        let derived = numbers.infer.derived.contains_key(data);
+                        (numbers.infer.data_def(*data)?, args.to_vec(), derived)
+                    }
+                    _ => return None,
+                },
+                Part::Declared(ty) => match &elem(ty).kind {
+                    TypeKind::Data(def, _) => (*def, Vec::new(), false),
+                    _ => return None,
+                },
+            };
+            let DefKind::Struct(of) = &numbers.infer.hir.defs[def].kind else { return None };
+            let at = of.fields.iter().position(|field| field.name.sym == name.sym)?;
+            let field = &of.fields[at];
+            match &field.ty.kind {
+                // The fields of a form are its type arguments.
+                _ if derived => args.get(at).cloned().map(Part::Of),
+                TypeKind::Param(local) => {
+                    let at = of.generics.iter().position(|generic| generic == local)?;
+                    args.get(at).cloned().map(Part::Of)
+                }
+                _ => Some(Part::Declared(&field.ty)),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The number that a part of a tuple is.
+pub(super) fn part(id: ExprId, numbers: &mut Numbers) -> Number {
+    let H::TupleField(base, at, _) = &numbers.infer.hir.exprs[id].kind else {
+        return Number::default();
+    };
+    parts(*base, numbers).get(*at as usize).copied().unwrap_or_default()
+}
+
+/// `let (a, b) = …`
+pub(super) fn bind_parts(items: &[hir::Pat], value: ExprId, numbers: &mut Numbers) {
+    let parts = parts(value, numbers);
+    for (item, part) in items.iter().zip(parts) {
+        if let PatKind::Bind(local, None) = &item.kind {
+            numbers.locals.insert(*local, part);
+        }
+    }
+}
+
+/// The numbers of the parts of a tuple; none if they are not known.
+fn parts(id: ExprId, numbers: &mut Numbers) -> Vec<Number> {
+    let hir = numbers.infer.hir;
+    match &hir.exprs[id].kind {
+        H::Tuple(items) => items.iter().map(|item| number(*item, numbers)).collect(),
+        H::Block { stmts, tail: Some(tail) } => {
+            stmts.iter().for_each(|stmt| stmt_number(stmt, numbers));
+            parts(*tail, numbers)
+        }
+        H::Where { body, .. } => parts(*body, numbers),
+        H::If { then, otherwise: Some(otherwise), .. } => {
+            let then = parts(*then, numbers);
+            let otherwise = parts(*otherwise, numbers);
+            joined(then, otherwise)
+        }
+        H::Match { arms, .. } => {
+            arms.iter().fold(Vec::new(), |all, arm| joined(all, parts(arm.body, numbers)))
+        }
+        H::Index { base, .. } => match &hir.exprs[*base].kind {
+            H::Local(local) if numbers.tuple == Some(*local) => {
+                let open = |at| Number { open: 1u64 << at, ..Number::default() };
+                (0..numbers.values.len()).map(open).collect()
+            }
+            _ => parts(*base, numbers),
+        },
+        H::Local(local) => match type_of_local(numbers.ix, *local).map(Type::elem) {
+            Some(Type::Tuple(items)) => {
+                let number = |ty: &Type| ty.scalar().map(Number::of).unwrap_or_default();
+                items.iter().map(number).collect()
+            }
+            _ => Vec::new(),
+        },
+        H::Call { callee, args } => {
+            let H::Fn(def) = &hir.exprs[*callee].kind else { return Vec::new() };
+            let Some(function) = function::function(hir, *def) else { return Vec::new() };
+            match function.ret.as_ref().map(|ret| &ret.kind) {
+                Some(TypeKind::Tuple(items)) => {
+                    items.iter().map(|item| numbers.infer.declared_number(item)).collect()
+                }
+                None if numbers.depth < DEPTH => {
+                    for (param, arg) in function.params.iter().zip(args) {
+                        let given = number(arg.value, numbers);
+                        if let PatKind::Bind(local, _) = &param.pat.kind {
+                            numbers.locals.insert(*local, given);
+                        }
+                    }
+                    numbers.depth += 1;
+                    let made = parts(function.body, numbers);
+                    numbers.depth -= 1;
+                    made
+                }
+                _ => Vec::new(),
+            }
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Tuples of which a value is one.
+fn joined(a: Vec<Number>, b: Vec<Number>) -> Vec<Number> {
+    match (a.is_empty(), b.is_empty()) {
+        (true, _) => b,
+        (_, true) => a,
+        (false, false) => a.into_iter().zip(b).map(|(a, b)| a.join(b)).collect(),
+    }
+}
