@@ -2,7 +2,8 @@
 //!
 //! Integers and truth values are equal to the bit. Floats may differ by what another order of
 //! additions inside a reduction does: by 1e-5 (`f32`) or 1e-12 (`f64`) of the largest number in
-//! the array, or of one; by nothing where a setting is deterministic. Failures have the same code, and what was computed before is the same.
+//! the array, or of one; by nothing where a setting is deterministic. Failures have the same
+//! code, place and text, and what was computed before is the same.
 
 use ein_driver::render::Style;
 use ein_driver::{Engine, FileSources, Input, Options, Passes, RunOptions, Session};
@@ -48,6 +49,8 @@ pub struct Ran {
     pub failure: Option<(String, String)>,
     /// Whether something was compiled.
     pub compiled: bool,
+    /// What was evaluated although there was work in it: why, and how many thousand steps.
+    pub evaluated: Vec<(String, u64)>,
     /// How long it took.
     pub seconds: f64,
 }
@@ -111,7 +114,8 @@ pub fn run_input(mut session: Session, input: Input, setting: &Setting) -> Resul
         outputs.push((name, json));
     }
     let compiled = report.phases.iter().any(|(phase, _)| *phase == "compile");
-    Ok(Ran { outputs, printed, failure, compiled, seconds })
+    let evaluated = report.evaluated.into_iter().map(|it| (it.why, it.steps)).collect();
+    Ok(Ran { outputs, printed, failure, compiled, evaluated, seconds })
 }
 
 /// Compares a run with one of the evaluator that observed at least as much.
@@ -120,8 +124,7 @@ pub fn agree(expected: &Ran, found: Result<Ran, String>, exact: bool) -> Agreeme
         Ok(found) => found,
         Err(why) => return Agreement::Differs(why),
     };
-    let code = |ran: &Ran| ran.failure.as_ref().map(|(code, _)| code.clone());
-    if code(expected) != code(&found) {
+    if expected.failure != found.failure {
         let shown = |ran: &Ran| ran.failure.clone().map_or("no failure".to_owned(), |it| it.1);
         let (expected, found) = (shown(expected), shown(&found));
         return Agreement::Differs(format!("expected {expected}\nfound {found}"));

@@ -9,10 +9,10 @@
 mod call;
 mod choice;
 pub(crate) mod large;
+mod part;
 pub(crate) mod plan;
 mod progress;
 mod region;
-mod rows;
 mod watch;
 pub(crate) mod whole;
 
@@ -21,7 +21,7 @@ use call::{Call, hold, outcome, part};
 use choice::{Choice, choose};
 use ein_base::{Diagnostic, Span};
 use ein_emit_c::Compiler;
-use ein_interp::{Accelerator, Environment, Rows, Value};
+use ein_interp::{Accelerator, Answer, Environment, Part, Value};
 use ein_ir::cost::Cost;
 use ein_ir::loops::verify;
 use ein_ir::tensor::{Expr, FuncId, Program, Stmt, VarId};
@@ -76,8 +76,8 @@ pub(crate) struct Kernels<P> {
     evaluating_with: Vec<Range<usize>>,
     /// Statements (by address) with which no kernel can begin.
     plain: FxHashSet<usize>,
-    /// The definition, by address, that has failed as a kernel and is being evaluated.
-    failed: Option<usize>,
+    /// Whether a kernel has failed whose statements are being run one by one.
+    searching: bool,
     /// How long compiling took.
     pub(crate) compile_time: Duration,
     /// What was left to the evaluator although there is work in it.
@@ -118,6 +118,21 @@ struct Compiled {
     watched: std::sync::atomic::AtomicU32,
     /// The operations that were evaluated because there were few of them.
     skipped: f64,
+}
+
+/// What came of a run of a kernel.
+enum Ran {
+    /// The values of its outputs.
+    Made(Vec<(VarId, Value)>),
+    /// A check failed.
+    Trapped,
+    /// There was no memory for it, or no time.
+    Not,
+}
+
+/// The value of the only output of a kernel.
+fn only(values: Vec<(VarId, Value)>) -> Answer {
+    values.into_iter().next().map_or(Answer::Evaluate, |(_, value)| Answer::Made(value))
 }
 
 #[derive(Clone)]
@@ -205,7 +220,11 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             shapes,
             // The same bits on every engine: the one whose scalar code is that of the oracle.
             engine: if options.deterministic { Engine::Jit } else { options.engine },
-            arithmetic: Arithmetic { wrapping: options.wrapping, exact: options.deterministic },
+            arithmetic: Arithmetic {
+                wrapping: options.wrapping,
+                exact: options.deterministic,
+                careful: false,
+            },
             settings: schedule::Settings { ad_memory, passes: options.passes, cost: Cost::host() },
             pool,
             watch: watch::Watch::new(options.paranoid),
@@ -214,7 +233,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             declined: FxHashMap::default(),
             evaluating_with: Vec::new(),
             plain: FxHashSet::default(),
-            failed: None,
+            searching: false,
             compile_time: Duration::ZERO,
             evaluated: Vec::new(),
             evaluating: None,
@@ -287,6 +306,8 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             return Ok(Code::Empty);
         }
         let native = match self.engine {
+            // It runs once, to find out what failed in another one.
+            _ if lowered.careful => false,
             Engine::Native => true,
             Engine::Jit | Engine::Eval => false,
             Engine::Auto => match choose(&lowered.kernel, work) {
@@ -366,19 +387,15 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         self.compiler.get_or_insert_with(|| Compiler::find().map_err(|it| it.to_string()))
     }
 
-    /// Runs a kernel; the values of its outputs, unless it trapped or there is no memory.
-    fn execute(
-        &self,
-        compiled: &Compiled,
-        env: &mut dyn Environment,
-    ) -> Option<Vec<(VarId, Value)>> {
+    /// Runs a kernel.
+    fn execute(&self, compiled: &Compiled, env: &mut dyn Environment) -> Ran {
         let lowered = &compiled.lowered;
-        let held: Vec<_> = lowered
-            .uses
-            .iter()
-            .zip(lowered.kernel.bufs.iter())
-            .map(|(used, buffer)| hold(used, buffer, env))
-            .collect::<Option<_>>()?;
+        let bufs = lowered.uses.iter().zip(lowered.kernel.bufs.iter());
+        // What nobody defines is nothing to compare.
+        let clean = self.watch != watch::Watch::None;
+        let held = bufs.map(|(used, buffer)| hold(used, buffer, env, clean));
+        let held = held.collect::<Option<Vec<_>>>();
+        let Some(held) = held else { return Ran::Not };
         let expected = match compiled.code {
             Code::Jit(_) | Code::Native(_) => {
                 watch::expect(self.watch, &lowered.kernel, &held, &compiled.watched)
@@ -386,19 +403,20 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             Code::None | Code::Empty => None,
         };
         let call = Call { held, code: compiled.code.clone(), pool: Arc::clone(&self.pool) };
-        let (held, trapped) =
-            if lowered.work < LONG { call.run() } else { call.run_aside(&lowered.kernel, env)? };
+        let ran = match lowered.work < LONG {
+            true => Some(call.run()),
+            false => call.run_aside(&lowered.kernel, env),
+        };
+        let Some((held, trapped)) = ran else { return Ran::Not };
         if let Some(expected) = expected {
             watch::compare(&expected, &lowered.kernel, &held, trapped);
         }
         if trapped != 0 {
-            return None;
+            return Ran::Trapped;
         }
-        let mut values = Vec::with_capacity(lowered.outputs.len());
-        for (var, computed) in &lowered.outputs {
-            values.push((*var, outcome(computed, &held, env)?));
-        }
-        Some(values)
+        let outputs = lowered.outputs.iter();
+        let values = outputs.map(|(var, it)| Some((*var, outcome(it, &held, env)?)));
+        values.collect::<Option<_>>().map_or(Ran::Not, Ran::Made)
     }
 
     /// Notes that code at this address was declined.
@@ -444,6 +462,7 @@ impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
             return Ok(0);
         }
         let Some(span) = stmts.first().map(|stmt| stmt.span) else { return Ok(0) };
+        self.searching = false;
         let at = match self.find(key, env) {
             Some(at) => Some(at),
             None if self.is_declined(key, span) => None,
@@ -462,12 +481,13 @@ impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
         let compiled = &self.compiled[&key][at];
         let count = compiled.count;
         if !matches!(compiled.code, Code::None) {
-            if let Some(values) = self.execute(compiled, env) {
+            if let Ran::Made(values) = self.execute(compiled, env) {
                 values.into_iter().for_each(|(var, value)| env.set(var, value));
                 self.evaluating = None;
                 return Ok(count);
             }
             self.note(span, TRAPPED.to_owned());
+            self.searching = true;
         }
         let range = stmts[..count].as_ptr_range();
         let with = key + 1..range.end as usize;
@@ -481,7 +501,7 @@ impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
         &mut self,
         e: &Expr,
         env: &mut dyn Environment,
-    ) -> Result<Option<Value>, Box<Diagnostic>> {
+    ) -> Result<Answer, Box<Diagnostic>> {
         self.value((&raw const *e) as usize, e.span, env, &|program, var, known, arithmetic| {
             flatten::expression(program, e, var, known, arithmetic)
         })
@@ -491,17 +511,17 @@ impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
         &mut self,
         func: FuncId,
         env: &mut dyn Environment,
-    ) -> Result<Option<Value>, Box<Diagnostic>> {
+    ) -> Result<Answer, Box<Diagnostic>> {
         let info = &self.program.funcs[func];
         // Not the address of its body, which may have been asked for by itself.
         let (key, span) = ((&raw const info.body) as usize | 2, info.span);
         self.value(key, span, env, &|program, var, known, arithmetic| {
-            flatten::turns(program, func, var, known, arithmetic)
+            flatten::turns(program, func, None, var, known, arithmetic)
         })
     }
 
-    fn rows(&mut self, e: &Expr, rows: Range<usize>, env: &mut dyn Environment) -> Rows {
-        self.some_rows(e, rows, env)
+    fn part(&mut self, part: &Part<'_>, env: &mut dyn Environment) -> Answer {
+        self.some_part(part, env)
     }
 
     fn evaluated(&mut self) {
@@ -550,30 +570,41 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         span: Span,
         env: &mut dyn Environment,
         flatten: &Told<'_>,
-    ) -> Result<Option<Value>, Box<Diagnostic>> {
+    ) -> Result<Answer, Box<Diagnostic>> {
         let at = match self.find(key, env) {
             Some(at) => Some(at),
             None if self.is_declined(key, span) => None,
-            None => self.lower_value(key, span, env, flatten)?,
+            None => self.lower_value(key, span, self.searching, env, flatten)?,
         };
-        let Some(at) = at else { return Ok(None) };
+        let Some(at) = at else { return Ok(Answer::Evaluate) };
         self.wanted_again((key, at), span, env)?;
         let compiled = &self.compiled[&key][at];
         if matches!(compiled.code, Code::None) {
-            return Ok(None);
+            return Ok(Answer::Evaluate);
         }
-        let values = self.execute(compiled, env);
-        if values.is_none() {
-            self.note(span, TRAPPED.to_owned());
-            self.failed = Some(key);
+        let mut ran = self.execute(compiled, env);
+        if matches!(ran, Ran::Trapped) && !compiled.lowered.careful {
+            // Perhaps the program does not compute what failed. Next time it is not tried again.
+            if let Some(list) = self.compiled.get_mut(&key) {
+                list.remove(at);
+            }
+            let Some(at) = self.lower_value(key, span, true, env, flatten)? else {
+                return Ok(Answer::Evaluate);
+            };
+            ran = self.execute(&self.compiled[&key][at], env);
         }
-        Ok(values.and_then(|values| values.into_iter().next()).map(|(_, value)| value))
+        if let Ran::Made(values) = ran {
+            return Ok(only(values));
+        }
+        self.note(span, TRAPPED.to_owned());
+        Ok(if matches!(ran, Ran::Trapped) { Answer::Failed } else { Answer::Evaluate })
     }
 
     fn lower_value(
         &mut self,
         key: usize,
         span: Span,
+        careful: bool,
         env: &dyn Environment,
         flatten: &Told<'_>,
     ) -> Result<Option<usize>, Box<Diagnostic>> {
@@ -581,7 +612,8 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         let Some(var) = region::any_var(&self.program) else { return Ok(None) };
         let started = Instant::now();
         let known = Known { env, program: &self.program };
-        let flat = flatten(&self.program, var, &known, self.arithmetic);
+        let arithmetic = Arithmetic { careful, ..self.arithmetic };
+        let flat = flatten(&self.program, var, &known, arithmetic);
         let result = match flat {
             Ok(flat) => self.add(key, (1, span), flat, env),
             Err(declined) => {

@@ -88,7 +88,8 @@ impl Session {
             report.phases.push(("run", started.elapsed().saturating_sub(compiling)));
             self.finish(&compiled.program, options, outcome, &mut report);
             report.evaluated = kernels.map_or_else(Vec::new, |kernels| kernels.evaluated);
-            report.checked.diagnostics.extend(large::warnings(&report.evaluated));
+            let failed = report.failure.is_some();
+            report.checked.diagnostics.extend(large::warnings(&report.evaluated, failed));
             Ok(report)
         })
         .flatten()

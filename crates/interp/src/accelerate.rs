@@ -5,15 +5,15 @@
 //! where the program itself fails, so every message about a program comes from one place. An
 //! accelerator that cannot work at all ends the run.
 
-use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use ein_base::{Diagnostic, Symbol, Work};
-use ein_ir::tensor::{Expr, FuncId, Stmt, VarId};
+use ein_base::{Diagnostic, Idx, Symbol, Work};
+use ein_ir::tensor::{Expr, FuncId, Program, Stmt, VarId};
 use ein_runtime::Memory;
 
 use crate::machine::Machine;
+use crate::parts::computed;
 use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
 
@@ -34,41 +34,50 @@ pub trait Accelerator {
         &mut self,
         e: &Expr,
         env: &mut dyn Environment,
-    ) -> Result<Option<Value>, Box<Diagnostic>>;
+    ) -> Result<Answer, Box<Diagnostic>>;
 
     /// The value of a function whose last action is to call itself, with the values that its parameters
     /// have: it has done so often by now.
-    fn turns(
-        &mut self,
-        _: FuncId,
-        _: &mut dyn Environment,
-    ) -> Result<Option<Value>, Box<Diagnostic>> {
-        Ok(None)
+    fn turns(&mut self, _: FuncId, _: &mut dyn Environment) -> Result<Answer, Box<Diagnostic>> {
+        Ok(Answer::Evaluate)
     }
 
-    /// Some rows of an indexed definition whose value as a whole it could not give.
-    fn rows(&mut self, _: &Expr, _: Range<usize>, _: &mut dyn Environment) -> Rows {
-        Rows::Evaluate
+    /// The value of a part of something in which a check failed.
+    fn part(&mut self, _: &Part<'_>, _: &mut dyn Environment) -> Answer {
+        Answer::Evaluate
     }
 
     /// Some thousand steps have been evaluated since it was told so last.
     fn evaluated(&mut self) {}
 }
 
-/// What an accelerator says of some rows.
+/// A part of something in which a check failed, which is asked for once.
 #[derive(Debug)]
-pub enum Rows {
-    /// An array of the shape of the whole one, in which these rows are right.
+pub enum Part<'a> {
+    /// A definition or a reduction that was made for this. It may read and bind the variables after the
+    /// last of the program ([`Environment::get`]). Of a definition, nobody looks at other positions than
+    /// these along this axis.
+    Value(&'a Expr, Option<(usize, (i64, i64))>),
+    /// At most so many turns of a function whose last action is to call itself, with the values that its
+    /// parameters have: a tuple of those that change, after these turns or before the last one.
+    Turns(FuncId, i64),
+}
+
+/// What an accelerator says when it is asked for a value.
+#[derive(Debug)]
+pub enum Answer {
+    /// The value.
     Made(Value),
-    /// A check failed among them, or there was no memory.
+    /// A check failed on the way, which may be a mistake of the program or a false alarm.
     Failed,
-    /// They are left to the evaluator.
+    /// It is left to the evaluator.
     Evaluate,
 }
 
 /// The variables of an evaluation under way.
 pub trait Environment {
-    /// The value of a variable; nothing useful if it is not bound yet.
+    /// The value of a variable; nothing useful if it is not bound yet. The variable after the last of
+    /// the program is what was computed before a part.
     fn get(&self, var: VarId) -> Value;
 
     /// Binds a variable.
@@ -89,7 +98,15 @@ pub trait Environment {
 
 impl Environment for Machine<'_> {
     fn get(&self, var: VarId) -> Value {
-        self.var_if_bound(var).cloned().unwrap_or_default()
+        if var == before_part(self.program) {
+            return self.seed.clone();
+        }
+        match self.var_if_bound(var) {
+            // A step that failed reads steps before it, which are there.
+            Some(Value::Pending(id)) if self.alone > 0 => computed(self, *id),
+            Some(value) => value.clone(),
+            None => Value::Unit,
+        }
     }
 
     fn set(&mut self, var: VarId, value: Value) {
@@ -149,27 +166,31 @@ impl<'p> Machine<'p> {
     /// The value of an expression if the accelerator has it. Inside a loop of the evaluator it is
     /// not asked: a kernel per point is no gain.
     #[inline]
-    pub(crate) fn accelerate(&mut self, e: &'p Expr) -> Result<Option<Value>, Stop> {
+    pub(crate) fn accelerate(&mut self, e: &'p Expr) -> Result<Answer, Stop> {
         if self.accelerator.is_none() {
-            return Ok(None);
+            return Ok(Answer::Evaluate);
         }
         if self.in_a_loop() {
-            return Ok(None);
+            return Ok(Answer::Evaluate);
         }
         self.offer(e)
     }
 
-    /// Whether an index has a value here.
+    /// Whether an index has a value here, and not one alone.
     pub(crate) fn in_a_loop(&self) -> bool {
-        self.marks.iter().any(|mark| matches!(mark.kind, MarkKind::Index(_)))
+        let inner = self.marks.get(self.alone..).unwrap_or_default();
+        inner.iter().any(|mark| matches!(mark.kind, MarkKind::Index(_)))
     }
 
-    /// Some rows of a definition that the accelerator was asked for in vain, if it has these.
-    pub(crate) fn accelerate_rows(&mut self, e: &'p Expr, rows: Range<usize>) -> Rows {
-        let Some(accelerator) = self.accelerator.take() else { return Rows::Evaluate };
-        let value = accelerator.rows(e, rows, self);
+    /// The value of a part of what the accelerator was asked for in vain. It may read what was
+    /// computed before.
+    pub(crate) fn accelerate_part(&mut self, part: Part<'_>, before: Value) -> Answer {
+        let Some(accelerator) = self.accelerator.take() else { return Answer::Evaluate };
+        self.seed = before;
+        let answer = accelerator.part(&part, self);
+        self.seed = Value::Unit;
         self.accelerator = Some(accelerator);
-        value
+        answer
     }
 
     /// Whether all loops that are under way are steps of recurrences.
@@ -185,15 +206,15 @@ impl<'p> Machine<'p> {
     }
 
     /// The value of an array that a step of a recurrence computes once, if the accelerator has it.
-    pub(crate) fn accelerate_in_step(&mut self, e: &'p Expr) -> Result<Option<Value>, Stop> {
+    pub(crate) fn accelerate_in_step(&mut self, e: &'p Expr) -> Result<Answer, Stop> {
         if self.accelerator.is_none() || self.ordered == 0 || !e.ty.is_array() || !self.in_order() {
-            return Ok(None);
+            return Ok(Answer::Evaluate);
         }
         self.offer(e)
     }
 
-    fn offer(&mut self, e: &'p Expr) -> Result<Option<Value>, Stop> {
-        let Some(accelerator) = self.accelerator.take() else { return Ok(None) };
+    fn offer(&mut self, e: &'p Expr) -> Result<Answer, Stop> {
+        let Some(accelerator) = self.accelerator.take() else { return Ok(Answer::Evaluate) };
         let value = accelerator.expression(e, self);
         self.accelerator = Some(accelerator);
         value.map_err(|failure| self.given_up(failure))
@@ -213,12 +234,14 @@ impl<'p> Machine<'p> {
 }
 
 /// The value of a function that has called itself often, if the accelerator has it.
-pub(crate) fn accelerate_turns(
-    machine: &mut Machine<'_>,
-    func: FuncId,
-) -> Result<Option<Value>, Stop> {
-    let Some(accelerator) = machine.accelerator.take() else { return Ok(None) };
+pub(crate) fn accelerate_turns(machine: &mut Machine<'_>, func: FuncId) -> Result<Answer, Stop> {
+    let Some(accelerator) = machine.accelerator.take() else { return Ok(Answer::Evaluate) };
     let value = accelerator.turns(func, machine);
     machine.accelerator = Some(accelerator);
     value.map_err(|failure| machine.given_up(failure))
+}
+
+/// The variable that stands for what was computed before a part: the one after the last of a program.
+pub(crate) fn before_part(program: &Program) -> VarId {
+    VarId::from_usize(program.vars.len())
 }

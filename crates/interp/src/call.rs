@@ -6,9 +6,10 @@ use ein_ir::size;
 use ein_ir::tensor::{Expr, FuncId};
 use ein_scalar::Scalar;
 
-use crate::accelerate::accelerate_turns;
+use crate::accelerate::{Answer, accelerate_turns};
 use crate::keep::Scope;
 use crate::machine::Machine;
+use crate::parts::{Way, skip_turns};
 use crate::stop::{Entry, MarkKind, Stop};
 use crate::tail::Ending;
 use crate::value::Value;
@@ -162,15 +163,20 @@ impl<'p> Machine<'p> {
             self.bind(*param, value);
         }
         // Whoever has gone on for long is expected to go on as long again.
-        if turns >= LONG
-            && turns.is_power_of_two()
-            && let Some(value) = accelerate_turns(self, func)?
-        {
-            return Ok(Ending::Value(value));
+        if turns >= LONG && turns.is_power_of_two() {
+            match accelerate_turns(self, func)? {
+                Answer::Made(value) => return Ok(Ending::Value(value)),
+                Answer::Failed => skip_turns(self, func),
+                Answer::Evaluate => {}
+            }
         }
-        match self.accelerate_in_step(&code.body)? {
-            Some(value) => Ok(Ending::Value(value)),
-            None => self.within(Scope::default(), |machine| machine.ending(&code.body)).0,
-        }
+        let way = match self.accelerate_in_step(&code.body)? {
+            Answer::Made(value) => return Ok(Ending::Value(value)),
+            Answer::Failed => Way::Alone,
+            Answer::Evaluate => Way::Evaluate,
+        };
+        self.alone(way, |machine| {
+            machine.within(Scope::default(), |machine| machine.ending(&code.body)).0
+        })
     }
 }

@@ -5,8 +5,10 @@ use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{AtomDef, Binder, Clause, ClauseSlot, Expr, ExprKind, Tensor, Type, VarId};
 use ein_scalar::ScalarType;
 
+use crate::accelerate::Answer;
 use crate::array::{Cells, count};
 use crate::machine::Machine;
+use crate::parts::{Way, fill_in_parts};
 use crate::stop::{MarkKind, Stop, show_shape};
 use crate::value::Value;
 
@@ -28,15 +30,19 @@ pub(crate) struct Build<'p> {
     cells: Option<Cells>,
     /// Whether its points are what the meter counts.
     pub(crate) metered: bool,
+    /// The definition, if it failed as a kernel.
+    pub(crate) failed: Option<(&'p Tensor, &'p Expr)>,
 }
 
 impl<'p> Machine<'p> {
     /// The value of an indexed definition.
     #[inline(never)]
     pub(crate) fn definition(&mut self, tensor: &'p Tensor, e: &'p Expr) -> Result<Value, Stop> {
-        if let Some(value) = self.accelerate(e)? {
-            return Ok(value);
-        }
+        let failed = match self.accelerate(e)? {
+            Answer::Made(value) => return Ok(value),
+            Answer::Failed => true,
+            Answer::Evaluate => false,
+        };
         for require in &tensor.requires {
             self.require(require)?;
         }
@@ -55,10 +61,11 @@ impl<'p> Machine<'p> {
         let mut build = self.build(tensor, e, outer)?;
         let metered = self.meter.take();
         build.metered = metered;
+        build.failed = (failed && build.numbers().is_some()).then_some((tensor, e));
         if tensor.self_var.is_some() || tensor.recurrence.is_some() {
             build = self.recurrence(tensor, build)?;
         } else {
-            self.fill_all(tensor, e, &mut build)?;
+            self.fill_all(tensor, &mut build)?;
         }
         self.meter.give_back(metered);
         let value = self.finish_build(build, e)?;
@@ -187,6 +194,7 @@ impl<'p> Machine<'p> {
             shape,
             cells: None,
             metered: false,
+            failed: None,
         };
         if let Some(inner) = inner {
             self.set_inner(&mut build, inner)?;
@@ -212,7 +220,9 @@ impl<'p> Machine<'p> {
                 self.set_inner(&mut build, inner)?;
             }
             build.assumed = old.assumed;
-            if let Some(new) = &mut build.cells {
+            if let Some(new) = &mut build.cells
+                && !matches!(&cells, Cells::Scalars(old) if new.set_row(0, &Value::tensor(old.clone())))
+            {
                 for at in 0..count(&old.shape) {
                     if let Err(value) = new.set(at, cells.get(at)) {
                         return Err(self.expected(e.span, "an element of the definition", &value));
@@ -288,21 +298,9 @@ impl<'p> Machine<'p> {
 
     /// Fills a definition that does not read itself: the last clause first, so that what a later
     /// clause covers is never computed by an earlier one.
-    fn fill_all(
-        &mut self,
-        tensor: &'p Tensor,
-        e: &'p Expr,
-        build: &mut Build<'p>,
-    ) -> Result<(), Stop> {
+    fn fill_all(&mut self, tensor: &'p Tensor, build: &mut Build<'p>) -> Result<(), Stop> {
         if !self.histories.is_empty() && self.fill_gathering(tensor, build)? {
             return Ok(());
-        }
-        if let [clause] = tensor.clauses.as_slice()
-            && self.may_fill_in_parts(build)
-        {
-            self.check_slots(clause, build.outer.len())?;
-            let scope = self.scope_of_clause(tensor, clause);
-            return self.within(scope, |machine| machine.fill_in_parts(clause, e, build)).0;
         }
         let points = count(&build.outer);
         let mut done = if tensor.clauses.len() > 1 { vec![false; points] } else { Vec::new() };
@@ -359,7 +357,15 @@ impl<'p> Machine<'p> {
         if counts {
             self.meter.enter(axis, (hi - lo) as u64);
         }
-        self.fill_positions(clause, (axis, row), (binder, lo, hi), build, done)
+        let at = (binder, lo, hi);
+        match build.failed {
+            Some(failed) if !self.in_a_loop() => {
+                fill_in_parts(self, failed, clause, (axis, row), at, (build, done))
+            }
+            Some(_) | None => {
+                self.fill_positions(clause, (axis, row), at, (build, done), Way::Evaluate)
+            }
+        }
     }
 
     /// Fills what the clause covers at some positions along an axis; `row` numbers the first point of
@@ -369,20 +375,23 @@ impl<'p> Machine<'p> {
         clause: &'p Clause,
         (axis, row): (usize, usize),
         (binder, lo, hi): (&'p Binder, i64, i64),
-        build: &mut Build<'p>,
-        done: &mut [bool],
+        (build, done): (&mut Build<'p>, &mut [bool]),
+        way: Way,
     ) -> Result<(), Stop> {
         let counts = build.metered && done.is_empty();
         self.push_mark(MarkKind::Index(binder.var));
-        for at in lo..hi {
-            self.tick()?;
-            let index = self.index_value(at, binder.lo.span)?;
-            self.bind(binder.var, index);
-            self.fill(clause, axis + 1, row + at as usize, build, done)?;
-            if counts {
-                self.meter.step(axis);
+        self.alone(way, |machine| -> Result<(), Stop> {
+            for at in lo..hi {
+                machine.tick()?;
+                let index = machine.index_value(at, binder.lo.span)?;
+                machine.bind(binder.var, index);
+                machine.fill(clause, axis + 1, row + at as usize, build, done)?;
+                if counts {
+                    machine.meter.step(axis);
+                }
             }
-        }
+            Ok(())
+        })?;
         self.marks.pop();
         Ok(())
     }
@@ -465,6 +474,7 @@ impl Build<'_> {
             shape,
             cells: None,
             metered: false,
+            failed: None,
         }
     }
 
@@ -473,6 +483,19 @@ impl Build<'_> {
         match (&self.inner, &mut self.cells) {
             (Some(inner), Some(cells @ Cells::Scalars(_))) if inner.is_empty() => Some(cells),
             _ => None,
+        }
+    }
+
+    /// The cells, if they are numbers.
+    pub(crate) fn numbers(&mut self) -> Option<&mut Cells> {
+        self.cells.as_mut().filter(|cells| matches!(cells, Cells::Scalars(_)))
+    }
+
+    /// What has been computed so far, as an array of numbers.
+    pub(crate) fn so_far(&self) -> Option<Value> {
+        match &self.cells {
+            Some(Cells::Scalars(cells)) => cells.reshape(&self.shape).ok().map(Value::tensor),
+            Some(Cells::Objects(_)) | None => None,
         }
     }
 

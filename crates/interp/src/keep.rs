@@ -8,7 +8,9 @@ use std::rc::Rc;
 use ein_ir::tensor::{Clause, Expr, Reduce, Tensor, VarId};
 use rustc_hash::FxHashMap;
 
+use crate::accelerate::Answer;
 use crate::machine::Machine;
+use crate::parts::Way;
 use crate::stop::Stop;
 use crate::survey::{KEYS, Repeated, Survey, acting};
 use crate::value::Value;
@@ -152,8 +154,9 @@ impl<'p> Machine<'p> {
     ) -> Result<Value, Stop> {
         let before = std::mem::replace(&mut self.ordered, self.marks.len());
         let value = match self.accelerate_in_step(e) {
-            Ok(Some(value)) => Ok(value),
-            Ok(None) => f(self),
+            Ok(Answer::Made(value)) => Ok(value),
+            Ok(Answer::Failed) => self.alone(Way::Alone, f),
+            Ok(Answer::Evaluate) => f(self),
             Err(stop) => Err(stop),
         };
         self.ordered = before;

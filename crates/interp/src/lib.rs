@@ -64,7 +64,7 @@ use ein_base::{Code, Diagnostic, Symbol, Work};
 use ein_ir::tensor::{FuncId, Program, Type, VarId};
 use ein_runtime::Memory;
 
-pub use accelerate::{Accelerator, Environment, Rows};
+pub use accelerate::{Accelerator, Answer, Environment, Part};
 pub use display::display;
 pub use machine::bound_by;
 pub use stack::{BIG_STACK_BYTES, with_big_stack};

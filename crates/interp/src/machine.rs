@@ -61,6 +61,10 @@ pub(crate) struct Machine<'p> {
     large: BTreeSet<VarId>,
     /// Up to here the loops that are under way are steps of recurrences.
     pub(crate) ordered: usize,
+    /// Up to here the loops that are under way are at one position each, at which a check failed.
+    pub(crate) alone: usize,
+    /// What was computed before the part that the accelerator is asked for.
+    pub(crate) seed: Value,
     /// Which variables of the top level have been bound.
     bound: Vec<bool>,
     stack_floor: usize,
@@ -119,6 +123,8 @@ impl<'p> Machine<'p> {
             surveys: Surveys::default(),
             large,
             ordered: 0,
+            alone: 0,
+            seed: Value::Unit,
             bound: vec![false; program.vars.len()],
             stack_floor: stack::floor(options.stack_bytes),
             stack_top: stack::here(),
@@ -196,7 +202,7 @@ impl<'p> Machine<'p> {
 
     /// The value of a variable, if it has a slot here.
     pub(crate) fn var_if_bound(&self, var: VarId) -> Option<&Value> {
-        match self.places[var.index()] {
+        match *self.places.get(var.index())? {
             Place::Local(slot) => self.locals.get(self.base + slot as usize),
             Place::Global(slot) => self.globals.get(slot as usize),
         }
@@ -282,6 +288,7 @@ impl<'p> Machine<'p> {
         self.depth = to.depth;
         self.marks.truncate(to.marks);
         self.ordered = self.ordered.min(to.marks);
+        self.alone = self.alone.min(to.marks);
         self.pending.truncate(to.pending);
         self.meter.give_back(self.meter.taken && !to.metered);
     }

@@ -12,21 +12,33 @@ use crate::array::count;
 use crate::definition::Build;
 use crate::keep::{Scope, steps};
 use crate::machine::Machine;
+use crate::parts::{Way, claim_row, steps_in_parts};
 use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
 
 /// A recurrence under way.
 pub(crate) struct Pending<'p> {
-    tensor: &'p Tensor,
+    pub(crate) tensor: &'p Tensor,
     pub(crate) build: Build<'p>,
     /// For each point: 0 if no clause covers it, the number of its clause plus one, `UNDER_WAY`,
     /// or `DONE`.
     pub(crate) states: Vec<u32>,
+    /// Of a recurrence that failed as a kernel: the rows that are known to `states`, or computed.
+    claimed: Option<Claimed>,
     /// What the points of each clause share; taken by the point that is being computed.
     scopes: Vec<Scope<'p>>,
     /// The frame in which the definition stands.
     base: usize,
     slots: usize,
+}
+
+/// Which rows of a recurrence have been looked at.
+struct Claimed {
+    /// Along which axis.
+    axis: usize,
+    /// The extent that clauses may cover.
+    limit: usize,
+    rows: Vec<bool>,
 }
 
 /// The rows of a recurrence whose points are claimed: those from `from` on that there is room for.
@@ -38,12 +50,41 @@ pub(crate) struct Rows {
     pub(crate) limit: usize,
     /// The first row.
     pub(crate) from: usize,
+    /// Where they end.
+    pub(crate) to: usize,
 }
 
 const DONE: u32 = u32::MAX;
 const UNDER_WAY: u32 = u32::MAX - 1;
 
 impl Pending<'_> {
+    /// What to look at to know which clauses cover a row, if that is not known.
+    pub(crate) fn unclaimed(&self, at: usize) -> Option<Rows> {
+        let Claimed { axis, limit, rows } = self.claimed.as_ref()?;
+        (!rows.get(at)?).then_some(Rows { axis: *axis, limit: *limit, from: at, to: at + 1 })
+    }
+
+    /// Notes that clauses need not be looked for in these rows any more.
+    pub(crate) fn claimed(&mut self, (lo, hi): (i64, i64)) {
+        if let Some(claimed) = &mut self.claimed {
+            claimed.rows[lo as usize..hi as usize].fill(true);
+        }
+    }
+
+    /// Lets the clauses of rows be looked for when they are needed; there are so many now.
+    pub(crate) fn claim_later(&mut self, axis: usize, limit: usize, rows: usize) {
+        let limits = Claimed { axis, limit, rows: Vec::new() };
+        self.claimed.get_or_insert(limits).rows.resize(rows, false);
+    }
+
+    /// The row of a point, if no clause has been looked for there.
+    fn unclaimed_row(&self, point: usize) -> Option<usize> {
+        let Claimed { axis, .. } = self.claimed.as_ref()?;
+        let outer = &self.build.outer;
+        let row = point / count(&outer[axis + 1..]).max(1) % outer[*axis].max(1);
+        self.unclaimed(row).map(|_| row)
+    }
+
     /// The extents, those of array-valued bodies as far as known.
     pub(crate) fn full_shape(&self) -> &[usize] {
         &self.build.shape
@@ -70,15 +111,26 @@ impl<'p> Machine<'p> {
         build: Build<'p>,
     ) -> Result<Build<'p>, Stop> {
         let (outer, span) = (build.outer.clone(), build.span);
-        let rows = Rows { axis: 0, limit: outer.first().copied().unwrap_or(0), from: 0 };
+        let extent = outer.first().copied().unwrap_or(0);
+        let rows = Rows { axis: 0, limit: extent, from: 0, to: extent };
         let mut states = vec![0; count(&outer)];
-        self.claim_all(tensor, rows, &outer, &mut states)?;
-        let id = self.begin(tensor, build, states);
         let order = order(tensor.recurrence.as_deref(), &outer);
+        let failed = build.failed.filter(|_| !self.in_a_loop() && !order.is_empty());
+        let row_by_row = failed.is_some() && self.domains_stand(tensor, &outer)?;
+        if !row_by_row {
+            self.claim_all(tensor, rows, &outer, &mut states)?;
+        }
+        let id = self.begin(tensor, build, states);
+        if let (true, Some(step)) = (row_by_row, order.first()) {
+            self.pending[id].claim_later(step.axis, step.extent, step.extent);
+        }
         if self.pending[id].build.metered {
             self.meter.enter(0, count(&outer) as u64);
         }
-        self.run_order(id, &order, 0)?;
+        match failed {
+            Some(failed) => steps_in_parts(self, id, failed, (&order, 0), &mut Vec::new(), 0)?,
+            None => self.run_order(id, &order, 0)?,
+        }
         if let Some(var) = tensor.self_var {
             self.bind(var, Value::Unit);
         }
@@ -86,6 +138,27 @@ impl<'p> Machine<'p> {
             Some(pending) => Ok(pending.build),
             None => Err(self.malformed(span, "a recurrence was lost")),
         }
+    }
+
+    /// Whether no domain of a clause depends on an index, so that all of them are known now.
+    pub(crate) fn domains_stand(
+        &mut self,
+        tensor: &'p Tensor,
+        outer: &[usize],
+    ) -> Result<bool, Stop> {
+        for clause in &tensor.clauses {
+            self.check_slots(clause, outer.len())?;
+            for (axis, slot) in clause.slots.iter().enumerate() {
+                if !self.is_rectangular(slot, clause) {
+                    return Ok(false);
+                }
+                let (lo, hi) = self.slot_domain(slot, axis, outer[axis], clause)?;
+                if lo >= hi {
+                    break;
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Puts a recurrence under way.
@@ -98,7 +171,8 @@ impl<'p> Machine<'p> {
         let id = self.pending.len();
         let (base, slots) = (self.base, self.slots);
         let scopes = tensor.clauses.iter().map(|it| self.scope_of_clause(tensor, it)).collect();
-        self.pending.push(Pending { tensor, build, states, scopes, base, slots });
+        let claimed = None;
+        self.pending.push(Pending { tensor, build, states, claimed, scopes, base, slots });
         if let Some(var) = tensor.self_var {
             self.bind(var, Value::Pending(id as u32));
         }
@@ -136,7 +210,7 @@ impl<'p> Machine<'p> {
         };
         let (lo, hi) = if axis == rows.axis {
             let (lo, hi) = self.slot_domain(slot, axis, rows.limit, clause)?;
-            (lo.max(rows.from as i64), hi.min(outer[axis] as i64))
+            (lo.max(rows.from as i64), hi.min(rows.to as i64))
         } else {
             self.slot_domain(slot, axis, outer[axis], clause)?
         };
@@ -161,7 +235,7 @@ impl<'p> Machine<'p> {
     ) -> Result<(), Stop> {
         let Some((step, rest)) = order.split_first() else {
             self.tick()?;
-            self.compute(id, point)?;
+            self.compute(id, point, Way::Evaluate)?;
             if self.pending[id].build.metered {
                 self.meter.step(0);
             }
@@ -175,7 +249,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Computes a point in the current frame, unless that has happened.
-    fn compute(&mut self, id: usize, point: usize) -> Result<(), Stop> {
+    pub(crate) fn compute(&mut self, id: usize, point: usize, way: Way) -> Result<(), Stop> {
         let state = self.pending[id].states[point];
         if matches!(state, 0 | DONE | UNDER_WAY) {
             return Ok(());
@@ -200,7 +274,7 @@ impl<'p> Machine<'p> {
             }
         }
         self.pending[id].states[point] = UNDER_WAY;
-        let value = match self.value_at_point(id, number) {
+        let value = match self.alone(way, |machine| machine.value_at_point(id, number)) {
             Ok(value) => value,
             Err(stop) => {
                 // A `try` may go on, and ask again.
@@ -256,8 +330,9 @@ impl<'p> Machine<'p> {
 
     /// Makes sure that a point has its value.
     fn demand(&mut self, id: usize, point: usize, span: Span) -> Result<(), Stop> {
+        let unclaimed = self.pending[id].unclaimed_row(point);
         match self.pending[id].states[point] {
-            0 | DONE => return Ok(()),
+            0 | DONE if unclaimed.is_none() => return Ok(()),
             UNDER_WAY => return Err(self.cycle(id, point, span)),
             _ => {}
         }
@@ -268,7 +343,8 @@ impl<'p> Machine<'p> {
         self.base = start;
         self.slots = count;
         self.push_mark(MarkKind::Definition(self.pending[id].tensor.name));
-        self.compute(id, point)?;
+        unclaimed.map_or(Ok(()), |row| claim_row(self, id, row))?;
+        self.compute(id, point, Way::Evaluate)?;
         self.marks.pop();
         self.locals.truncate(start);
         self.base = base;
@@ -402,9 +478,18 @@ impl<'p> Machine<'p> {
 
 /// One loop of the order.
 pub(crate) struct Step {
-    extent: usize,
+    pub(crate) axis: usize,
+    pub(crate) extent: usize,
     pub(crate) stride: usize,
-    backward: bool,
+    pub(crate) backward: bool,
+}
+
+impl Step {
+    /// The positions of the turns from `lo` to before `hi`.
+    pub(crate) fn positions(&self, lo: i64, hi: i64) -> (i64, i64) {
+        let last = self.extent as i64;
+        if self.backward { (last - hi, last - lo) } else { (lo, hi) }
+    }
 }
 
 /// The recurrence axes outermost, then the others.
@@ -417,7 +502,7 @@ pub(crate) fn order(recurrence: Option<&Recurrence>, outer: &[usize]) -> Vec<Ste
         .filter(|(axis, _)| *axis < outer.len())
         .map(|(axis, backward)| {
             let stride = count(&outer[axis + 1..]);
-            Step { extent: outer[axis], stride, backward }
+            Step { axis, extent: outer[axis], stride, backward }
         })
         .collect()
 }

@@ -12,12 +12,14 @@ use ein_base::{Code, Span};
 use ein_ir::tensor::{Binder, Expr, Item, Reduce, ReduceOp};
 use ein_scalar::{BinaryOp, FloatSum, IntProd, IntSum, Scalar, ScalarType, apply_binary};
 
+use crate::accelerate::Answer;
 use crate::machine::Machine;
+use crate::parts::terms_in_parts;
 use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
 
 /// What a reduction has gathered so far.
-enum Gathered {
+pub(crate) enum Gathered {
     IntSum(IntSum),
     IntProd(IntProd),
     FloatSum(Box<FloatSum>),
@@ -31,9 +33,9 @@ enum Gathered {
 
 /// A reduction under way.
 pub(crate) struct Running {
-    gathered: Gathered,
+    pub(crate) gathered: Gathered,
     /// Points that no guard skipped.
-    points: u64,
+    pub(crate) points: u64,
     /// Points, skipped ones included.
     position: i64,
     /// Whether its loops are what the meter counts.
@@ -42,6 +44,8 @@ pub(crate) struct Running {
     part: (i64, i64),
     /// Whether nothing can change it any more.
     settled: bool,
+    /// Whether it failed as a kernel.
+    failed: bool,
 }
 
 impl Running {
@@ -60,7 +64,8 @@ impl Running {
             ReduceOp::Count => Gathered::Count(0),
         };
         let part = (i64::MIN, i64::MAX);
-        Some(Running { gathered, points: 0, position: 0, metered: false, part, settled: false })
+        let (settled, failed) = (false, false);
+        Some(Running { gathered, points: 0, position: 0, metered: false, part, settled, failed })
     }
 }
 
@@ -79,9 +84,11 @@ impl<'p> Machine<'p> {
     }
 
     fn reduce(&mut self, reduce: &'p Reduce, e: &'p Expr) -> Result<Scalar, Stop> {
-        if let Some(Value::Scalar(value)) = self.accelerate(e)? {
-            return Ok(value);
-        }
+        let failed = match self.accelerate(e)? {
+            Answer::Made(Value::Scalar(value)) => return Ok(value),
+            Answer::Failed => true,
+            Answer::Made(_) | Answer::Evaluate => false,
+        };
         let known = self.gathered.iter().find(|(known, _)| std::ptr::eq(*known, reduce));
         if let Some((_, Some(value))) = known {
             return Ok(*value);
@@ -94,6 +101,7 @@ impl<'p> Machine<'p> {
         };
         let metered = self.meter.take();
         running.metered = metered;
+        running.failed = failed;
         let marks = self.marks.len();
         self.run_binders(reduce, 0, &mut running)?;
         self.marks.truncate(marks);
@@ -121,7 +129,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs the loops from `level` inward; whether the result is settled.
-    fn run_binders(
+    pub(crate) fn run_binders(
         &mut self,
         reduce: &'p Reduce,
         level: usize,
@@ -134,10 +142,13 @@ impl<'p> Machine<'p> {
         if level == 0 {
             (lo, hi) = (lo.max(running.part.0), hi.min(running.part.1));
         }
-        self.push_mark(MarkKind::Index(binder.var));
         if running.metered {
             self.meter.enter(level, hi.saturating_sub(lo).max(0) as u64);
         }
+        if running.failed && !self.in_a_loop() {
+            return terms_in_parts(self, reduce, level, (lo, hi), running);
+        }
+        self.push_mark(MarkKind::Index(binder.var));
         for at in lo..hi {
             self.tick()?;
             let index = self.index_value(at, binder.lo.span)?;
@@ -198,7 +209,11 @@ impl<'p> Machine<'p> {
         Ok(true)
     }
 
-    fn one_point(&mut self, reduce: &'p Reduce, running: &mut Running) -> Result<bool, Stop> {
+    pub(crate) fn one_point(
+        &mut self,
+        reduce: &'p Reduce,
+        running: &mut Running,
+    ) -> Result<bool, Stop> {
         let position = running.position;
         running.position += 1;
         if !self.items(&reduce.items)? {

@@ -3,15 +3,32 @@
 use ein_ir::tensor::{Bounds, Expr, Scatter};
 use ein_scalar::{BinaryOp, Scalar};
 
+use crate::accelerate::Answer;
 use crate::array::{Cells, count};
 use crate::machine::Machine;
+use crate::parts::{Came, Way, add_part, in_parts};
 use crate::stop::{BadRead, MarkKind, Stop};
 use crate::value::Value;
+
+/// An accumulation under way.
+struct Adding<'a> {
+    shape: &'a [usize],
+    cells: &'a mut Cells,
+    /// Whether its loops are what the meter counts.
+    metered: bool,
+    /// Whether it failed as a kernel.
+    failed: bool,
+}
 
 impl<'p> Machine<'p> {
     /// The array that a scatter adds up.
     #[inline(never)]
     pub(crate) fn scatter(&mut self, scatter: &'p Scatter, e: &'p Expr) -> Result<Value, Stop> {
+        let failed = match self.accelerate(e)? {
+            Answer::Made(value) => return Ok(value),
+            Answer::Failed => true,
+            Answer::Evaluate => false,
+        };
         let mut shape = Vec::with_capacity(scatter.shape.len());
         for extent in &scatter.shape {
             shape.push(self.extent(extent, e.span)?);
@@ -20,7 +37,8 @@ impl<'p> Machine<'p> {
         let marks = self.marks.len();
         if count(&shape) > 0 {
             let metered = self.meter.take();
-            self.scatter_from(scatter, 0, &shape, &mut cells, e, metered)?;
+            let mut adding = Adding { shape: &shape, cells: &mut cells, metered, failed };
+            self.scatter_from(scatter, 0, &mut adding, e)?;
             self.meter.give_back(metered);
         }
         self.marks.truncate(marks);
@@ -32,27 +50,36 @@ impl<'p> Machine<'p> {
         &mut self,
         scatter: &'p Scatter,
         level: usize,
-        shape: &[usize],
-        cells: &mut Cells,
+        adding: &mut Adding<'_>,
         e: &'p Expr,
-        metered: bool,
     ) -> Result<(), Stop> {
         let Some(binder) = scatter.binders.get(level) else {
-            return self.scatter_point(scatter, shape, cells, e);
+            return self.scatter_point(scatter, adding.shape, adding.cells, e);
         };
         let (lo, hi) = self.domain(binder)?;
-        self.push_mark(MarkKind::Index(binder.var));
-        if metered {
+        if adding.metered {
             self.meter.enter(level, hi.saturating_sub(lo).max(0) as u64);
         }
-        for at in lo..hi {
-            self.tick()?;
-            let index = self.index_value(at, binder.lo.span)?;
-            self.bind(binder.var, index);
-            self.scatter_from(scatter, level + 1, shape, cells, e, metered)?;
-            if metered {
-                self.meter.step(level);
-            }
+        let searched = adding.failed && !self.in_a_loop();
+        self.push_mark(MarkKind::Index(binder.var));
+        let mut run = |machine: &mut Self, way, (lo, hi)| match way {
+            Way::Ask => Ok(add_part(machine, scatter, level, (lo, hi), adding.cells, e)),
+            Way::Evaluate | Way::Alone => machine.alone(way, |machine| {
+                for at in lo..hi {
+                    machine.tick()?;
+                    let index = machine.index_value(at, binder.lo.span)?;
+                    machine.bind(binder.var, index);
+                    machine.scatter_from(scatter, level + 1, adding, e)?;
+                    if adding.metered {
+                        machine.meter.step(level);
+                    }
+                }
+                Ok(Came::Done)
+            }),
+        };
+        match searched {
+            true => in_parts(self, (lo, hi), &mut run).map(drop)?,
+            false => run(self, Way::Evaluate, (lo, hi)).map(drop)?,
         }
         self.marks.pop();
         Ok(())

@@ -5,12 +5,64 @@ use ein_ir::tensor::{Binder, Clause, ClauseSlot, Expr, Tensor};
 
 use crate::array::count;
 use crate::machine::Machine;
+use crate::parts::{ALARMS, Came, ask_for_steps, claim_row, steps_in_parts};
 use crate::recurrence::{Rows, order};
 use crate::stop::Stop;
 use crate::value::Value;
 
 /// The steps that there is room for at first.
 const FIRST: usize = 64;
+
+/// The steps of a recurrence that is no kernel, or failed as one: how many there are is not known, so parts
+/// grow as long as they do not fail.
+struct Parts {
+    /// How many are asked for next.
+    size: usize,
+    /// So many parts may still fail.
+    left: u32,
+    /// The steps before this one are evaluated.
+    until: usize,
+}
+
+/// What is done next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The accelerator is asked for so many steps.
+    Ask(usize),
+    /// A step is evaluated.
+    Evaluate,
+    /// A step in which a check has failed is evaluated.
+    Alone,
+}
+
+impl Parts {
+    fn next(&mut self, at: usize) -> Next {
+        if self.left == 0 || at < self.until {
+            return Next::Evaluate;
+        }
+        if self.size == 0 {
+            self.size = 1;
+            return Next::Alone;
+        }
+        Next::Ask(self.size)
+    }
+
+    /// Notes what came of some steps; whether they are done.
+    fn came(&mut self, came: Came, (at, to): (usize, usize)) -> bool {
+        match came {
+            Came::Done | Came::Settled => self.size = self.size.saturating_mul(2),
+            Came::Failed => {
+                self.size = (to - at) / 2;
+                self.left -= 1;
+            }
+            Came::Declined => {
+                self.size = self.size.saturating_mul(2);
+                self.until = to;
+            }
+        }
+        matches!(came, Came::Done | Came::Settled)
+    }
+}
 
 impl<'p> Machine<'p> {
     /// The points of a recurrence up to the first step for which the condition of a clause holds;
@@ -40,13 +92,22 @@ impl<'p> Machine<'p> {
         let mut rows = if axis == 0 { least.min(limit) } else { limit };
         let mut shape = outer.clone();
         shape[axis] = rows;
-        let build = self.build(tensor, e, shape.clone())?;
+        let mut build = self.build(tensor, e, shape.clone())?;
+        // How far it goes is not known, so all of it may be more than there is room for in a kernel.
+        let in_parts = self.accelerator.is_some()
+            && build.numbers().is_some()
+            && !self.in_a_loop()
+            && self.domains_stand(tensor, &outer)?;
         let mut states = vec![0; count(&shape)];
-        self.claim_all(tensor, Rows { axis, limit, from: 0 }, &shape, &mut states)?;
+        if !in_parts {
+            self.claim_all(tensor, Rows { axis, limit, from: 0, to: rows }, &shape, &mut states)?;
+        }
         let id = self.begin(tensor, build, states);
         let steps = order(tensor.recurrence.as_deref(), &shape);
         let mut end = None;
-        for at in 0..limit {
+        let mut parts = Parts { size: FIRST, left: if in_parts { ALARMS } else { 0 }, until: 0 };
+        let mut at = 0;
+        while at < limit {
             if at >= rows {
                 let from = rows;
                 rows = rows.saturating_mul(2).min(limit);
@@ -59,15 +120,42 @@ impl<'p> Machine<'p> {
                 self.pending[id].build = grown;
                 let mut states = std::mem::take(&mut self.pending[id].states);
                 states.resize(count(&shape), 0);
-                self.claim_all(tensor, Rows { axis, limit, from }, &shape, &mut states)?;
+                if !in_parts {
+                    let rows = Rows { axis, limit, from, to: rows };
+                    self.claim_all(tensor, rows, &shape, &mut states)?;
+                }
                 self.pending[id].states = states;
             }
-            let stride = steps.first().map_or(1, |step| step.stride);
-            self.run_order(id, steps.get(1..).unwrap_or_default(), at * stride)?;
+            if in_parts {
+                self.pending[id].claim_later(axis, limit, rows);
+            }
+            match parts.next(at) {
+                Next::Ask(size) => {
+                    let to = at.saturating_add(size).min(rows);
+                    let limits = vec![(axis, (at as i64, to as i64))];
+                    let (came, made) = ask_for_steps(self, id, (tensor, e), &steps, limits);
+                    if !parts.came(came, (at, to)) || made <= at {
+                        continue;
+                    }
+                    // Whether it has ended is asked of the last step.
+                    at = made - 1;
+                }
+                next @ (Next::Evaluate | Next::Alone) => {
+                    claim_row(self, id, at)?;
+                    let point = at * steps.first().map_or(1, |step| step.stride);
+                    if next == Next::Alone {
+                        let mut here = vec![(axis, (at as i64, at as i64 + 1))];
+                        steps_in_parts(self, id, (tensor, e), (&steps, 1), &mut here, point)?;
+                    } else {
+                        self.run_order(id, steps.get(1..).unwrap_or_default(), point)?;
+                    }
+                }
+            }
             if self.asked(binder, at)? && self.ends(&until.cond)? {
                 end = Some(at + 1);
                 break;
             }
+            at += 1;
         }
         if let Some(var) = tensor.self_var {
             self.bind(var, Value::Unit);

@@ -65,6 +65,11 @@ impl IntProd {
         self.product = if self.too_large { i128::from(product as i64) } else { product };
     }
 
+    /// Whether nothing but a factor of 0 can change it: it is 0, or too large for every type.
+    pub fn is_settled(&self) -> bool {
+        self.zero || self.too_large
+    }
+
     /// Multiplies by the factors of another product.
     pub fn merge(&mut self, other: IntProd) {
         let too_large = self.too_large | other.too_large;

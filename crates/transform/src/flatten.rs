@@ -217,10 +217,11 @@ pub fn expression(
 }
 
 /// Evaluates a function whose last action is to call itself, with the values that its parameters have,
-/// as the value of `var`.
+/// as the value of `var`. Of at most so many turns that is a tuple of the parameters that change.
 pub fn turns(
     program: &Program,
     func: FuncId,
+    most: Option<i64>,
     var: VarId,
     world: &dyn World,
     arithmetic: Arithmetic,
@@ -241,7 +242,7 @@ pub fn turns(
     let args: Flat<Vec<Val>> =
         info.params.iter().map(|param| flatten.var(*param, info.span)).collect();
     let args = args?;
-    let value = again::turns(&mut flatten, func, &fixed, &args, info.span);
+    let value = again::turns(&mut flatten, func, (&fixed, &args), most, info.span);
     let value = value.ok_or_else(|| declined("a function that is no loop", info.span))??;
     flatten.bind(var, value);
     flatten.finish(&[var])
@@ -307,7 +308,7 @@ impl<'p> Flatten<'p> {
         }
         // Definitions were put before others that need them.
         self.points.renumber();
-        Ok(Flattened { points: self.points, outputs, assumed: self.assumed })
+        Ok(Flattened { points: self.points, outputs, assumed: self.assumed, rows: None })
     }
 
     fn output(&mut self, value: &Val, name: Symbol, span: Span) -> Flat<Output> {
@@ -397,6 +398,11 @@ impl<'p> Flatten<'p> {
         }
     }
 
+    /// The name of a variable; parts of a definition have some that the program does not.
+    pub(crate) fn name_of(&self, var: VarId) -> Symbol {
+        self.program.vars.get(var).map_or_else(|| Symbol::intern("_"), |it| it.name)
+    }
+
     pub(crate) fn var(&mut self, var: VarId, span: Span) -> Flat<Val> {
         let inner = self.frames.last().and_then(|frame| frame.get(&var));
         // A function sees its own variables and those of the top level.
@@ -411,7 +417,7 @@ impl<'p> Flatten<'p> {
 
     /// What is there before, as a value.
     fn given(&mut self, input: Input, given: Given, span: Span) -> Flat<Val> {
-        let name = Some(self.program.vars[input.var].name);
+        let name = Some(self.name_of(input.var));
         match given {
             Given::Scalar(value) => {
                 let source = Source::Input(input, Vec::new());

@@ -16,8 +16,9 @@
 //!   `max` left out only where no [`Info::traps`] is lost. What a branch does not take is not meant to
 //!   run: its traps stand under its condition.
 //! * Positions of a [`Kind::Load`] are inside the array: proved by intervals, or clamped.
-//! * A trap is a hint, not a verdict: the code may run where the program would not have run it.
-//!   Whoever runs a kernel that trapped asks the oracle.
+//! * A trap is a hint, not a verdict: the code may run where the program would not have run it, unless
+//!   it is [`Points::careful`]. Whoever runs a kernel that trapped asks for smaller parts of it, and in
+//!   the end the oracle.
 //!
 //! Does not know: loops, buffers, the order of anything.
 //!
@@ -47,7 +48,7 @@ pub use again::Again;
 pub use bend::Bend;
 pub use linear::{Linear, loses_a_trap};
 pub use place::Region;
-pub(crate) use reduction::{SHORT, magnitude};
+pub(crate) use reduction::{SHORT, in_turn, magnitude};
 pub use subst::{Subst, Window};
 
 id!(
@@ -420,6 +421,8 @@ pub struct Arithmetic {
     pub wrapping: bool,
     /// Whether every number must have the bits that the oracle gives it.
     pub exact: bool,
+    /// Whether nothing may fail that the program does not compute, at the cost of speed.
+    pub careful: bool,
 }
 
 /// Everything that a region of a program computes.
@@ -437,6 +440,8 @@ pub struct Points {
     pub wrapping: bool,
     /// Whether every number must have the bits that the oracle gives it.
     pub exact: bool,
+    /// Whether nothing may fail that the program does not compute, at the cost of speed.
+    pub careful: bool,
     /// What pays on the machine that they are for.
     pub cost: Cost,
     /// What is known of the cells of arrays.
@@ -461,8 +466,8 @@ pub struct Fact {
 impl Points {
     /// Nothing yet.
     pub fn new(arithmetic: Arithmetic) -> Points {
-        let Arithmetic { wrapping, exact } = arithmetic;
-        Points { wrapping, exact, ..Points::default() }
+        let Arithmetic { wrapping, exact, careful } = arithmetic;
+        Points { wrapping, exact, careful, ..Points::default() }
     }
 
     /// The number of the definition of an array, if it is one.

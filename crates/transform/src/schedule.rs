@@ -93,6 +93,8 @@ pub struct Lowered {
     pub notes: Vec<String>,
     /// The histories that recurrences run over in segments.
     pub histories: Vec<History>,
+    /// Whether nothing fails in it that the program does not compute, as far as passes can help it.
+    pub careful: bool,
 }
 
 /// The history of a recurrence that others run over.
@@ -158,7 +160,8 @@ pub fn points_text(flat: Flattened, passes: Passes) -> String {
 pub fn lower(flat: Flattened, settings: Settings) -> Lowered {
     let Settings { ad_memory, passes, cost } = settings;
     let wanted = flat.wanted();
-    let Flattened { mut points, outputs, .. } = flat;
+    let Flattened { mut points, outputs, rows, .. } = flat;
+    let careful = points.careful;
     points.cost = cost;
     pipeline::run(&mut points, &wanted, passes);
     let work = points.defs.iter().map(|def| def_cost(&points, def)).sum();
@@ -169,6 +172,9 @@ pub fn lower(flat: Flattened, settings: Settings) -> Lowered {
     emit.kernel.name = name;
     emit.inputs();
     let bufs = emit.outputs(&wanted);
+    if let (Some(rows), [(_, output)]) = (rows, outputs.as_slice()) {
+        only_rows(&mut emit, output, rows);
+    }
     for item in &items {
         if let Item::Definitions(defs) = item {
             emit.find_samples(defs, &wanted);
@@ -199,7 +205,7 @@ pub fn lower(flat: Flattened, settings: Settings) -> Lowered {
         .into_iter()
         .map(|(var, output)| (var, result(output, &|arr| now[bufs[&arr]])))
         .collect();
-    Lowered { kernel, uses, outputs, work, notes, histories }
+    Lowered { kernel, uses, outputs, work, notes, histories, careful }
 }
 
 /// What a variable is, in terms of buffers.
@@ -263,9 +269,30 @@ fn clear_left_out(emit: &mut Emit, def: &Def) {
     let shape = emit.points.arrs[def.arr].shape.clone();
     let single = contract::only_clause(&emit.points, &def.body, &shape).is_some();
     if !single && shape.iter().all(|extent| *extent > 0) {
-        for region in emit.left_out(clauses, &shape) {
-            emit.zeros(def.arr, &region);
+        for mut region in emit.left_out(clauses, &shape) {
+            if let Some((lo, hi)) = emit.filled.get(&def.arr) {
+                region[0] = (region[0].0.max(*lo), region[0].1.min(*hi));
+            }
+            if region.iter().all(|(lo, hi)| lo < hi) {
+                emit.zeros(def.arr, &region);
+            }
         }
+    }
+}
+
+/// Leaves the cells of an output outside of some rows as they are: those of the first axis, or of
+/// the first that the steps of a recurrence run along.
+fn only_rows(emit: &mut Emit, output: &Output, (axis, rows): (usize, (i64, i64))) {
+    let (Output::Array(arr) | Output::Part(arr, _)) = output else { return };
+    let Some(def) = emit.points.def_of(*arr) else { return };
+    let first = match &emit.points.defs[def].body {
+        Body::Clauses(_, None) => Some(0),
+        Body::Clauses(_, Some(steps)) => steps.first().map(|step| step.axis),
+        Body::Until(_) | Body::Again(_) | Body::Scatter(_) | Body::InPlace(_) => None,
+    };
+    let within = emit.points.arrs[*arr].shape.get(axis).is_some_and(|end| rows.1 <= *end);
+    if first == Some(axis) && within {
+        emit.filled.insert(*arr, rows);
     }
 }
 

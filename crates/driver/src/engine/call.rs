@@ -141,9 +141,19 @@ pub(super) fn outcome(computed: &Computed, held: &[Held], env: &dyn Environment)
     })
 }
 
-/// What is behind a buffer now; nothing if there is no memory for it.
-pub(super) fn hold(used: &Use, buffer: &Buffer, env: &dyn Environment) -> Option<Held> {
+/// What is behind a buffer now; nothing if there is no memory for it. What is new holds anything, or zeros
+/// if it is to be `clean`.
+pub(super) fn hold(
+    used: &Use,
+    buffer: &Buffer,
+    env: &dyn Environment,
+    clean: bool,
+) -> Option<Held> {
     let memory: &Memory = env.memory();
+    let room = |shape: &[usize]| match clean {
+        true => memory.zeros(buffer.ty, shape),
+        false => memory.room(buffer.ty, shape),
+    };
     match used {
         Use::Input(input) => {
             let value = part(env.get(input.var), &input.parts)?;
@@ -155,11 +165,11 @@ pub(super) fn hold(used: &Use, buffer: &Buffer, env: &dyn Environment) -> Option
         }
         Use::Output(shape) => {
             let shape: Vec<usize> = shape.iter().map(|extent| *extent as usize).collect();
-            memory.room(buffer.ty, &shape).ok().map(Held::Own)
+            room(&shape).ok().map(Held::Own)
         }
         Use::Scratch => {
             debug_assert_eq!(buffer.kind, BufferKind::Scratch, "what it was lowered to");
-            memory.room(buffer.ty, &[buffer.len.max(1) as usize]).ok().map(Held::Own)
+            room(&[buffer.len.max(1) as usize]).ok().map(Held::Own)
         }
         Use::Local => Some(Held::Nothing),
     }

@@ -6,9 +6,11 @@ use ein_base::{Code, Diagnostic};
 /// From so many thousand steps on it is said.
 const LARGE: u64 = 1000;
 
-/// What is said of parts that were evaluated, if they were large.
-pub(crate) fn warnings(evaluated: &[Evaluated]) -> Vec<Diagnostic> {
-    evaluated.iter().filter(|it| it.steps >= LARGE).map(warning).collect()
+/// What is said of parts that were evaluated, if they were large. A check that failed is not worth a
+/// warning if the run has failed as well.
+pub(crate) fn warnings(evaluated: &[Evaluated], failed: bool) -> Vec<Diagnostic> {
+    let told = |it: &&Evaluated| it.steps >= LARGE && !(failed && it.why == TRAPPED);
+    evaluated.iter().filter(told).map(warning).collect()
 }
 
 fn warning(evaluated: &Evaluated) -> Diagnostic {

@@ -70,7 +70,10 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         at: usize,
         env: &mut dyn Environment,
     ) -> Option<Vec<(VarId, Value)>> {
-        self.execute(&self.compiled[&(stmts.as_ptr() as usize)][at], env)
+        match self.execute(&self.compiled[&(stmts.as_ptr() as usize)][at], env) {
+            super::Ran::Made(values) => Some(values),
+            super::Ran::Trapped | super::Ran::Not => None,
+        }
     }
 
     /// How many operations it takes, and whether it needs a stack of its own.

@@ -52,6 +52,17 @@ pub fn last_calls(body: &Expr, func: FuncId) -> Option<Vec<&[Expr]>> {
     (!last.is_empty() && last.len() == mentions(body, func)).then_some(last)
 }
 
+/// Which parameters a function passes on as they are in all these calls of itself.
+pub fn kept(params: &[VarId], calls: &[&[Expr]]) -> Vec<bool> {
+    let passed = |(at, param): (usize, &VarId)| {
+        calls.iter().all(|args| match args.get(at).map(|arg| &*arg.kind) {
+            Some(ExprKind::Var(var)) => var == param,
+            Some(_) | None => false,
+        })
+    };
+    params.iter().enumerate().map(passed).collect()
+}
+
 /// Calls `f` with each expression that can be the last one that is evaluated.
 fn endings<'p>(e: &'p Expr, f: &mut dyn FnMut(&'p Expr)) {
     match &*e.kind {

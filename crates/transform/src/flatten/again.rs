@@ -20,9 +20,9 @@ use super::extent::Extent;
 use super::{Flat, Flatten, Val, declined};
 use crate::points::{Again, Arr, ArrInfo, Body, Clause, Ix, Node, Source, Write};
 use ein_base::{Span, Symbol};
-use ein_ir::tensor::tail::last_calls;
-use ein_ir::tensor::{ExprKind, FuncId};
-use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
+use ein_ir::tensor::FuncId;
+use ein_ir::tensor::tail::{kept, last_calls};
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -54,12 +54,12 @@ pub(crate) struct Turns {
 }
 
 /// A call of a function whose last action is to call itself, as a loop; none if it is no such
-/// function.
+/// function. Of at most so many turns it is what the parameters that change have become.
 pub(crate) fn turns(
     flatten: &mut Flatten<'_>,
     func: FuncId,
-    fixed: &[Val],
-    args: &[Val],
+    (fixed, args): (&[Val], &[Val]),
+    most: Option<i64>,
     span: Span,
 ) -> Option<Flat<Val>> {
     let info = &flatten.program.funcs[func];
@@ -67,16 +67,10 @@ pub(crate) fn turns(
     if flatten.turns.is_some() || flatten.descent.is_some() || !flatten.pending.is_empty() {
         return None;
     }
-    let kept = |(at, param): (usize, &ein_ir::tensor::VarId)| {
-        calls.iter().all(|args| match args.get(at).map(|arg| &*arg.kind) {
-            Some(ExprKind::Var(var)) => var == param,
-            Some(_) | None => false,
-        })
-    };
-    let kept: Vec<bool> = info.params.iter().enumerate().map(kept).collect();
+    let kept = kept(&info.params, &calls);
     let before = (flatten.points.defs.len(), flatten.loops.len(), flatten.obliged.len());
     let (frames, within, when) = (flatten.frames.len(), flatten.within.len(), flatten.when);
-    let result = all_turns(flatten, func, fixed, args, &kept, span);
+    let result = all_turns(flatten, func, (fixed, args), (&kept, most), span);
     flatten.turns = None;
     if result.is_err() {
         flatten.points.defs.truncate(before.0);
@@ -165,9 +159,8 @@ fn as_turn(flatten: &mut Flatten<'_>, value: Val) -> Rc<Turn> {
 fn all_turns(
     flatten: &mut Flatten<'_>,
     func: FuncId,
-    fixed: &[Val],
-    args: &[Val],
-    kept: &[bool],
+    (fixed, args): (&[Val], &[Val]),
+    (kept, most): (&[bool], Option<i64>),
     span: Span,
 ) -> Flat<Val> {
     let info = &flatten.program.funcs[func];
@@ -182,6 +175,14 @@ fn all_turns(
             false => state(flatten, arg, at, name, &mut first, span)?,
         });
     }
+    // The turns that are left.
+    let left = match most {
+        Some(most) => {
+            let most = Val::Scalar(flatten.points.constant(Scalar::I64(most)));
+            Some(state(flatten, &most, at, Symbol::intern("left"), &mut first, span)?)
+        }
+        None => None,
+    };
     let Some(main) = first.first().map(|write| write.arr) else {
         return Err(declined("a function that calls itself with the same arguments", span));
     };
@@ -207,7 +208,14 @@ fn all_turns(
         return Err(declined("a recurrence inside a loop that a condition ends", span));
     }
     let turn = as_turn(flatten, result);
-    let Some(value) = turn.value.clone() else {
+    let value = match most {
+        Some(_) => {
+            let changing = states.iter().zip(kept).filter(|(_, kept)| !**kept);
+            Some(Val::Tuple(changing.map(|(state, _)| state.clone()).collect()))
+        }
+        None => turn.value.clone(),
+    };
+    let Some(value) = value else {
         return Err(declined("a function that calls itself without end", span));
     };
     // Where the program does not come to the call there is no step.
@@ -222,6 +230,14 @@ fn all_turns(
     let arguments = turn.next.clone().unwrap_or_else(|| states.clone().into());
     for ((state, to), _) in states.iter().zip(arguments.iter()).zip(kept).filter(|it| !it.1) {
         next_state(flatten, state, to, &mut next, span)?;
+    }
+    let mut done = done;
+    if let Some(Val::Scalar(left)) = left {
+        let [none, one] = [0, 1].map(|it| flatten.points.constant(Scalar::I64(it)));
+        let over = flatten.points.binary(BinaryOp::Eq, left, none, None);
+        done = flatten.points.binary(BinaryOp::Or, over, done, None);
+        let fewer = Val::Scalar(flatten.points.binary(BinaryOp::Sub, left, one, None));
+        next_state(flatten, &Val::Scalar(left), &fewer, &mut next, span)?;
     }
     let also = flatten.obliged.split_off(obliged);
     let mut body =

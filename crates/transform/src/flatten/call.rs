@@ -79,7 +79,7 @@ impl<'p> Flatten<'p> {
                 Err(_) => {}
             }
         }
-        if let Some(Ok(value)) = again::turns(self, func, &fixed, &args, span) {
+        if let Some(Ok(value)) = again::turns(self, func, (&fixed, &args), None, span) {
             return Ok(value);
         }
         if self.frames.len() > MAX_DEPTH {

@@ -579,7 +579,7 @@ impl<'p> Flatten<'p> {
         if first < i128::from(i32::MIN) || end > i128::from(i32::MAX) {
             return Err(declined("a domain of unknown size", binder.lo.span));
         }
-        let name = self.program.vars[binder.var].name;
+        let name = self.name_of(binder.var);
         let ix = self.points.fresh_between(name, (first, end - 1), lo, hi);
         let node = self.points.index(ix);
         self.bind(binder.var, Val::Scalar(node));

@@ -22,7 +22,8 @@ pub fn parse(text: &str) -> Result<(Points, FxHashSet<Arr>)> {
     tokens.word("points")?;
     let wrapping = tokens.eat_word("wrapping");
     let exact = tokens.eat_word("exact");
-    let points = Points::new(Arithmetic { wrapping, exact });
+    let careful = tokens.eat_word("careful");
+    let points = Points::new(Arithmetic { wrapping, exact, careful });
     let (values, wanted) = (Vec::new(), FxHashSet::default());
     let mut parser = Parser { tokens, points, values, wanted, depth: 0 };
     while *parser.tokens.peek() != Token::End {

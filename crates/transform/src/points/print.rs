@@ -89,6 +89,9 @@ impl Printer<'_> {
         if self.points.exact {
             self.out.push_str(" exact");
         }
+        if self.points.careful {
+            self.out.push_str(" careful");
+        }
         self.out.push('\n');
         let points = self.points;
         let inputs = points.arrs.ids().filter(|arr| points.def_of(*arr).is_none());

@@ -7,6 +7,15 @@ use ein_scalar::{BinaryOp, Scalar, ScalarType};
 /// Rows of so many integers that are constants are known by cell, and reductions of as many.
 pub(crate) const SHORT: i64 = 16;
 
+/// Whether the terms of a reduction have to come in turn: those after the one that decides it are not
+/// evaluated, and could fail.
+pub(crate) fn in_turn(points: &Points, reduction: &Reduction) -> bool {
+    let bounds = reduction.binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]);
+    let mut nodes = bounds.chain([reduction.body]).chain(reduction.guard);
+    let decides = matches!(reduction.op, ReduceOp::Any | ReduceOp::All);
+    points.careful && decides && nodes.any(|node| points.nodes[node].traps)
+}
+
 impl Points {
     /// What a reduction of one truth value is: whether there is a point, or all of none hold.
     pub(super) fn known_truth(&mut self, reduction: &Reduction) -> Option<Node> {

@@ -13,14 +13,15 @@
 //! A state without axes is a variable, one with axes an array; what it becomes is set aside first,
 //! unless each cell is computed from itself alone.
 //!
-//! Failures: what follows the condition is computed only where it does not hold, as the program says.
+//! Failures: what follows the condition is computed only where it does not hold, as the program says. After
+//! a step in which something failed there is none: it might go on for ever.
 
 use super::emit::{Emit, Place, Use};
 use super::{def_cost, node_cost};
 use crate::points::{Again, Arr, Def, Ix, Node, Points, Write};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Reg, Stmt};
-use ein_scalar::{Scalar, ScalarType};
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use rustc_hash::FxHashMap;
 
 /// An array of at most so many elements is made for each point by itself.
@@ -167,8 +168,78 @@ fn steps_of(emit: &mut Emit, body: &Again, states: &FxHashMap<Arr, Reg>) {
     changes_here(emit, &filled);
     let ends = vec![Stmt::Set(ended, Operand::Const(Scalar::Bool(true)))];
     emit.push(Stmt::If(done, ends, goes_on));
+    end_with_failures(emit, ended);
     emit.close();
     emit.forget(&filled);
+}
+
+/// Ends the loop that is open after a step in which something failed: what the states are then may never
+/// fulfil the condition.
+fn end_with_failures(emit: &mut Emit, ended: Reg) {
+    let here = emit.here();
+    let stmts = std::mem::take(&mut emit.scopes[here].stmts);
+    let failed = emit.reg(ScalarType::Bool);
+    let (stmts, some) = noting_failures(emit, stmts, failed);
+    let first = Stmt::Var(failed, Operand::Const(Scalar::Bool(false)));
+    let first = some.then_some(first);
+    first.into_iter().chain(stmts).for_each(|stmt| emit.push(stmt));
+    if some {
+        let op = Op::Binary(BinaryOp::Or, Operand::Reg(ended), Operand::Reg(failed));
+        let either = emit.let_here(ScalarType::Bool, op);
+        emit.push(Stmt::Set(ended, either));
+    }
+}
+
+/// The same statements, after which a variable says whether something failed in them, and whether anything
+/// can. What other threads do, or functions of their own, cannot set it.
+fn noting_failures(emit: &mut Emit, stmts: Vec<Stmt>, failed: Reg) -> (Vec<Stmt>, bool) {
+    let (mut all, mut some) = (Vec::with_capacity(stmts.len()), false);
+    let mut failures = Vec::new();
+    for stmt in stmts {
+        match stmt {
+            Stmt::Trap(cond) => {
+                failures.push(cond);
+                all.push(stmt);
+            }
+            Stmt::If(cond, yes, no) => {
+                let (yes, a) = noting_failures(emit, yes, failed);
+                let (no, b) = noting_failures(emit, no, failed);
+                some |= a || b;
+                all.push(Stmt::If(cond, yes, no));
+            }
+            Stmt::For(mut inner) => {
+                let apart = matches!(
+                    inner.kind,
+                    ForKind::Parallel { .. } | ForKind::Flushed | ForKind::Apart
+                );
+                if !apart {
+                    let body = std::mem::take(&mut inner.body);
+                    let (body, inside) = noting_failures(emit, body, failed);
+                    inner.body = body;
+                    if let (ForKind::Vector { reductions }, true) = (&mut inner.kind, inside) {
+                        reductions.push((failed, BinaryOp::Or));
+                    }
+                    some |= inside;
+                }
+                all.push(Stmt::For(inner));
+            }
+            Stmt::Let(..) | Stmt::Var(..) | Stmt::Set(..) | Stmt::Store(..) | Stmt::Gemm(_) => {
+                all.push(stmt);
+            }
+        }
+    }
+    if let Some((first, rest)) = failures.split_first() {
+        let or = |emit: &mut Emit, all: &mut Vec<Stmt>, a: Operand, b: Operand| {
+            let either = emit.reg(ScalarType::Bool);
+            all.push(Stmt::Let(either, Op::Binary(BinaryOp::Or, a, b)));
+            Operand::Reg(either)
+        };
+        let any = rest.iter().fold(*first, |any, it| or(emit, &mut all, any, *it));
+        let now = or(emit, &mut all, Operand::Reg(failed), any);
+        all.push(Stmt::Set(failed, now));
+        some = true;
+    }
+    (all, some)
 }
 
 /// All states change at once: none is written before all that is read of it has been read.

@@ -5,8 +5,9 @@
 //! computed before it, and what occurs twice is computed once.
 //!
 //! Failures: a value is written into the outermost loop in which it is known, where it may run
-//! although no point of an inner loop does: an alarm that the evaluator looks into. It is never
-//! left out, and what it guards is inside its buffer whether or not it failed.
+//! although no point of an inner loop does: an alarm, after which a careful kernel keeps what may
+//! fail inside of the loops and branches that may not run. It is never left out, and what it guards
+//! is inside its buffer whether or not it failed.
 
 mod address;
 mod taken;
@@ -58,7 +59,7 @@ type RingKey = (Vec<(Node, i64)>, i64, i64);
 /// An open loop, or the kernel itself.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
-    stmts: Vec<Stmt>,
+    pub(crate) stmts: Vec<Stmt>,
     ixs: Vec<(Ix, Reg)>,
     values: FxHashMap<Node, Operand>,
     /// Integer nodes as `i64`.
@@ -320,7 +321,8 @@ impl Emit {
             let loads = self.points.loads(&[node]);
             loads.iter().filter_map(|(arr, _)| self.floors.get(arr)).copied().max().unwrap_or(0)
         };
-        of_indices.unwrap_or(0).max(floors)
+        let level = of_indices.unwrap_or(0).max(floors);
+        if self.points.nodes[node].traps { level.max(unsure(self)) } else { level }
     }
 
     // ---------------------------------------------------------------- values
@@ -469,7 +471,7 @@ impl Emit {
         ty: ScalarType,
     ) -> (Operand, usize) {
         let ((x, la), (y, lb)) = (self.valued(a), self.valued(b));
-        let level = la.max(lb);
+        let level = la.max(lb).max(unsure(self));
         let divides =
             matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv | BinaryOp::FloorMod);
         if !divides {
@@ -528,4 +530,16 @@ impl Emit {
     pub(crate) fn remember_at(&mut self, level: usize, node: Node, value: Operand) {
         self.scopes[level].values.insert(node, value);
     }
+}
+
+/// The innermost scope that may not run, if what fails has to stay inside.
+fn unsure(emit: &Emit) -> usize {
+    let runs = |scope: &Scope| match &scope.head {
+        Some(Head { lo: Operand::Const(lo), hi: Operand::Const(hi), .. }) => {
+            lo.as_i64() < hi.as_i64()
+        }
+        Some(_) | None => false,
+    };
+    let inner = emit.scopes.iter().skip(1).rposition(|scope| !runs(scope));
+    inner.filter(|_| emit.points.careful).map_or(0, |at| at + 1)
 }

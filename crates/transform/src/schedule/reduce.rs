@@ -8,7 +8,8 @@
 //! added to each other as `f32` first, term by term.
 //!
 //! Failures: an integer sum is proved to fit, or each step sets the flag; of an extreme over no
-//! point the flag is set after the loop. A term under a condition fails only where it holds.
+//! point the flag is set after the loop. A term under a condition fails only where it holds, and
+//! in a careful kernel one of `any` or `all` only before the one that decides.
 
 mod before;
 mod blocks;
@@ -17,7 +18,7 @@ mod quotients;
 
 use super::emit::Emit;
 use super::node_cost;
-use crate::points::{Ix, Kind, Node, Reduction, magnitude};
+use crate::points::{Ix, Kind, Node, Reduction, in_turn, magnitude};
 use ein_ir::loops::{ForKind, Op, Operand, Reg, Stmt};
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
@@ -101,11 +102,15 @@ impl Emit {
     fn companions(&self, node: Node, level: usize) -> Vec<Node> {
         let Kind::Reduce(reduction) = &self.points.nodes[node].kind else { return vec![node] };
         let mut group = vec![node];
+        if in_turn(&self.points, reduction) {
+            return group;
+        }
         for other in &self.wanted {
             let Kind::Reduce(candidate) = &self.points.nodes[*other].kind else { continue };
             // One inside a loop that is not open yet has to wait for it.
             let free = &self.points.nodes[*other].free;
             let fits = !group.contains(other)
+                && !in_turn(&self.points, candidate)
                 && candidate.binders == reduction.binders
                 && free.iter().all(|ix| self.is_bound(*ix))
                 && self.level(*other) == level
@@ -122,7 +127,9 @@ impl Emit {
         let work: f64 = group.iter().map(|node| node_cost(&self.points, *node)).sum();
         let simple = group.iter().all(|node| match &self.points.nodes[*node].kind {
             Kind::Reduce(r) => {
-                !matches!(r.op, ReduceOp::Argmax | ReduceOp::Argmin) && !self.counts_points(r)
+                !matches!(r.op, ReduceOp::Argmax | ReduceOp::Argmin)
+                    && !self.counts_points(r)
+                    && !in_turn(&self.points, r)
             }
             _ => false,
         });
@@ -130,8 +137,13 @@ impl Emit {
             return self.reduce_in_parts(group);
         }
         let accs: Vec<Acc> = group.iter().map(|node| self.accumulator(*node)).collect();
-        let binders = self.order(&accs);
-        self.accumulate(&accs, &binders);
+        match accs.as_slice() {
+            [acc] if in_turn(&self.points, &acc.reduction) => accumulate_in_turn(self, acc),
+            accs => {
+                let binders = self.order(accs);
+                self.accumulate(accs, &binders);
+            }
+        }
         accs.iter().map(|acc| self.finish_acc(acc)).collect()
     }
 
@@ -497,7 +509,8 @@ impl Emit {
     /// many there are if that matters.
     pub(crate) fn is_accumulated(&self, reduction: &Reduction) -> bool {
         let addresses = matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin);
-        !addresses && self.fits(reduction) && !self.counts_points(reduction)
+        let free = !addresses && !in_turn(&self.points, reduction);
+        free && self.fits(reduction) && !self.counts_points(reduction)
     }
 
     /// The type of a row of accumulators.
@@ -523,6 +536,31 @@ impl Emit {
         }
         result
     }
+}
+
+/// Takes terms in until one decides.
+fn accumulate_in_turn(emit: &mut Emit, acc: &Acc) {
+    let decided = match acc.op() {
+        BinaryOp::Or => acc.var,
+        _ => {
+            let decided = emit.reg(ScalarType::Bool);
+            emit.push(Stmt::Var(decided, Operand::Const(Scalar::Bool(false))));
+            decided
+        }
+    };
+    let binders = &acc.reduction.binders;
+    for (ix, lo, hi) in binders {
+        let (lo, hi) = (emit.bound_value(*lo), emit.bound_value(*hi));
+        emit.open(*ix, lo, hi, ForKind::Until(decided));
+    }
+    if let Some((ix, ..)) = binders.last() {
+        emit.accumulate_one(acc, *ix);
+    }
+    if decided != acc.var {
+        let fails = emit.let_here(ScalarType::Bool, Op::Unary(UnaryOp::Not, Operand::Reg(acc.var)));
+        emit.push(Stmt::Set(decided, fails));
+    }
+    binders.iter().for_each(|_| emit.close());
 }
 
 /// The operation that takes a term in.

@@ -17,6 +17,7 @@
 use super::contract::only_clause;
 use crate::points::{
     Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Slot, Source, Step, Subst,
+    in_turn,
 };
 use ein_base::Span;
 use ein_ir::tensor::ReduceOp;
@@ -132,10 +133,11 @@ fn running(points: &Points, node: Node, reduction: &Reduction, slots: &[Slot]) -
         ReduceOp::Prod if wide && ty != ScalarType::U64 => BinaryOp::Mul,
         ReduceOp::Max if ty != ScalarType::U64 => BinaryOp::Max,
         ReduceOp::Min if ty != ScalarType::U64 => BinaryOp::Min,
-        ReduceOp::Any => BinaryOp::Or,
-        ReduceOp::All => BinaryOp::And,
+        ReduceOp::Any if !in_turn(points, reduction) => BinaryOp::Or,
+        ReduceOp::All if !in_turn(points, reduction) => BinaryOp::And,
         ReduceOp::Sum | ReduceOp::Count | ReduceOp::Mean | ReduceOp::Prod => return None,
         ReduceOp::Max | ReduceOp::Min | ReduceOp::Argmax | ReduceOp::Argmin => return None,
+        ReduceOp::Any | ReduceOp::All => return None,
     };
     // In exact mode sums have an order of their own.
     if points.exact && ty.is_float() {

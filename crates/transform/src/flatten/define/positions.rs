@@ -6,7 +6,8 @@
 //! A step that may fail keeps much from being computed in another way. What it looks up that no step
 //! changes is looked at once, before all steps.
 //!
-//! Failures: it is looked at also if there are no steps: an alarm that the evaluator looks into.
+//! Failures: it is looked at also if there are no steps, or if they end before: an alarm, after which a
+//! careful kernel looks at it in each step.
 
 use super::super::extent::Extent;
 use super::super::{Flat, Flatten, declined};
@@ -57,7 +58,8 @@ impl<'p> Flatten<'p> {
     /// A position that may fail in a step of a recurrence, looked at before all steps if they do not
     /// decide it.
     fn looked_at_before(&mut self, at: Node, extent: i64, span: Span) -> Node {
-        if self.pending.is_empty() || self.descent.is_some() || !self.points.nodes[at].traps {
+        let moves = !self.points.careful && self.points.nodes[at].traps;
+        if self.pending.is_empty() || self.descent.is_some() || !moves {
             return at;
         }
         let free = self.points.nodes[at].free.clone();

@@ -2,7 +2,7 @@
 
 use super::super::array::{Array, ArrayKind};
 use super::super::{Flat, Flatten, Val, declined, element_type};
-use crate::points::{Body, Ix, Kind, Node, Points, Reduction, Subst};
+use crate::points::{Body, Ix, Kind, Node, Points, Reduction, Subst, in_turn};
 use ein_base::Span;
 use ein_ir::tensor::{Expr, Reduce, ReduceOp, Scatter};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
@@ -102,7 +102,8 @@ impl<'p> Flatten<'p> {
         };
         let [(ix, lo, hi)] = *reduction.binders.as_slice() else { return None };
         let (lo, hi) = (self.points.as_int(lo)?, self.points.as_int(hi)?);
-        if reduction.guard.is_some() || hi - lo > FEW || self.points.exact {
+        let in_turn = in_turn(&self.points, reduction);
+        if reduction.guard.is_some() || hi - lo > FEW || self.points.exact || in_turn {
             return None;
         }
         let mut term = |at: i64| {

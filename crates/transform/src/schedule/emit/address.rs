@@ -46,10 +46,13 @@ impl Emit {
         let narrow = i32::try_from(extent).is_ok() && self.points.nodes[at].ty == ScalarType::I32;
         let plain = sum.offset == 0 && matches!(sum.terms.as_slice(), [(term, 1)] if *term == at);
         let ty = if narrow && plain { ScalarType::I32 } else { ScalarType::I64 };
-        let (at, level) = match ty {
+        let (at, mut level) = match ty {
             ScalarType::I32 => self.valued(at),
             _ => self.sum(&sum),
         };
+        if traps {
+            level = level.max(super::unsure(self));
+        }
         let int = |value: i64| match ty {
             ScalarType::I32 => Operand::Const(Scalar::I32(value as i32)),
             _ => Operand::Const(Scalar::I64(value)),

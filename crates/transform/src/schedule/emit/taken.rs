@@ -7,7 +7,7 @@
 //! hoisted out of them: only what the innermost loop around changes stays inside.
 //!
 //! Failures: those of the side that is not taken are not evaluated, as the program says. What is
-//! hoisted out of a side may raise an alarm.
+//! hoisted out of a side may raise an alarm, in a kernel that is not careful.
 
 use super::{Emit, Scope};
 use crate::points::{Kind, Node};
