@@ -63,6 +63,7 @@ pub(super) fn instance_of(
         types: types.iter().cloned().map(erase).collect(),
     };
     let name = cx.hir.defs[def].name;
+    let reported = cx.report.diagnostics.len();
     if let Some(at) = cx.infer.instances.table.get(&key).copied() {
         report_again(&cx.infer, &mut cx.report, at, call);
         let instance = &mut cx.infer.instances.items[at];
@@ -71,7 +72,6 @@ pub(super) fn instance_of(
             !instance.done && instance.ret.is_none() && function.ret.is_none();
     }
     let known = cx.infer.instances.items.len();
-    let reported = cx.report.diagnostics.len();
     let at = instance(cx, key, name, Some(call), |cx, at| {
         cx.infer.instances.items[at].declared = function.ret.is_some();
         let own = template::enter_captures(&mut cx.ix, &function.captures, &captures);
@@ -82,9 +82,7 @@ pub(super) fn instance_of(
         }
         result::function_result(cx, function, name.sym)
     })?;
-    if let Some(first) = elements::first_of_types(&cx.report, name.span, reported, call.1)
-        && at >= known
-    {
+    if let Some(first) = elements::first_of_types(&cx.report, name.span, reported, call.1) {
         let fits = infer::fitting_numbers(&cx.infer, &cx.ix, function);
         let told = (function, types.as_slice(), at);
         elements::told_of_arguments(&mut cx.infer, &mut cx.report, told, &fits, (first, call));

@@ -122,7 +122,7 @@ impl<'p> Flatten<'p> {
             return Err(declined("a definition inside a loop that may fail", span));
         }
         if lost {
-            self.oblige_cells(&clauses);
+            oblige::oblige_cells(self, &clauses);
         }
         let kind = ArrayKind::Clauses(Rc::new(clauses));
         Ok(Val::Array(Rc::new(Array { ty, shape, kind })))

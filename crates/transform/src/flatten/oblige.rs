@@ -42,27 +42,6 @@ impl<'p> Flatten<'p> {
         Ok(())
     }
 
-    /// Notes that all cells of a definition inside of a loop are computed, read or not.
-    pub(crate) fn oblige_cells(&mut self, clauses: &[Clause]) {
-        for clause in clauses {
-            let binders = clause.slots.iter().map(|slot| (slot.ix, slot.lo, slot.hi));
-            let binders: Vec<_> = binders.collect();
-            for node in [Some(clause.value), clause.guard, clause.otherwise].into_iter().flatten() {
-                if !self.points.nodes[node].traps {
-                    continue;
-                }
-                let body = question(&mut self.points, node);
-                let all =
-                    Reduction { op: ReduceOp::Any, binders: binders.clone(), guard: None, body };
-                let all = match binders.is_empty() {
-                    true => node,
-                    false => self.points.reduce(all, ScalarType::Bool),
-                };
-                self.obliged.push(all);
-            }
-        }
-    }
-
     /// What a loop computes, so that all fails in it that was noted since and that neither this nor
     /// the `others` contain.
     pub(crate) fn discharge(&mut self, from: usize, value: Node, others: &[Node]) -> Node {
@@ -142,6 +121,26 @@ impl<'p> Flatten<'p> {
 pub(super) fn is_obliged(flatten: &Flatten<'_>, clauses: &[Clause]) -> bool {
     let roots = clauses.iter().flat_map(|c| [Some(c.value), c.guard, c.otherwise]).flatten();
     !loses_a_trap(&flatten.points, &roots.collect::<Vec<_>>(), &flatten.obliged)
+}
+
+/// Notes that all cells of a definition inside of a loop are computed, read or not.
+pub(super) fn oblige_cells(flatten: &mut Flatten<'_>, clauses: &[Clause]) {
+    for clause in clauses {
+        let binders = clause.slots.iter().map(|slot| (slot.ix, slot.lo, slot.hi));
+        let binders: Vec<_> = binders.collect();
+        for node in [Some(clause.value), clause.guard, clause.otherwise].into_iter().flatten() {
+            if !flatten.points.nodes[node].traps {
+                continue;
+            }
+            let body = question(&mut flatten.points, node);
+            let all = Reduction { op: ReduceOp::Any, binders: binders.clone(), guard: None, body };
+            let all = match binders.is_empty() {
+                true => node,
+                false => flatten.points.reduce(all, ScalarType::Bool),
+            };
+            flatten.obliged.push(all);
+        }
+    }
 }
 
 /// A truth that fails where a node does.
