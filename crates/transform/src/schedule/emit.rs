@@ -123,6 +123,13 @@ impl Scope {
     }
 }
 
+/// Makes the points of an open loop come one after the other.
+pub(crate) fn takes_turns(emit: &mut Emit, level: usize) {
+    if let Some(head) = emit.scopes[level].head.as_mut() {
+        head.kind = ForKind::Serial;
+    }
+}
+
 impl Emit {
     pub(crate) fn new(points: Points) -> Emit {
         Emit {
@@ -218,9 +225,8 @@ impl Emit {
 
     /// Closes a loop whose points must come one after the other, whatever it was opened as.
     pub(crate) fn close_in_turns(&mut self) {
-        if let Some(head) = self.scopes.last_mut().and_then(|scope| scope.head.as_mut()) {
-            head.kind = ForKind::Serial;
-        }
+        let here = self.here();
+        takes_turns(self, here);
         self.close();
     }
 

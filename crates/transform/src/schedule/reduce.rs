@@ -16,7 +16,7 @@ mod blocks;
 mod parts;
 mod quotients;
 
-use super::emit::Emit;
+use super::emit::{Emit, takes_turns};
 use super::node_cost;
 use crate::points::{Ix, Kind, Node, Reduction, in_turn, magnitude};
 use ein_ir::loops::{ForKind, Op, Operand, Reg, Stmt};
@@ -83,7 +83,15 @@ impl Emit {
     pub(crate) fn reduction(&mut self, node: Node) -> (Operand, usize) {
         let level = self.level(node);
         if self.is_vector(level) {
-            return (self.written_out_terms(node), level);
+            let counted = match &self.points.nodes[node].kind {
+                Kind::Reduce(reduction) => self.points.point_count(reduction).is_some(),
+                _ => true,
+            };
+            if counted {
+                return (self.written_out_terms(node), level);
+            }
+            // How many terms there are only the run knows: the loop around them is no vector loop.
+            takes_turns(self, level);
         }
         let group = self.companions(node, level);
         let inner = self.scopes.split_off(level + 1);
