@@ -52,7 +52,7 @@ impl Seeds {
             match ending.as_str() {
                 "ein" => self.programs.extend(sections(&text())),
                 "rem" | "svx" => self.notations.push(text()),
-                "ir" => self.ir.push(text()),
+                "ir" | "pts" => self.ir.push(text()),
                 "npy" | "npz" | "safetensors" | "csv" | "onnx" | "png" => {
                     self.files.push((ending, bytes))
                 }
