@@ -10,8 +10,8 @@ use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
@@ -34,12 +34,24 @@ pub(crate) struct Around {
     deadline: Option<Instant>,
     /// Whether it had not.
     late: AtomicBool,
+    /// When signals were last looked at, in nanoseconds after the first time in the process; nothing if they were not.
+    looked: AtomicU64,
     sandbox: bool,
     /// The thread on which a function of Python is being called.
     calls_on: CallsOn,
     /// How many functions of Python called by programs this is inside of.
     depth: usize,
     _active: Active,
+}
+
+/// Signals are looked at so often, however often a loop asks: whoever looks waits for other threads of
+/// Python.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// How long ago a run of this process first asked for signals.
+fn since_first_look() -> Duration {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    FIRST.get_or_init(Instant::now).elapsed()
 }
 
 /// How many runs there are.
@@ -136,6 +148,7 @@ impl Around {
             progress,
             deadline,
             late: AtomicBool::default(),
+            looked: AtomicU64::default(),
             sandbox: bounds.sandbox,
             calls_on: CallsOn::default(),
             depth: DEPTH.get(),
@@ -177,6 +190,17 @@ impl Around {
         raised.get_or_insert(error);
     }
 
+    /// Whether signals were not looked at for a while. A run that is over soon never does.
+    fn is_time_to_look(&self) -> bool {
+        let now = since_first_look().as_nanos() as u64 + 1;
+        let before = self.looked.load(Ordering::Relaxed);
+        let is_time = before != 0 && now.saturating_sub(before) >= PATIENCE.as_nanos() as u64;
+        if before == 0 || is_time {
+            self.looked.store(now, Ordering::Relaxed);
+        }
+        is_time
+    }
+
     fn has_raised(&self) -> bool {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
@@ -204,6 +228,9 @@ impl Surroundings for Around {
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             self.late.store(true, Ordering::Relaxed);
             return true;
+        }
+        if !self.is_time_to_look() {
+            return false;
         }
         let checked = Python::try_attach(|py| py.check_signals());
         match checked {

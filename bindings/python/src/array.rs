@@ -2,6 +2,7 @@
 
 pub(crate) mod buffer;
 pub(crate) mod dlpack;
+pub(crate) mod exchange;
 pub(crate) mod interface;
 pub(crate) mod numpy;
 pub(crate) mod torch;

@@ -8,7 +8,7 @@ use crate::tensor::TensorBase;
 use ein_driver::Code;
 use ein_driver::call::{Declared, Kind, Memory, ScalarType, Tensor, Told, Value};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 /// The arguments of a call as they are taken.
 pub(crate) struct Taking<'a> {
@@ -168,9 +168,8 @@ impl<'a> Taking<'a> {
             None => Err(error),
         };
         let taken = match class {
-            Class::Torch if let Some(capsule) = torch::capsule(object)? => {
-                let taken = elements(&capsule, Class::Other, self.memory);
-                taken.map(|taken| (taken, None)).or_else(unknown)
+            Class::Torch if let Some((tensor, copied)) = torch::take(object, self.memory)? => {
+                Ok((Found::Tensor(tensor, copied), None))
             }
             Class::Xarray | Class::Torch => fail::hook(py, "take")?
                 .call1((class.name(), object))
@@ -352,6 +351,14 @@ fn elements(object: &Bound<'_, PyAny>, class: Class, memory: &Memory) -> PyResul
     }
     let mut strange = None;
     match buffer::take(object, memory)? {
+        // Dates of NumPy show their bytes, which are no array of theirs.
+        buffer::Taken::Tensor(tensor, _)
+            if class == Class::NumpyNumber
+                && tensor.rank() > 0
+                && !object.is_instance_of::<PyBytes>() =>
+        {
+            return Ok(Found::Type(String::new()));
+        }
         buffer::Taken::Tensor(tensor, copied) => return Ok(Found::Tensor(tensor, copied)),
         buffer::Taken::Format(format) => strange = Some(format),
         buffer::Taken::None => {}
@@ -397,8 +404,14 @@ fn strange(
         let fix = format!("turn them: `{name}.astype({name}.dtype.newbyteorder(\"=\"))`");
         return Ok((why, fix));
     }
-    let why = format!("{shown}, which Einlang does not have");
-    Ok((why, conversion(name, ScalarType::F32, class)))
+    let fix = if shown.contains("complex") {
+        format!("pass its parts as two arrays: `{name}.real` and `{name}.imag`")
+    } else if shown.starts_with("datetime64") || shown.starts_with("timedelta64") {
+        format!("pass the count of its unit: `{name}.astype(np.int64)`")
+    } else {
+        conversion(name, ScalarType::F32, class)
+    };
+    Ok((format!("{shown}, which Einlang does not have"), fix))
 }
 
 /// The type of the elements of an array, if it has one that we do not have.

@@ -84,6 +84,40 @@ def test_interrupts(engine):
     assert done.stdout == "interrupted True\n3.0\n", done.stdout + done.stderr
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+@pytest.mark.parametrize(
+    "engine, call",
+    [(engine, call) for engine in ["auto", "jit", "eval"] for call in ["m.ends(3)", "m.all(4)"]]
+    + [("jit", "m.steps(2.0)"), ("jit", "m.ends(0) and m.ends(5)")],
+)
+def test_loops_without_end_are_interrupted(engine, call):
+    program = f"""
+        import signal, threading, time, os
+        import einlang as ein
+        m = ein.compile('''
+            fn ends(n: i64) -> i64 {{ if n == 0 {{ 1 }} else {{ ends(n % 7 + 1) }} }}
+            fn all(n: i64) -> i64 {{ sum[i in 0..1000](ends(n + i as i64)) }}
+            fn steps(x: f64) -> f64 {{
+                let y[0] = x;
+                let y[t in 1..2000000000] = y[t - 1] * 0.5 + 1.0 / y[t - 1];
+                y[1999999999]
+            }}
+        ''', engine={engine!r})
+        threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        started = time.time()
+        try:
+            {call}
+            print("not interrupted")
+        except KeyboardInterrupt:
+            print("interrupted", time.time() - started < 10)
+        print(m.ends(0))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "interrupted True\n1\n", done.stdout + done.stderr
+
+
 def test_a_handler_that_raises_stops_the_run():
     class Alarm(Exception):
         pass

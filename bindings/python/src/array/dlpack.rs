@@ -48,7 +48,7 @@ struct Managed {
 }
 
 #[repr(C)]
-struct Versioned {
+pub(super) struct Versioned {
     major: u32,
     minor: u32,
     context: *mut c_void,
@@ -141,12 +141,7 @@ fn opened(capsule: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<(Tensor, bool
         if ffi::PyCapsule_IsValid(raw, NEW.as_ptr()) == 1 {
             let given: *mut Versioned = ffi::PyCapsule_GetPointer(raw, NEW.as_ptr()).cast();
             ffi::PyCapsule_SetName(raw, NEW_USED.as_ptr());
-            let owner = Given::New(given);
-            if (*given).major != 1 {
-                drop(owner);
-                return Err(PyBufferError::new_err("a DLPack capsule of an unknown version"));
-            }
-            return over(&(*given).tensor, memory, owner);
+            return taken(given, memory);
         }
         if ffi::PyCapsule_IsValid(raw, OLD.as_ptr()) == 1 {
             let given: *mut Managed = ffi::PyCapsule_GetPointer(raw, OLD.as_ptr()).cast();
@@ -155,6 +150,22 @@ fn opened(capsule: &Bound<'_, PyAny>, memory: &Memory) -> PyResult<(Tensor, bool
         }
     }
     Err(PyBufferError::new_err("`__dlpack__` gave no DLPack capsule"))
+}
+
+/// A tensor over what somebody gave, and whether its elements were copied.
+///
+/// # Safety
+///
+/// It must be what DLPack says, and ours to give back.
+pub(super) unsafe fn taken(given: *mut Versioned, memory: &Memory) -> PyResult<(Tensor, bool)> {
+    let owner = Given::New(given);
+    // SAFETY: as the caller promises; the version stands in front in every version.
+    unsafe {
+        if (*given).major != 1 {
+            return Err(PyBufferError::new_err("a DLPack tensor of an unknown version"));
+        }
+        over(&(*given).tensor, memory, owner)
+    }
 }
 
 /// # Safety
@@ -245,26 +256,36 @@ unsafe extern "C" fn unused(capsule: *mut ffi::PyObject) {
     }
 }
 
-/// A tensor of ours as a capsule.
-pub(crate) fn give(
-    py: Python<'_>,
-    tensor: Arc<Tensor>,
-    versioned: bool,
-) -> PyResult<Bound<'_, PyAny>> {
+/// What is kept of a tensor of ours, and what points into it.
+fn kept(tensor: Arc<Tensor>) -> (*mut c_void, Plain) {
     let mut kept = Box::new(Kept {
         shape: tensor.shape().iter().map(|it| *it as i64).collect(),
         strides: tensor.strides().iter().map(|it| *it as i64).collect(),
         tensor,
     });
     let plain = kept.plain();
-    let context = Box::into_raw(kept).cast();
+    (Box::into_raw(kept).cast(), plain)
+}
+
+/// A tensor of ours for somebody who gives it back by its deleter.
+pub(super) fn versioned(tensor: Arc<Tensor>) -> *mut Versioned {
+    let (context, tensor) = kept(tensor);
+    let deleter = Some(free_new as unsafe extern "C" fn(*mut Versioned));
+    Box::into_raw(Box::new(Versioned { major: 1, minor: 0, context, deleter, flags: 0, tensor }))
+}
+
+/// A tensor of ours as a capsule.
+pub(crate) fn give(
+    py: Python<'_>,
+    tensor: Arc<Tensor>,
+    with_version: bool,
+) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: the capsule owns what it points to.
     unsafe {
-        let made = if versioned {
-            let deleter = Some(free_new as unsafe extern "C" fn(*mut Versioned));
-            let it = Versioned { major: 1, minor: 0, context, deleter, flags: 0, tensor: plain };
-            ffi::PyCapsule_New(Box::into_raw(Box::new(it)).cast(), NEW.as_ptr(), Some(unused))
+        let made = if with_version {
+            ffi::PyCapsule_New(versioned(tensor).cast(), NEW.as_ptr(), Some(unused))
         } else {
+            let (context, plain) = kept(tensor);
             let deleter = Some(free_old as unsafe extern "C" fn(*mut Managed));
             let it = Managed { tensor: plain, context, deleter };
             ffi::PyCapsule_New(Box::into_raw(Box::new(it)).cast(), OLD.as_ptr(), Some(unused))
