@@ -9,9 +9,13 @@
 //! The programs are those of `mutants/`, which were written for it, and all others of the repository
 //! that declare layouts: examples, library.
 //!
+//! What takes arrays of any rank is checked where it is called, so the examples in the documentation of a
+//! file are checked with it ([`examples`]).
+//!
 //! Mutants that a program by its nature lets through stand in `mutants/EXCEPTIONS`, one a line with
 //! the reason.
 
+pub mod examples;
 pub mod layouts;
 pub mod operators;
 mod walk;
@@ -72,17 +76,9 @@ pub fn folder() -> PathBuf {
 /// The folders of the other programs, in the repository.
 const OTHERS: [&str; 3] = ["examples", "library", "tests/library"];
 
-/// Modules of the library whose mutants are not judged yet. Their functions take arrays of any rank
-/// with anonymous axes and say little of their results, so much of what is wrong in them shows only
-/// where they are called, which nobody does here.
-const NOT_JUDGED: [&str; 6] = [
-    "library/ml/attention_ops.ein",
-    "library/ml/choices.ein",
-    "library/ml/conv_ops.ein",
-    "library/ml/dense.ein",
-    "library/ml/pool_ops.ein",
-    "library/ml/recurrent_ops.ein",
-];
+/// Files that are judged without their examples, because these give values of types of the file to
+/// functions of the library that is built in, which has such types of its own.
+const ALONE: [&str; 1] = ["library/plot/mod.ein"];
 
 /// The programs that were written for this, by name.
 pub fn written() -> Result<Vec<(String, String)>, String> {
@@ -103,7 +99,9 @@ pub fn others() -> Result<Vec<(String, String)>, String> {
 /// Mutates every program and checks all mutants.
 pub fn run(programs: Vec<(String, String)>) -> Result<Outcome, String> {
     let mut outcome = Outcome::default();
-    for (name, text) in programs.iter().filter(|(name, _)| !NOT_JUDGED.contains(&name.as_str())) {
+    for (name, text) in &programs {
+        let alone = ALONE.contains(&name.as_str());
+        let calls = if alone { String::new() } else { examples::tests(text) };
         let beside: Vec<(String, String)> =
             programs.iter().filter(|(other, _)| other != name).cloned().collect();
         let (session, report) = kinds::checked(name, text, &beside)?;
@@ -112,12 +110,19 @@ pub fn run(programs: Vec<(String, String)>) -> Result<Outcome, String> {
             outcome.broken.push(format!("{name} does not check clean:\n{shown}"));
             continue;
         }
+        let (session, report) = kinds::checked(name, &format!("{text}\n{calls}"), &beside)?;
+        if report.diagnostics.iter().any(Diagnostic::is_error) {
+            let shown = session.render(&report.diagnostics, ein_driver::render::Style::Plain);
+            outcome.broken.push(format!("the examples of {name} do not check:\n{shown}"));
+            continue;
+        }
         for mutant in operators::mutants(text) {
             match outcome.made.iter_mut().find(|(operator, _)| *operator == mutant.operator) {
                 Some((_, count)) => *count += 1,
                 None => outcome.made.push((mutant.operator, 1)),
             }
-            let (session, report) = match kinds::checked(name, &mutant.text, &beside) {
+            let called = format!("{}\n{calls}", mutant.text);
+            let (session, report) = match kinds::checked(name, &called, &beside) {
                 Ok(checked) => checked,
                 Err(bug) => {
                     outcome.survivors.push((mutant.id(name), bug));

@@ -23,7 +23,7 @@ const KNOWN: &[(&str, &str, usize)] = &[
     ("syntax", "Formatter", 88),
     ("syntax", "Parser", 216),
     ("syntax", "Translator", 91),
-    ("transform", "Emit", 264),
+    ("transform", "Emit", 211),
     ("transform", "Flatten", 154),
     ("transform", "Pass", 189),
     ("transform", "Points", 85),

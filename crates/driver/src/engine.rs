@@ -185,6 +185,10 @@ impl Known<'_> {
 }
 
 impl World for Known<'_> {
+    fn has_host(&self) -> bool {
+        true
+    }
+
     fn given(&self, var: VarId) -> Given {
         self.of(&self.env.get(var))
     }
@@ -404,7 +408,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         };
         let call = Call { held, code: compiled.code.clone(), pool: Arc::clone(&self.pool) };
         let ran = match lowered.work < LONG {
-            true => Some(call.run()),
+            true => call.run(&|| env.interrupted()),
             false => call.run_aside(&lowered.kernel, env),
         };
         let Some((held, trapped)) = ran else { return Ran::Not };

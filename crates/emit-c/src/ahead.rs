@@ -159,6 +159,11 @@ fn source(program: &Program<'_>, parameters: &names::Parameters) -> String {
         text.push('\n');
         text.push_str(FLUSHED);
     }
+    let leaves = kernel.contains("rt->leaves(");
+    if leaves {
+        text.push('\n');
+        text.push_str(LEAVES);
+    }
     let products = [("gemm_f32", "float", "f32"), ("gemm_f64", "double", "f64")];
     let used: Vec<bool> = products.iter().map(|it| kernel.contains(it.0)).collect();
     if used.contains(&true) {
@@ -177,10 +182,11 @@ fn source(program: &Program<'_>, parameters: &names::Parameters) -> String {
     };
     let _ = writeln!(
         text,
-        "\nstatic const ein_interface ein_runtime = {{ein_parallel, {}, {}, 0, {}}};\n",
+        "\nstatic const ein_interface ein_runtime = {{ein_parallel, {}, {}, 0, {}, {}}};\n",
         product(0),
         product(1),
-        if flushes { "ein_flushed" } else { "0" }
+        if flushes { "ein_flushed" } else { "0" },
+        if leaves { "ein_leaves" } else { "0" }
     );
     for (at, elements) in program.tables.iter().enumerate() {
         text.push_str(&table(at, elements));
@@ -191,6 +197,9 @@ fn source(program: &Program<'_>, parameters: &names::Parameters) -> String {
 
 const PARALLEL: &str = include_str!("ahead/parallel.h");
 const FLUSHED: &str = include_str!("ahead/flushed.h");
+/// Nobody wants a function to end that he has called himself.
+const LEAVES: &str =
+    "static uint32_t ein_leaves(const void *context) {\n    (void)context;\n    return 0;\n}\n";
 const VECTORS: &str = include_str!("ahead/vectors.h");
 const PRODUCT: &str = include_str!("ahead/product.h");
 

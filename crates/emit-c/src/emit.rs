@@ -4,15 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ein_base::Idx;
-use ein_ir::loops::scan::{self, Scan};
+use ein_ir::loops::lanes::{Lanes, Reduction, Update, far_call};
+use ein_ir::loops::scan::Scan;
 use ein_ir::loops::{
     Addr, Buf, BufferKind, For, ForKind, Gemm, Kernel, Matrix, Op, Operand, Reg, Stmt, captures,
 };
+use ein_runtime::kernel::LEFT;
 use ein_scalar::ScalarType;
 
-use crate::fetch::Rows;
-use crate::lanes::pieces;
-use crate::near;
 use crate::op::{self, Arg};
 use crate::vector;
 
@@ -37,7 +36,6 @@ pub(crate) fn functions(kernel: &Kernel, name: &str, caller: Caller) -> String {
         inside: &inside.collect(),
         in_parallel: false,
         loops: 0,
-        rows: Rows::default(),
         chained: false,
         before: Vec::new(),
         text: String::new(),
@@ -113,8 +111,6 @@ pub(crate) struct Function<'a> {
     in_parallel: bool,
     /// How many loops have become functions.
     loops: usize,
-    /// What vector loops read in the loop that is being written.
-    rows: Rows,
     /// Whether the steps of the loop that is being written wait for each other.
     chained: bool,
     /// The functions that it calls.
@@ -226,8 +222,10 @@ impl Function<'_> {
             ForKind::Serial | ForKind::Backward | ForKind::Until(_) => {
                 inner.body.iter().any(carries)
             }
-            ForKind::Vector { .. } | ForKind::Unrolled => false,
-            ForKind::Parallel { .. } | ForKind::Flushed | ForKind::Apart => false,
+            ForKind::Vector { .. } | ForKind::Lanes(_) | ForKind::Unrolled => false,
+            ForKind::Scan(_) | ForKind::Parallel { .. } | ForKind::Flushed | ForKind::Apart => {
+                false
+            }
         };
         let outside = std::mem::replace(&mut self.chained, chained);
         self.each_turn(inner);
@@ -238,24 +236,17 @@ impl Function<'_> {
         let (var, lo, hi) = (inner.var, self.operand(inner.lo), self.operand(inner.hi));
         let upward = format!("for (int64_t {var} = {lo}; {var} < {hi}; {var}++) {{");
         match &inner.kind {
-            ForKind::Serial => match scan::find(self.kernel, inner) {
-                Some(scan) => self.scan(inner, &scan, &lo, &hi),
-                None => {
-                    let outer = std::mem::replace(&mut self.rows, Rows::around(var));
-                    self.nested(&upward, &inner.body, "}");
-                    self.rows = outer;
-                }
-            },
+            // What nobody has decided runs in no vectors.
+            ForKind::Serial | ForKind::Vector { .. } => {
+                self.asking(inner, (&lo, &hi), &upward, "}");
+            }
+            ForKind::Scan(scan) => self.scan(inner, *scan, &lo, &hi),
             ForKind::Until(ends) => {
-                let outer = std::mem::replace(&mut self.rows, Rows::around(var));
-                self.nested(&upward, &inner.body, &format!("if ({ends}) break; }}"));
-                self.rows = outer;
+                self.asking(inner, (&lo, &hi), &upward, &format!("if ({ends}) break; }}"));
             }
             ForKind::Backward => {
                 let head = format!("for (int64_t {var} = {hi} - 1; {var} >= {lo}; {var}--) {{");
-                let outer = std::mem::take(&mut self.rows);
                 self.nested(&head, &inner.body, "}");
-                self.rows = outer;
             }
             ForKind::Unrolled => {
                 if let (Operand::Const(lo), Operand::Const(hi)) = (inner.lo, inner.hi)
@@ -266,21 +257,8 @@ impl Function<'_> {
                 }
                 self.nested(&upward, &inner.body, "}");
             }
-            ForKind::Vector { reductions } => match vector::plan(inner, reductions) {
-                Some(plan) => match self.rows.pass(self.kernel, inner, !plan.is_empty()) {
-                    Some(fetch) => self.fetching(inner, &fetch),
-                    None => match plan.is_empty().then(|| pieces(self.kernel, inner)).flatten() {
-                        Some(pieces) => {
-                            for (lo, hi) in pieces {
-                                let (lo, hi) = (op::int64(lo), op::int64(hi));
-                                let piece =
-                                    format!("for (int64_t {var} = {lo}; {var} < {hi}; {var}++) {{");
-                                self.vector(inner, &plan, &piece);
-                            }
-                        }
-                        None => self.vector(inner, &plan, &upward),
-                    },
-                },
+            ForKind::Lanes(lanes) => match inner.reduced(&lanes.reductions) {
+                Some(plan) => self.decided(inner, lanes, &plan, &upward),
                 // The verifier refuses it; without vectors it is still right.
                 None => self.nested(&upward, &inner.body, "}"),
             },
@@ -290,28 +268,66 @@ impl Function<'_> {
         }
     }
 
+    /// A loop upward, some turns at a time if it is long: in between it is asked whether to leave.
+    fn asking(&mut self, inner: &For, (lo, hi): (&str, &str), upward: &str, end: &str) {
+        let Some(turns) = inner.asks_after() else {
+            self.nested(upward, &inner.body, end);
+            return;
+        };
+        let (var, part) = (inner.var, format!("{}_part", inner.var));
+        self.line(&format!("for (int64_t {part} = {lo}; {part} < {hi};) {{"));
+        self.depth += 1;
+        self.line(&format!("const int64_t {part}_first = {part};"));
+        self.line(&format!("{part} = {hi} - {part} > {turns} ? {part} + {turns} : {hi};"));
+        let head = format!("for (int64_t {var} = {part}_first; {var} < {part}; {var}++) {{");
+        self.nested(&head, &inner.body, end);
+        if let ForKind::Until(ends) = inner.kind {
+            self.line(&format!("if ({ends}) break;"));
+        }
+        let leaves = "(trap || rt->leaves(rt->context))";
+        self.line(&format!("if ({part} < {hi} && {leaves}) return {LEFT};"));
+        self.depth -= 1;
+        self.line("}");
+    }
+
     /// A loop that carries a greatest or least value along a row.
-    fn scan(&mut self, inner: &For, scan: &Scan, lo: &str, hi: &str) {
-        let (carry, input, output) = (scan.carry, self.place(scan.input), self.place(scan.output));
+    fn scan(&mut self, inner: &For, scan: Scan, lo: &str, hi: &str) {
+        let [input, output] = inner.scanned().expect("a scan reads and writes");
+        let (carry, input, output) = (scan.carry, self.place(input), self.place(output));
+        let ty = self.kernel.regs[carry];
         // Turned over, the least is the greatest.
         let (step, flip) = if scan.least { (-scan.step, -1) } else { (scan.step, 0) };
         self.line("{");
         self.depth += 1;
         self.line(&format!("const int64_t {} = {lo};", inner.var));
         let places = format!("&{output}, &{input}, {hi} - {lo}, {carry}");
-        self.line(&match scan.ty.is_float() {
-            true => format!("{carry} = ein_scan_{}({places}, {flip});", scan.ty),
+        self.line(&match ty.is_float() {
+            true => format!("{carry} = ein_scan_{ty}({places}, {flip});"),
             false => format!("{carry} = ein_scan_i32({places}, {step}, {flip}, &trap);"),
         });
         self.depth -= 1;
         self.line("}");
     }
 
-    /// A loop in vectors.
-    pub fn vector(&mut self, inner: &For, plan: &[vector::Reduction], head: &str) {
-        if near::applies(self.kernel, inner) {
+    /// A loop in vectors, as is decided about it.
+    fn decided(&mut self, inner: &For, lanes: &Lanes, plan: &[Reduction], upward: &str) {
+        if let Some(asks) = &lanes.asks {
+            self.fetching(inner, lanes, asks);
+        } else if lanes.pieces.is_empty() {
+            self.vector(inner, lanes, plan, upward);
+        }
+        for (lo, hi) in &lanes.pieces {
+            let (var, lo, hi) = (inner.var, op::int64(*lo), op::int64(*hi));
+            let piece = format!("for (int64_t {var} = {lo}; {var} < {hi}; {var}++) {{");
+            self.vector(inner, lanes, plan, &piece);
+        }
+    }
+
+    /// A part of a loop in vectors, or all of it.
+    pub fn vector(&mut self, inner: &For, lanes: &Lanes, plan: &[Reduction], head: &str) {
+        if lanes.twice {
             self.near(inner, plan, head);
-        } else if !self.by_lanes(inner, plan) {
+        } else if !lanes.sums.as_ref().is_some_and(|sums| self.by_lanes(inner, plan, sums)) {
             self.lanes(inner, plan, head, false);
         }
     }
@@ -320,7 +336,7 @@ impl Function<'_> {
     pub fn lane(
         &mut self,
         inner: &For,
-        plan: &[vector::Reduction],
+        plan: &[Reduction],
         near: bool,
         update: &dyn Fn(usize, &str) -> String,
     ) {
@@ -333,17 +349,15 @@ impl Function<'_> {
             match reduced {
                 Some(i) => {
                     let line = match plan[i].update {
-                        vector::Update::Value(x) | vector::Update::Outside(x, ..) => {
-                            update(i, &self.arg(x).text)
-                        }
-                        vector::Update::Product(a, b) => {
+                        Update::Value(x) | Update::Outside(x, ..) => update(i, &self.arg(x).text),
+                        Update::Product(a, b) => {
                             let product = format!("{} * {}", self.operand(a), self.operand(b));
                             update(i, &product)
                         }
                     };
                     self.line(&line);
                 }
-                None => match near::call(self.kernel, stmt).filter(|_| near) {
+                None => match far_call(stmt, |reg| self.kernel.regs[reg]).filter(|_| near) {
                     Some((reg, op, x)) => self.near_call(reg, op, x),
                     None => self.stmt(stmt),
                 },
@@ -353,7 +367,7 @@ impl Function<'_> {
 
     /// A loop in vectors: the reduced variables are replaced by accumulators. With `near`, large
     /// numbers are only noted.
-    pub fn lanes(&mut self, inner: &For, plan: &[vector::Reduction], head: &str, near: bool) {
+    pub fn lanes(&mut self, inner: &For, plan: &[Reduction], head: &str, near: bool) {
         let accumulators: Vec<_> =
             plan.iter().map(|it| vector::Accumulator::new(it, self.kernel.regs[it.var])).collect();
         let mut clauses: String = accumulators.iter().map(|it| it.clause()).collect();
@@ -391,7 +405,6 @@ impl Function<'_> {
             inside: self.inside,
             in_parallel: self.in_parallel || parallel,
             loops: self.loops + 1,
-            rows: Rows::around(inner.var),
             chained: false,
             before: std::mem::take(&mut self.before),
             text: String::new(),
@@ -436,6 +449,9 @@ impl Function<'_> {
             format!("static uint32_t {name}(const void *captured, int64_t lo, int64_t hi)");
         self.before.push(format!("struct {name} {{\n{fields}}};\n{signature} {{\n{text}}}\n\n"));
         let values = values.join(", ");
+        if inner.has_long_loops() {
+            self.line(&format!("if (trap) return {LEFT};"));
+        }
         self.line("{");
         self.depth += 1;
         self.line(&format!("const struct {name} captured = {{{values}}};"));
@@ -447,14 +463,17 @@ impl Function<'_> {
         match runner {
             Some((runner, grain)) => {
                 let what = format!("rt->context, {name}, &captured, {lo}, {hi}");
-                self.line(&format!("trap |= rt->{runner}({what}, {});", op::int64(grain)));
+                let call = format!("rt->{runner}({what}, {})", op::int64(grain));
+                self.line(&format!("const uint32_t came = {call};"));
             }
             None => {
                 // The compiler must not see who is called.
                 self.line(&format!("ein_body volatile apart = {name};"));
-                self.line(&format!("trap |= apart(&captured, {lo}, {hi});"));
+                self.line(&format!("const uint32_t came = apart(&captured, {lo}, {hi});"));
             }
         }
+        self.line(&format!("if (came & {LEFT}) return {LEFT};"));
+        self.line("trap |= came;");
         self.depth -= 1;
         self.line("}");
     }

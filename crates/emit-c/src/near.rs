@@ -1,43 +1,15 @@
 //! Sines, cosines and tangents of `f64` in vector loops.
 //!
 //! To take the quarter turns out of a large number takes a branch, and with a branch there are no
-//! vectors. So the loop computes as if no number were large, notes whether one was, and then is run
-//! once more without vectors. That needs a loop that may be run twice: one that reads nothing of
-//! what it writes.
+//! vectors. So a loop that may be run twice computes as if no number were large, notes whether one was,
+//! and then is run once more without vectors.
 
-use ein_ir::loops::{For, Kernel, Op, Operand, Reg, Stmt};
-use ein_scalar::{ScalarType, UnaryOp};
-use std::collections::BTreeSet;
+use ein_ir::loops::lanes::Reduction;
+use ein_ir::loops::{For, Operand, Reg};
+use ein_scalar::UnaryOp;
 
 use crate::emit::Function;
 use crate::op;
-use crate::vector::Reduction;
-
-/// What a statement defines, the function and the argument, if it computes one of these functions.
-pub(crate) fn call(kernel: &Kernel, stmt: &Stmt) -> Option<(Reg, UnaryOp, Operand)> {
-    match stmt {
-        Stmt::Let(reg, Op::Unary(op @ (UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan), x))
-            if kernel.regs[*reg] == ScalarType::F64 =>
-        {
-            Some((*reg, *op, *x))
-        }
-        _ => None,
-    }
-}
-
-/// Whether a loop has such functions and may be run twice.
-pub(crate) fn applies(kernel: &Kernel, inner: &For) -> bool {
-    let stored = inner.body.iter().filter_map(|stmt| match stmt {
-        Stmt::Store(addr, _) => Some(addr.buf),
-        _ => None,
-    });
-    let written: BTreeSet<_> = stored.collect();
-    let reads_written = inner
-        .body
-        .iter()
-        .any(|stmt| matches!(stmt, Stmt::Let(_, Op::Load(addr)) if written.contains(&addr.buf)));
-    !reads_written && inner.body.iter().any(|stmt| call(kernel, stmt).is_some())
-}
 
 impl Function<'_> {
     /// A loop that takes no number for large, and once more if one was.

@@ -281,6 +281,10 @@ fn int_binary(op: BinaryOp, x: &str, b: &Arg, ty: ScalarType) -> String {
         BinaryOp::Div if risky => format!("{y} == -1 ? {negative} : {x} / {y}"),
         BinaryOp::Div => format!("({own})({x} / {y})"),
         BinaryOp::Rem if risky => format!("{y} == -1 ? 0 : {x} % {y}"),
+        // Whether the rest is zero would be made a truth out of one bit, which is in no vector.
+        BinaryOp::Rem if ty.is_signed() && b.value.and_then(Scalar::as_i64) == Some(2) => {
+            format!("({own})(({unsigned}){x} - ({unsigned})2 * ({unsigned})({x} / 2))")
+        }
         BinaryOp::Rem => format!("({own})({x} % {y})"),
         BinaryOp::FloorDiv if !ty.is_signed() => format!("({own})({x} / {y})"),
         BinaryOp::FloorMod if !ty.is_signed() => format!("({own})({x} % {y})"),

@@ -1,8 +1,10 @@
 //! The C functions that kernels call, of which each kernel gets those it needs.
 //!
 //! They stand in `prelude/*.h`. A line `//: name` starts a block, which defines that name and ends
-//! at the next such line. A block needs every other block whose name occurs in its text.
+//! at the next such line. A block needs every other block whose name occurs in its text. `@NAME[i]` and
+//! `@NAME` stand for coefficients of [`ein_scalar::math::coefficients`].
 
+use ein_scalar::math::coefficients;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
@@ -17,7 +19,7 @@ const FILES: [&str; 4] = [
 const HEADERS: &str = "#include <stdbool.h>\n#include <stdint.h>\n";
 
 struct Block {
-    text: &'static str,
+    text: String,
     needs: Vec<usize>,
 }
 
@@ -50,7 +52,7 @@ fn push(blocks: &Blocks, block: usize, done: &mut BTreeSet<usize>, text: &mut St
             push(blocks, needed, done, text);
         }
         text.push('\n');
-        text.push_str(blocks.list[block].text);
+        text.push_str(&blocks.list[block].text);
         text.push('\n');
     }
 }
@@ -69,7 +71,7 @@ fn blocks() -> &'static Blocks {
             parts.filter_map(|part| part.split_once('\n')).map(|(n, t)| (n, t.trim())).collect();
         let by_name: BTreeMap<_, _> =
             named.iter().enumerate().map(|(i, (name, _))| (*name, i)).collect();
-        let needs = |own: &str, text: &'static str| {
+        let needs = |own: &str, text: &str| {
             let mut found: Vec<usize> = names(text)
                 .filter(|it| *it != own)
                 .filter_map(|it| by_name.get(it))
@@ -79,10 +81,53 @@ fn blocks() -> &'static Blocks {
             found.dedup();
             found
         };
-        let list =
-            named.iter().map(|&(name, text)| Block { text, needs: needs(name, text) }).collect();
+        let list = named
+            .iter()
+            .map(|&(name, text)| Block { text: with_coefficients(text), needs: needs(name, text) })
+            .collect();
         Blocks { list, by_name }
     })
+}
+
+/// The column of the sign that continues a line of a macro.
+const CONTINUED: usize = 98;
+
+/// A text in which names of coefficients are numbers.
+fn with_coefficients(text: &str) -> String {
+    let line = |line: &str| match line.strip_suffix('\\') {
+        _ if !line.contains('@') => line.to_owned(),
+        Some(line) => format!("{:CONTINUED$}\\", named_numbers(line.trim_end())),
+        None => named_numbers(line),
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn named_numbers(line: &str) -> String {
+    let mut pieces = line.split('@');
+    let mut full = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (name, rest) = piece.split_at(piece.find(|c| !is_name(c)).unwrap_or(piece.len()));
+        let place = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let (place, rest) = place.unwrap_or(("0", rest));
+        let place: usize = place.parse().expect("the number of a coefficient");
+        let table = coefficients::table(name).expect("a table of coefficients");
+        full.push_str(&number(table[place]));
+        full.push_str(rest);
+    }
+    full
+}
+
+/// The shortest text that is read as this number.
+fn number(value: f64) -> String {
+    if (1e-4..1e16).contains(&value.abs()) {
+        return format!("{value:?}");
+    }
+    let text = format!("{value:e}");
+    match text.split_once("e-") {
+        Some((digits, exponent)) => format!("{digits}e-{exponent:0>2}"),
+        None => text,
+    }
 }
 
 #[cfg(test)]
@@ -100,9 +145,22 @@ mod tests {
     }
 
     #[test]
+    fn coefficients_are_those_of_the_definition() {
+        let text = select(["ein_exp_f64", "ein_erf_f64"]);
+        assert!(!text.contains('@'));
+        for value in coefficients::EXP.iter().chain(&coefficients::ERF_FAR) {
+            let shown = number(*value);
+            assert_eq!(shown.parse(), Ok(*value));
+            assert!(text.contains(&shown), "{shown}");
+        }
+        assert_eq!(number(-2.0916860635231786e-9), "-2.0916860635231786e-09");
+        assert_eq!(with_coefficients("a(@LN2_HI, 1)"), "a(0.6931471803691238, 1)");
+    }
+
+    #[test]
     fn every_name_is_defined() {
         for block in &blocks().list {
-            for name in names(block.text) {
+            for name in names(&block.text) {
                 let field = name == "ein_turns_f32";
                 let known = blocks().by_name.contains_key(name) || field;
                 let own = ["ein_body", "ein_gemm", "ein_i32x8", "ein_u32x8"].contains(&name);

@@ -5,76 +5,11 @@
 //! ours: signed integers are summed as unsigned ones, floats are compared as integer keys. Whether
 //! any number was out of bounds is seen in the greatest distance from the lower one.
 
-use ein_ir::loops::{For, Op, Operand, Reg, Stmt};
-use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
+use ein_ir::loops::Reg;
+use ein_ir::loops::lanes::{Reduction, Update};
+use ein_scalar::{BinaryOp, ScalarType};
 
 use crate::op;
-
-/// A variable that a loop reduces.
-pub(crate) struct Reduction {
-    pub var: Reg,
-    pub op: BinaryOp,
-    /// The register of the new value, which nothing else uses.
-    pub result: Reg,
-    pub update: Update,
-}
-
-/// What an iteration adds.
-#[derive(Clone, Copy)]
-pub(crate) enum Update {
-    Value(Operand),
-    Product(Operand, Operand),
-    /// Whether a number of `f32` is outside of bounds, which are positive.
-    Outside(Operand, f32, f32),
-}
-
-/// How each variable is reduced, or `None` if the body does not say so in the usual form.
-pub(crate) fn plan(inner: &For, reductions: &[(Reg, BinaryOp)]) -> Option<Vec<Reduction>> {
-    reductions.iter().map(|&(var, op)| find(&inner.body, var, op)).collect()
-}
-
-fn find(body: &[Stmt], var: Reg, op: BinaryOp) -> Option<Reduction> {
-    let result = body.iter().find_map(|stmt| match stmt {
-        Stmt::Set(reg, Operand::Reg(value)) if *reg == var => Some(*value),
-        _ => None,
-    })?;
-    let update = body.iter().find_map(|stmt| match stmt {
-        Stmt::Let(reg, Op::Binary(it, a, b)) if *reg == result && *it == op => {
-            let other = if *a == Operand::Reg(var) { *b } else { *a };
-            let outside = if op == BinaryOp::Max { outside(body, other) } else { None };
-            let update = outside.unwrap_or(Update::Value(other));
-            (*a == Operand::Reg(var) || *b == Operand::Reg(var)).then_some(update)
-        }
-        Stmt::Let(reg, Op::MulAdd(a, b, c))
-            if *reg == result && *c == Operand::Reg(var) && op == BinaryOp::Add =>
-        {
-            Some(Update::Product(*a, *b))
-        }
-        _ => None,
-    })?;
-    Some(Reduction { var, op, result, update })
-}
-
-/// A value as one or zero by whether a number is not between two.
-fn outside(body: &[Stmt], value: Operand) -> Option<Update> {
-    let of = |operand: Operand| {
-        body.iter().find_map(|stmt| match stmt {
-            Stmt::Let(reg, op) if Operand::Reg(*reg) == operand => Some(op),
-            _ => None,
-        })
-    };
-    let Op::Cast(value) = of(value)? else { return None };
-    let Op::Unary(UnaryOp::Not, value) = of(*value)? else { return None };
-    let Op::Binary(BinaryOp::And, above, below) = of(*value)? else { return None };
-    let Op::Binary(BinaryOp::Ge, x, Operand::Const(Scalar::F32(low))) = of(*above)? else {
-        return None;
-    };
-    let Op::Binary(BinaryOp::Le, y, Operand::Const(Scalar::F32(high))) = of(*below)? else {
-        return None;
-    };
-    let ordered = 0.0 < *low && low <= high && high.is_finite();
-    (x == y && ordered).then_some(Update::Outside(*x, *low, *high))
-}
 
 /// The form in which a variable accumulates.
 pub(crate) struct Accumulator {
@@ -91,8 +26,6 @@ pub(crate) struct Lanes {
     pub first: &'static str,
     /// The function that combines them.
     pub total: &'static str,
-    /// Whether they have eight bytes.
-    pub wide: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -185,8 +118,7 @@ impl Accumulator {
         }
     }
 
-    /// The accumulators of the lanes, if these are numbers of four or eight bytes that are combined in
-    /// any order.
+    /// The accumulators of the lanes, if C has them.
     pub fn lanes(&self) -> Option<Lanes> {
         let (ty, first, total) = match (self.form, self.ty, self.op) {
             (Form::Plain, ScalarType::F32, BinaryOp::Add) => ("float", "0", "ein_total_f32"),
@@ -197,7 +129,7 @@ impl Accumulator {
             (Form::Key, ScalarType::F64, BinaryOp::Max) => ("uint64_t", "0", "ein_greatest_u64"),
             _ => return None,
         };
-        Some(Lanes { ty, first, total, wide: self.ty == ScalarType::F64 })
+        Some(Lanes { ty, first, total })
     }
 
     /// Takes what lanes have gathered into an accumulator of this name, or of its own.

@@ -170,6 +170,11 @@ impl<'p> Machine<'p> {
                 Answer::Evaluate => {}
             }
         }
+        if code.by.is_some()
+            && let Some(value) = crate::hosted::by_host(self, func, span)?
+        {
+            return Ok(Ending::Value(value));
+        }
         let way = match self.accelerate_in_step(&code.body)? {
             Answer::Made(value) => return Ok(Ending::Value(value)),
             Answer::Failed => Way::Alone,

@@ -33,6 +33,7 @@ mod files;
 mod gather;
 mod history;
 mod host;
+mod hosted;
 mod index;
 mod keep;
 mod machine;

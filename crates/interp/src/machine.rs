@@ -225,7 +225,7 @@ impl<'p> Machine<'p> {
     }
 
     #[inline(never)]
-    fn poll(&mut self) -> Result<(), Stop> {
+    pub(crate) fn poll(&mut self) -> Result<(), Stop> {
         self.ticks = POLL;
         if self.options.interrupted.load(Ordering::Relaxed) {
             return Err(Stop::Interrupted);

@@ -4,7 +4,7 @@
 //! the benchmarks, and are the same for all machines so far. Limits of the compiler's own work (how many
 //! copies of a body, how many rounds of a pass) stay with the passes.
 
-use crate::target::Target;
+use crate::target::{Target, Vectors};
 
 /// Answers for a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,24 @@ impl Cost {
     /// The steps that a loop is taken to have if only the run knows how many.
     pub fn usual_steps(self) -> f64 {
         1000.0
+    }
+
+    // Vectors.
+
+    /// The bytes of a vector.
+    pub fn vector_bytes(self) -> i64 {
+        self.target.vectors.bytes() as i64
+    }
+
+    /// The bytes of the accumulators for the lanes of a variable, on any machine: shorter vectors take as
+    /// many registers as have room for them.
+    pub fn accumulator_bytes(self) -> i64 {
+        64
+    }
+
+    /// Whether scans of `i32` are faster in vectors: there are permutations of eight lanes.
+    pub fn scans_integers(self) -> bool {
+        self.target.vectors >= Vectors::Bits256
     }
 
     // Caches.

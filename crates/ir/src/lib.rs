@@ -1,6 +1,7 @@
 //! The intermediate representations, the algebra of symbolic integers, and the machine that code is for.
 //!
-//! Does not know: trees, the checker's tables, passes, engines.
+//! Does not know: trees, the checker's tables, engines, passes other than the one that decides how vector
+//! loops run.
 
 #![forbid(unsafe_code)]
 

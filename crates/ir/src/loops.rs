@@ -3,7 +3,7 @@
 //! A [`Kernel`] is straight code over typed registers and flat buffers: loops with explicit bounds,
 //! loads and stores at affine addresses, accumulators, branches and matrix products. No names, no
 //! coordinates, no shapes are left. Everything is decided: which loops run in parallel, which in
-//! vectors, where every intermediate lives. Engines translate, they do not choose.
+//! vectors and how ([`vectorise`]), where every intermediate lives. Engines translate, they do not choose.
 //!
 //! * A register is defined once by [`Stmt::Let`], by a loop as its counter (`i64`), or declared as
 //!   a variable by [`Stmt::Var`] and assigned by [`Stmt::Set`]. It is visible after its definition
@@ -12,16 +12,24 @@
 //!   and [`Stmt::Trap`]. Divisors are never zero: the code replaces them and traps.
 //! * Addresses are always inside their buffers; where that could not be proved, the code has
 //!   clamped the position and traps.
-//! * A trap is sticky: it never interrupts, the kernel reports it at its end.
+//! * A trap is sticky: it interrupts nothing but long loops (`patience`), the kernel reports it at its end.
 
+pub mod abilities;
 mod captures;
+pub mod lanes;
 pub mod parse;
+mod patience;
 pub mod print;
 pub mod run;
 pub mod scan;
+pub mod stages;
+pub mod vectorise;
 pub mod verify;
 
 pub use captures::{Captures, captures};
+
+use lanes::Lanes;
+use scan::Scan;
 
 use ein_base::{IndexVec, id};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
@@ -177,11 +185,17 @@ pub enum ForKind {
     },
     /// Iterations are independent but for the variables listed, each of which is reduced with one
     /// operation in any order: `v = op(v, x)` once, or `v = muladd(a, b, v)`. The body has only
-    /// `Let`, `Set` of these variables, `Store` and `Trap`.
+    /// `Let`, `Set` of these variables, `Store` and `Trap`. Whether and how it runs in vectors is still
+    /// to be decided by [`vectorise`]; until then it is one value after another.
     Vector {
         /// The variables with their operations (`Add`, `Mul`, `Min`, `Max`, `And`, `Or`).
         reductions: Vec<(Reg, BinaryOp)>,
     },
+    /// As `Vector`, with all that is decided about it.
+    Lanes(Box<Lanes>),
+    /// One value after another, upward, which carries a greatest or least value along a row: a loop that
+    /// may be run in vectors all the same.
+    Scan(Scan),
     /// One value after another, upward, in a function of its own in which subnormal numbers may
     /// count as zeros. Assigns no variable of outside.
     Flushed,

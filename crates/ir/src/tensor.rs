@@ -30,7 +30,7 @@ pub use define::{
     Binder, Clause, ClauseSlot, Item, Recurrence, RecurrenceAxis, Reduce, ReduceOp, Scatter,
     Tensor, Until,
 };
-pub use host::{FormatSpec, HostOp, IoOp, PlainOp};
+pub use host::{ArrayOp, FormatSpec, HostOp, IoOp, PlainOp};
 pub use types::{ArrayType, Axis, Coord, Signature, Type};
 
 id!(
@@ -100,6 +100,8 @@ pub struct Func {
     /// What computes its tangent, if its author wrote a rule: takes the parameters, then their
     /// tangents.
     pub rule: Option<FuncId>,
+    /// What of the host computes it as well, and faster where it is large. The body says what it means.
+    pub by: Option<ArrayOp>,
 }
 
 /// A variable.

@@ -8,6 +8,10 @@ use ein_jit::{Compiled, compile};
 use ein_runtime::kernel::{BodyFn, GemmArgs, Interface};
 use std::ffi::c_void;
 
+unsafe extern "C" fn stays(_: *const c_void) -> u32 {
+    0
+}
+
 unsafe extern "C" fn parallel(
     _: *const c_void,
     body: BodyFn,
@@ -48,6 +52,7 @@ fn run(compiled: &Compiled, buffers: &[*mut u8]) {
         gemm_f64: no_gemm,
         context: std::ptr::null(),
         flushed: parallel,
+        leaves: stays,
     };
     // SAFETY: the buffers have the sizes that the kernels declare.
     let trapped = unsafe { compiled.run(buffers, &interface) };

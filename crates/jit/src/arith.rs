@@ -4,13 +4,14 @@ use crate::ops::{Ops, Val, is_half};
 use crate::shims;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ein_ir::loops::abilities::{has_binary, has_unary};
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 
 impl Ops<'_> {
     /// `op x`.
     pub(crate) fn unary(&mut self, op: UnaryOp, ty: ScalarType, x: Val) -> Val {
         let result = op.result_type(ty).unwrap_or(ty);
-        if self.is_four(x) && !has_vector_unary(op, ty) {
+        if self.is_four(x) && !has_unary(op, ty) {
             return self.by_lane([(ty, x)], result, |it, [x]| it.unary(op, ty, x));
         }
         if ty.is_bool() {
@@ -117,7 +118,7 @@ impl Ops<'_> {
         let ty = types[0];
         let result = op.result_type(types[0], types[1]).unwrap_or(ty);
         let four = self.is_four(a);
-        if four && !has_vector_binary(op, ty) {
+        if four && !has_binary(op, ty) {
             let operands = [(types[0], a), (types[1], b)];
             return self.by_lane(operands, result, |it, [a, b]| it.binary(op, types, a, b));
         }
@@ -236,21 +237,4 @@ fn int_condition(op: BinaryOp, signed: bool) -> IntCC {
 /// Whether the result of the operation on a half may need rounding.
 fn rounds(op: UnaryOp) -> bool {
     op.is_elementary() || matches!(op, UnaryOp::Sqrt | UnaryOp::Rsqrt)
-}
-
-/// Whether there are vector instructions for an operation.
-pub(crate) fn has_vector_unary(op: UnaryOp, ty: ScalarType) -> bool {
-    !op.is_elementary() || !ty.is_float()
-}
-
-/// Whether there are vector instructions for an operation.
-pub(crate) fn has_vector_binary(op: BinaryOp, ty: ScalarType) -> bool {
-    match op {
-        BinaryOp::Div => ty.is_float(),
-        BinaryOp::Rem | BinaryOp::FloorDiv | BinaryOp::FloorMod => false,
-        BinaryOp::Pow | BinaryOp::Atan2 => false,
-        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max => true,
-        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le => true,
-        BinaryOp::Gt | BinaryOp::Ge | BinaryOp::And | BinaryOp::Or => true,
-    }
 }

@@ -8,9 +8,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use cranelift_module::{Linkage, Module};
 use ein_base::Idx;
-use ein_ir::loops::scan;
 use ein_ir::loops::{Buf, For, ForKind, Operand, Reg, Stmt};
-use ein_runtime::kernel::Interface;
+use ein_runtime::kernel::{Interface, LEFT};
 use ein_scalar::Scalar;
 use std::mem::offset_of;
 
@@ -41,26 +40,18 @@ impl<'k> Function<'_, '_, 'k> {
     pub(crate) fn run_loop(&mut self, inner: &'k For) -> Result<(), Unsupported> {
         match &inner.kind {
             // Nothing that stands around code changes what it computes here.
-            ForKind::Serial | ForKind::Apart => {
-                if let Some(function) = self.unit.scan
-                    && let Some(scan) = scan::find(self.unit.kernel, inner)
-                {
-                    self.scan(function, inner, &scan);
-                    return Ok(());
-                }
+            // What nobody has decided runs in no vectors.
+            ForKind::Serial | ForKind::Apart | ForKind::Until(_) | ForKind::Vector { .. } => {
                 let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
                 self.serial(inner, lo, hi)
             }
-            ForKind::Until(_) => {
-                let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
-                self.serial(inner, lo, hi)
-            }
+            ForKind::Scan(scan) => self.scan(inner, *scan),
             ForKind::Backward => self.backward(inner),
             ForKind::Parallel { grain } => {
                 self.by_itself(inner, offset_of!(Interface, parallel), *grain)
             }
             ForKind::Flushed => self.by_itself(inner, offset_of!(Interface, flushed), 1),
-            ForKind::Vector { reductions } => self.vector(inner, reductions),
+            ForKind::Lanes(lanes) => self.vector(inner, lanes),
             ForKind::Unrolled => match (self.known(inner.lo), self.known(inner.hi)) {
                 (Some(lo), Some(hi)) if copies(lo, hi) * size(&inner.body) <= UNROLL_LIMIT => {
                     for value in lo..hi {
@@ -87,6 +78,13 @@ impl<'k> Function<'_, '_, 'k> {
     ) -> Result<(), Unsupported> {
         let [body, end] = [(); 2].map(|()| self.ops.b.create_block());
         let counter = self.ops.b.append_block_param(body, types::I64);
+        let turns = inner.asks_after();
+        let part = turns.map(|turns| {
+            let part = self.ops.b.declare_var(types::I64);
+            let first = self.part_end(lo, hi, turns);
+            self.ops.b.def_var(part, first);
+            part
+        });
         let some = self.ops.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
         self.ops.b.ins().brif(some, body, &[BlockArg::Value(lo)], end, &[]);
         self.ops.b.switch_to_block(body);
@@ -102,12 +100,65 @@ impl<'k> Function<'_, '_, 'k> {
             self.ops.b.switch_to_block(go_on);
             self.ops.b.seal_block(go_on);
         }
+        let Some((part, turns)) = part.zip(turns) else {
+            let more = self.ops.b.ins().icmp(IntCC::SignedLessThan, next, hi);
+            self.ops.b.ins().brif(more, body, &[BlockArg::Value(next)], end, &[]);
+            self.ops.b.seal_block(body);
+            self.ops.b.switch_to_block(end);
+            self.ops.b.seal_block(end);
+            return Ok(());
+        };
+        let [asks, again] = [(); 2].map(|()| self.ops.b.create_block());
+        let until = self.ops.b.use_var(part);
+        let more = self.ops.b.ins().icmp(IntCC::SignedLessThan, next, until);
+        self.ops.b.ins().brif(more, body, &[BlockArg::Value(next)], asks, &[]);
+        self.ops.b.switch_to_block(asks);
+        self.ops.b.seal_block(asks);
         let more = self.ops.b.ins().icmp(IntCC::SignedLessThan, next, hi);
-        self.ops.b.ins().brif(more, body, &[BlockArg::Value(next)], end, &[]);
+        self.ops.b.ins().brif(more, again, &[], end, &[]);
+        self.ops.b.switch_to_block(again);
+        self.ops.b.seal_block(again);
+        self.ask_to_leave();
+        let until = self.part_end(next, hi, turns);
+        self.ops.b.def_var(part, until);
+        self.ops.b.ins().jump(body, &[BlockArg::Value(next)]);
         self.ops.b.seal_block(body);
         self.ops.b.switch_to_block(end);
         self.ops.b.seal_block(end);
         Ok(())
+    }
+
+    /// Where so many turns from a first one on end, of a loop that goes to `hi`.
+    fn part_end(&mut self, lo: Value, hi: Value, turns: i64) -> Value {
+        // Where there is nothing left it does not matter.
+        let left = self.ops.b.ins().isub(hi, lo);
+        let most = self.ops.b.ins().iconst(types::I64, turns);
+        let turns = self.ops.b.ins().umin(left, most);
+        self.ops.b.ins().iadd(lo, turns)
+    }
+
+    /// Returns if something has failed here, or if the run is to be left for another reason.
+    fn ask_to_leave(&mut self) {
+        let trap = self.ops.b.use_var(self.trap);
+        let answer = self.call_interface(offset_of!(Interface, leaves), Some(types::I32), &[]);
+        let trap = self.ops.b.ins().uextend(types::I32, trap);
+        let some = match answer {
+            Some(answer) => self.ops.b.ins().bor(trap, answer),
+            None => trap,
+        };
+        self.leave_if(some);
+    }
+
+    /// Returns at once, and says so, if a number is not zero.
+    fn leave_if(&mut self, condition: Value) {
+        let [leave, stay] = [(); 2].map(|()| self.ops.b.create_block());
+        self.ops.b.ins().brif(condition, leave, &[], stay, &[]);
+        self.ops.b.switch_to_block(leave);
+        self.ops.b.seal_block(leave);
+        let left = self.ops.b.ins().iconst(types::I32, i64::from(LEFT));
+        self.ops.b.ins().return_(&[left]);
+        self.ops.b.switch_to_block(stay);
+        self.ops.b.seal_block(stay);
     }
 
     /// Runs the body downward.
@@ -148,6 +199,10 @@ impl<'k> Function<'_, '_, 'k> {
             .declare_function(&format!("body{number}"), Linkage::Local, &signature)
             .map_err(|error| Unsupported::new(format!("{error:?}")))?;
 
+        if inner.has_long_loops() {
+            let trap = self.ops.b.use_var(self.trap);
+            self.leave_if(trap);
+        }
         let interface = self.interface();
         let mut values = vec![interface];
         values.extend(regs.iter().map(|reg| self.reg(*reg)));
@@ -163,6 +218,8 @@ impl<'k> Function<'_, '_, 'k> {
         let trapped =
             self.call_interface(runner, Some(types::I32), &[body, captured, lo, hi, grain]);
         if let Some(trapped) = trapped {
+            let left = self.ops.b.ins().band_imm_u(trapped, i64::from(LEFT));
+            self.leave_if(left);
             let trapped = self.ops.b.ins().icmp_imm_u(IntCC::NotEqual, trapped, 0);
             self.trap_if(trapped);
         }

@@ -4,6 +4,7 @@ use crate::ops::{Ops, Val, is_half, is_wide, machine, machine_four};
 use crate::shims;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ein_ir::loops::abilities::has_cast;
 use ein_scalar::ScalarType;
 
 impl Ops<'_> {
@@ -13,7 +14,7 @@ impl Ops<'_> {
             x
         } else if !self.is_four(x) {
             Val::one(self.cast_one(from, to, x.first()))
-        } else if has_vector_cast(from, to) {
+        } else if has_cast(from, to) {
             self.cast_four(from, to, x)
         } else {
             self.by_lane([(from, x)], to, |it, [x]| it.cast(from, to, x))
@@ -236,18 +237,5 @@ impl Ops<'_> {
         let magnitude = self.bits(int, magnitude);
         let all = self.b.ins().bor(magnitude, sign);
         self.bits(float, all)
-    }
-}
-
-/// Whether there are vector instructions for a conversion.
-pub(crate) fn has_vector_cast(from: ScalarType, to: ScalarType) -> bool {
-    if from == to || from.is_bool() || to.is_bool() {
-        return true;
-    }
-    match (from.is_float(), to.is_float()) {
-        (true, true) => !(from == ScalarType::F64 && is_half(to)),
-        (true, false) => !is_wide(from) && !is_wide(to),
-        (false, true) => !is_wide(from) && (to != ScalarType::BF16 || from.size_bytes() < 4),
-        (false, false) => true,
     }
 }

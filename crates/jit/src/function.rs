@@ -1,14 +1,13 @@
 //! One function: its registers, buffers and statements.
 
 use crate::Unsupported;
-use crate::integer;
 use crate::memory::memory;
 use crate::module::{Body, Unit};
 use crate::ops::{Ops, Val, machine};
 use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use ein_base::Idx;
-use ein_ir::loops::{Buf, BufferKind, Op, Operand, Reg, Stmt, captures};
+use ein_ir::loops::{Buf, BufferKind, Op, Operand, Reg, Stmt, abilities, captures};
 use ein_scalar::{ScalarType, UnaryOp};
 
 /// What a register is.
@@ -240,7 +239,7 @@ impl<'f, 'u, 'k> Function<'f, 'u, 'k> {
                 let x = Val::one(self.operand(*a));
                 self.ops.unary(*op, self.operand_type(*a), x)
             }
-            Op::Binary(op, a, b) if let Some(shift) = integer::shift(*op, *b) => {
+            Op::Binary(op, a, b) if let Some(shift) = abilities::shift(*op, *b) => {
                 let x = Val::one(self.operand(*a));
                 self.ops.shifted(*op, ty, x, shift)
             }

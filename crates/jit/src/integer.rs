@@ -4,7 +4,7 @@ use crate::ops::{Ops, Val, machine};
 use crate::shims;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use ein_ir::loops::Operand;
+use ein_ir::loops::abilities::has_overflow;
 use ein_scalar::{BinaryOp, ScalarType};
 
 impl Ops<'_> {
@@ -113,7 +113,7 @@ impl Ops<'_> {
         b: Val,
     ) -> Val {
         let ty = types[0];
-        if self.is_four(a) && !has_vector_overflow(op, ty) {
+        if self.is_four(a) && !has_overflow(op, ty) {
             let operands = [(types[0], a), (types[1], b)];
             return self
                 .by_lane(operands, ScalarType::Bool, |it, [a, b]| it.overflows(op, types, a, b));
@@ -210,26 +210,5 @@ impl Ops<'_> {
             }
             _ => self.b.ins().icmp(IntCC::NotEqual, a, a),
         }
-    }
-}
-
-/// The logarithm of a constant power of two by which integers are divided, rounding down.
-pub(crate) fn shift(op: BinaryOp, divisor: Operand) -> Option<u32> {
-    let divides = matches!(op, BinaryOp::FloorDiv | BinaryOp::FloorMod);
-    match divisor {
-        Operand::Const(n) if divides && n.ty().is_int() => {
-            let n = n.as_i64().filter(|n| *n > 0 && n.count_ones() == 1)?;
-            Some(n.trailing_zeros())
-        }
-        _ => None,
-    }
-}
-
-/// Whether there are vector instructions that tell an overflow.
-pub(crate) fn has_vector_overflow(op: BinaryOp, ty: ScalarType) -> bool {
-    match op {
-        BinaryOp::Pow => false,
-        BinaryOp::Mul => ty.size_bytes() < 8,
-        _ => true,
     }
 }

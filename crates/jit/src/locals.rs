@@ -46,8 +46,11 @@ fn find_owners(block: &[Stmt], owners: &mut Owners) {
                 | ForKind::Flushed
                 | ForKind::Apart
                 | ForKind::Until(_)
+                | ForKind::Scan(_)
                 | ForKind::Unrolled => find_owners(&inner.body, owners),
-                ForKind::Vector { .. } => note(owners, inner.captures().bufs, None),
+                ForKind::Vector { .. } | ForKind::Lanes(_) => {
+                    note(owners, inner.captures().bufs, None);
+                }
             },
             Stmt::If(_, then, other) => {
                 find_owners(then, owners);

@@ -1,10 +1,10 @@
 //! A kernel as functions: one for the kernel and one for the body of each parallel loop.
 
+use crate::Unsupported;
 use crate::function::Function;
 use crate::host::Host;
 use crate::locals::{self, LoopId};
 use crate::ops::Ops;
-use crate::{Unsupported, scan};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, AbiParam, FuncRef, Signature, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -38,8 +38,6 @@ pub(crate) struct Unit<'k> {
     pub(crate) loops: usize,
     /// The vectors of vector loops.
     pub(crate) vectors: Vectors,
-    /// The function for scans, if they are not left to loops.
-    pub(crate) scan: Option<usize>,
 }
 
 /// The signature of a kernel: buffers and interface.
@@ -83,7 +81,6 @@ pub(crate) fn build(
         bodies: Vec::new(),
         loops: 0,
         vectors,
-        scan: scan::address(vectors),
     };
     match define(&mut unit) {
         Ok(entry) => {

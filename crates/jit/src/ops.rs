@@ -16,6 +16,7 @@ use cranelift_codegen::ir::{
     AbiParam, ConstantData, Endianness, InstBuilder, MemFlagsData, SigRef, Signature, Value,
 };
 use cranelift_frontend::FunctionBuilder;
+pub(crate) use ein_ir::loops::abilities::{is_half, is_wide};
 use ein_scalar::{Scalar, ScalarType};
 
 /// A value in one of the two forms.
@@ -73,16 +74,6 @@ pub(crate) fn machine_four(ty: ScalarType) -> Type {
         ScalarType::F16 | ScalarType::BF16 | ScalarType::F32 => types::F32X4,
         ScalarType::F64 => types::F64X2,
     }
-}
-
-/// Whether four lanes of the type take two vectors.
-pub(crate) fn is_wide(ty: ScalarType) -> bool {
-    ty.size_bytes() == 8
-}
-
-/// Whether the type is narrower than the `f32` that holds it.
-pub(crate) fn is_half(ty: ScalarType) -> bool {
-    matches!(ty, ScalarType::F16 | ScalarType::BF16)
 }
 
 /// A builder of instructions.

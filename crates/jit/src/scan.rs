@@ -1,6 +1,8 @@
 //! Loops that carry a greatest or least value along a row, in vectors: a precompiled function.
 
+use crate::Unsupported;
 use crate::function::Function;
+use crate::ops::machine;
 use cranelift_codegen::ir::{InstBuilder, types};
 use ein_ir::loops::For;
 use ein_ir::loops::scan::Scan;
@@ -10,20 +12,31 @@ use ein_scalar::ScalarType;
 /// The bit of the result that tells a trap.
 const TRAPPED: i64 = 1 << 32;
 
-/// The function for these vectors, if it is faster than a loop.
-pub(crate) fn address(vectors: Vectors) -> Option<usize> {
+/// The function for integers, where there are the vectors that it needs.
+fn integers(vectors: Vectors) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     if vectors >= Vectors::Bits256 {
         return Some(vectors::scan as *const () as usize);
     }
+    let _ = vectors;
     None
 }
 
-impl Function<'_, '_, '_> {
+impl<'k> Function<'_, '_, 'k> {
     /// Runs a scan.
-    pub(crate) fn scan(&mut self, function: usize, inner: &For, scan: &Scan<'_>) {
+    pub(crate) fn scan(&mut self, inner: &'k For, scan: Scan) -> Result<(), Unsupported> {
         let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
-        let places = [scan.output, scan.input].map(|addr| {
+        let ty = self.unit.kernel.regs[scan.carry];
+        let function = match ty {
+            ScalarType::F64 => Some(floats::doubles as *const () as usize),
+            ScalarType::F32 => Some(floats::singles as *const () as usize),
+            _ => integers(self.unit.vectors),
+        };
+        // A kernel that was decided for another machine is right all the same.
+        let (Some(function), Some([input, output])) = (function, inner.scanned()) else {
+            return self.serial(inner, lo, hi);
+        };
+        let places = [output, input].map(|addr| {
             let at = |it: &mut Self, reg| if reg == inner.var { lo } else { it.reg(reg) };
             let (address, offset) = self.address_with(addr, 0, at);
             self.ops.b.ins().iadd_imm_s(address, i64::from(offset))
@@ -32,16 +45,12 @@ impl Function<'_, '_, '_> {
         let (step, flip) = if scan.least { (-scan.step, -1) } else { (scan.step, 0) };
         let count = self.ops.b.ins().isub(hi, lo);
         let carry = self.reg(scan.carry);
-        if scan.ty.is_float() {
-            let (function, ty) = match scan.ty {
-                ScalarType::F64 => (floats::doubles as *const () as usize, types::F64),
-                _ => (floats::singles as *const () as usize, types::F32),
-            };
+        if ty.is_float() {
             let least = self.ops.int(types::I32, i64::from(scan.least));
             let arguments = [places[0], places[1], count, carry, least];
-            let result = self.ops.call(function, Some(ty), &arguments);
+            let result = self.ops.call(function, Some(machine(ty)), &arguments);
             self.assign(scan.carry, result.expect("a signature with a result gives one"));
-            return;
+            return Ok(());
         }
         let [step, flip] = [step, flip].map(|it| self.ops.int(types::I32, it));
         let arguments = [places[0], places[1], count, carry, step, flip];
@@ -52,6 +61,7 @@ impl Function<'_, '_, '_> {
         let high = self.ops.b.ins().ushr_imm_u(result, i64::from(TRAPPED.trailing_zeros()));
         let trapped = self.ops.b.ins().ireduce(types::I8, high);
         self.trap_if(trapped);
+        Ok(())
     }
 }
 

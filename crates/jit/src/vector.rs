@@ -3,11 +3,13 @@
 //! What does not change in the loop is computed before it. Elementary functions are not spelled
 //! out: they are precompiled for whole tiles, with the widest vectors of the machine. A loop that
 //! has some is cut into tiles, and its body into stages: each stage runs over the tile, and between
-//! two stages the functions do. What a later stage needs is kept in a tile on the stack.
+//! two stages the functions do. What a later stage needs is kept in a tile on the stack. What is in which
+//! stage, how long tiles are and how many copies of the body there are has been decided
+//! ([`ein_ir::loops::stages`]).
 
 mod emit;
 pub(crate) mod plan;
-pub(crate) mod power;
+mod power;
 
 use crate::Unsupported;
 use crate::function::{Binding, Function};
@@ -18,10 +20,11 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use ein_base::Idx;
-use ein_ir::cost::Cost;
+use ein_ir::loops::abilities::short_exponent;
+use ein_ir::loops::stages::Source;
 use ein_ir::loops::{For, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, Scalar};
-use plan::{Plan, Source};
+use plan::Plan;
 use rustc_hash::FxHashMap;
 
 /// A variable of a reduction in lanes, once for each copy of the body.
@@ -53,29 +56,28 @@ impl<'k> Function<'_, '_, 'k> {
     pub(crate) fn vector(
         &mut self,
         inner: &'k For,
-        reductions: &[(Reg, BinaryOp)],
+        decided: &'k ein_ir::loops::lanes::Lanes,
     ) -> Result<(), Unsupported> {
         let (lo, hi) = (self.operand(inner.lo), self.operand(inner.hi));
+        let Some(stages) = &decided.stages else { return self.serial(inner, lo, hi) };
         let trip = match (self.known(inner.lo), self.known(inner.hi)) {
             (Some(lo), Some(hi)) => Some(hi.saturating_sub(lo)),
             _ => None,
         };
-        let plan = Plan::of(self.unit.kernel, inner, reductions);
-        if trip.is_some_and(|trip| trip < 4) || !plan.is_worthwhile() {
-            return self.serial(inner, lo, hi);
-        }
+        let plan = Plan::of(self.unit.kernel, inner, stages);
+        let reductions = &decided.reductions;
         // Nothing may be computed, let alone read, for a loop that does not run.
         let [start, end] = [(); 2].map(|()| self.ops.b.create_block());
         let some = self.ops.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
         self.ops.b.ins().brif(some, start, &[], end, &[]);
         self.ops.b.switch_to_block(start);
         self.ops.b.seal_block(start);
-        for stmt in &plan.uniform {
+        for stmt in plan.once() {
             self.stmt(stmt)?;
         }
         self.depth += 1;
         let mut lanes = self.prepare(inner, reductions, plan, lo, hi, trip)?;
-        if lanes.plan.calls.is_empty() {
+        if stages.calls.is_empty() {
             self.span(&mut lanes, 0, lo, hi, trip)?;
         } else {
             self.tiled(&mut lanes, lo, hi)?;
@@ -101,14 +103,13 @@ impl<'k> Function<'_, '_, 'k> {
             it.known(operand).is_some_and(|value| i32::try_from(value).is_ok())
         };
         let known = small(self, inner.lo) && small(self, inner.hi);
-        let wide =
-            if plan.counts && !known { None } else { self.wide(inner, reductions, &plan, trip)? };
+        let wide = self.wide(inner, reductions, &plan, trip)?;
         let mut accumulators = Vec::new();
         let short = wide.is_none();
         for (reg, op) in reductions.iter().filter(|_| short) {
             let ty = self.unit.kernel.regs[*reg];
             let first = self.ops.constant_four(identity(*op, ty));
-            let copies = (0..plan.copies)
+            let copies = (0..plan.stages.copies)
                 .map(|_| {
                     let parts = [(); 2].map(|()| self.ops.b.declare_var(machine_four(ty)));
                     for (variable, part) in parts.iter().zip(first.parts()) {
@@ -119,18 +120,18 @@ impl<'k> Function<'_, '_, 'k> {
                 .collect();
             accumulators.push(Accumulator { reg: *reg, op: *op, copies });
         }
-        let trap = (short && plan.traps).then(|| {
+        let trap = (short && plan.kept.traps).then(|| {
             let variable = self.ops.b.declare_var(types::I32X4);
             let clear = self.ops.int(types::I32X4, 0);
             self.ops.b.def_var(variable, clear);
             variable
         });
         let mut splats = FxHashMap::default();
-        for reg in plan.splats.iter().filter(|_| short) {
+        for reg in plan.kept.splats.iter().filter(|_| short) {
             let value = self.reg(*reg);
             splats.insert(*reg, self.ops.splat(self.unit.kernel.regs[*reg], value));
         }
-        let fits = (plan.counts && !known).then(|| {
+        let fits = (plan.kept.counts && !known).then(|| {
             let least = self.ops.b.ins().iconst(types::I64, i64::from(i32::MIN));
             let greatest = self.ops.b.ins().iconst(types::I64, i64::from(i32::MAX));
             let low = self.ops.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, lo, least);
@@ -145,16 +146,11 @@ impl<'k> Function<'_, '_, 'k> {
     fn tiled(&mut self, lanes: &mut Lanes<'k>, lo: Value, hi: Value) -> Result<(), Unsupported> {
         let kernel = self.unit.kernel;
         let size = |reg: Reg| if is_wide(kernel.regs[reg]) { 8 } else { 4 };
-        let per_element: i64 = lanes.plan.tiles.iter().map(|reg| size(*reg)).sum();
-        let most = Cost::host().tile_bytes();
-        let length = [256, 128, 64, 32]
-            .into_iter()
-            .find(|length| length * per_element <= most)
-            .unwrap_or(16);
+        let length = lanes.plan.stages.tile;
         let mut rooms = FxHashMap::default();
-        for reg in lanes.plan.tiles.clone() {
-            let room = match lanes.plan.shared.get(&reg) {
-                Some(other) => rooms[other],
+        for reg in lanes.plan.kept.tiles.clone() {
+            let room = match lanes.plan.shared(reg) {
+                Some(other) => rooms[&other],
                 None => self.room((length * size(reg)) as u64)?,
             };
             rooms.insert(reg, room);
@@ -171,25 +167,25 @@ impl<'k> Function<'_, '_, 'k> {
         let is_last = self.ops.b.ins().icmp(IntCC::SignedLessThan, rest, full);
         let count = self.ops.b.ins().select(is_last, rest, full);
         let last = self.ops.b.ins().iadd(first, count);
-        for reg in &lanes.plan.tiles {
+        for reg in &lanes.plan.kept.tiles {
             let bytes = self.ops.b.ins().imul_imm_s(first, size(*reg));
             let base = self.ops.b.ins().isub(rooms[reg], bytes);
             lanes.tiles.insert(*reg, base);
         }
-        for stage in 0..=lanes.plan.last_stage() {
-            if lanes.plan.has_work(stage) {
+        let stages = lanes.plan.stages;
+        for stage in 0..=stages.last() {
+            if stages.items(stage).next().is_some() {
                 self.span(lanes, stage, first, last, None)?;
             }
-            let calls: Vec<_> =
-                lanes.plan.calls.iter().filter(|call| call.stage == stage).cloned().collect();
-            for call in calls {
-                let place = |it: &mut Self, source: &Source<'k>| match source {
+            for call in stages.calls.iter().filter(|call| call.stage == stage) {
+                let place = |it: &mut Self, source: &Source| match source {
                     Source::Tile(reg) => rooms[reg],
                     Source::Fill(operand) => {
                         let filled = fills.iter().find(|(it, _)| it == operand);
                         filled.expect("filled before the loop").1
                     }
-                    Source::Memory(addr) => {
+                    Source::Memory(_) => {
+                        let addr = lanes.plan.elements(source).expect("a load or a store");
                         let counter = lanes.counter;
                         let (address, offset) = it.address_with(addr, 0, |it, reg| {
                             if reg == counter { first } else { it.reg(reg) }
@@ -201,7 +197,8 @@ impl<'k> Function<'_, '_, 'k> {
                     call.inputs.iter().map(|input| place(self, input)).collect();
                 arguments.push(place(self, &call.output));
                 arguments.push(count);
-                let function = tiles::address(self.unit.vectors, call.function, call.double);
+                let (function, double) = lanes.plan.function(call).expect("a function");
+                let function = tiles::address(self.unit.vectors, function, double);
                 self.ops.call(function, None, &arguments);
             }
         }
@@ -221,16 +218,17 @@ impl<'k> Function<'_, '_, 'k> {
         length: i64,
     ) -> Result<Vec<(Operand, Value)>, Unsupported> {
         let mut fills: Vec<(Operand, Value)> = Vec::new();
-        for call in &lanes.plan.calls {
+        for call in &lanes.plan.stages.calls {
+            let double = lanes.plan.function(call).is_some_and(|(_, double)| double);
             for input in &call.inputs {
                 let Source::Fill(operand) = input else { continue };
                 if fills.iter().any(|(it, _)| it == operand) {
                     continue;
                 }
-                let room = self.room(length as u64 * if call.double { 8 } else { 4 })?;
+                let room = self.room(length as u64 * if double { 8 } else { 4 })?;
                 let value = self.operand(*operand);
                 let count = self.ops.b.ins().iconst(types::I64, length);
-                self.ops.call(tiles::fill(call.double), None, &[room, value, count]);
+                self.ops.call(tiles::fill(double), None, &[room, value, count]);
                 fills.push((*operand, room));
             }
         }
@@ -256,7 +254,7 @@ impl<'k> Function<'_, '_, 'k> {
             Some(fits) => self.ops.b.ins().select(fits, last, first),
             None => last,
         };
-        let copies = lanes.plan.copies;
+        let copies = lanes.plan.stages.copies;
         let mut left = trip;
         for copies in if copies > 1 { vec![copies, 1] } else { vec![1] } {
             let step = 4 * copies as i64;
@@ -373,10 +371,10 @@ impl<'k> Function<'_, '_, 'k> {
             }
             self.define(reg, value);
         }
-        for n in lanes.plan.items(stage) {
-            match lanes.plan.stmt(n) {
+        for stmt in lanes.plan.items(stage) {
+            match stmt {
                 Stmt::Let(reg, Op::Binary(BinaryOp::Pow, x, n))
-                    if let Some(exponent) = power::exponent(*n) =>
+                    if let Some(exponent) = short_exponent(*n) =>
                 {
                     let value = Val::one(self.operand(*x));
                     let ty = self.unit.kernel.regs[*reg];
@@ -408,13 +406,5 @@ pub(crate) fn identity(op: BinaryOp, ty: ein_scalar::ScalarType) -> Scalar {
         // A sum; −0 changes nothing, +0 would change −0.
         _ if ty.is_float() => Scalar::from_f64(-0.0, ty).unwrap_or(Scalar::zero(ty)),
         _ => Scalar::zero(ty),
-    }
-}
-
-/// The operand as a register.
-fn as_reg(operand: Operand) -> Option<Reg> {
-    match operand {
-        Operand::Reg(reg) => Some(reg),
-        Operand::Const(_) => None,
     }
 }

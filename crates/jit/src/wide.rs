@@ -19,18 +19,15 @@ use crate::Unsupported;
 use crate::function::Function;
 use crate::memory::memory;
 use crate::module::{body_signature, reference};
-use crate::ops::{Ops, Val, is_wide, machine_four};
+use crate::ops::{Ops, Val, machine_four};
 use crate::vector::{identity, plan::Plan};
 use code::{Accumulator, Code, Shape, Slot};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{FuncRef, InstBuilder, Value, types};
 use cranelift_module::{Linkage, Module};
-use ein_ir::loops::{For, Kernel, Op, Operand, Reg, Stmt, captures};
+use ein_ir::loops::{For, Kernel, Reg, Stmt};
 use ein_ir::target::Vectors;
 use ein_scalar::BinaryOp;
-
-/// How many instructions the call of a loop takes, with what is passed and comes back.
-const CALL: i64 = 24;
 
 /// Bytes of an accumulator among the results.
 const RESULT: i32 = 16;
@@ -62,11 +59,10 @@ impl<'k> Function<'_, '_, 'k> {
         trip: Option<i64>,
     ) -> Result<Option<Wide>, Unsupported> {
         let (kernel, width) = (self.unit.kernel, self.unit.vectors.bytes());
-        let lanes = width / longest(kernel, inner);
-        let worth = |trip| is_worth_a_call(kernel, plan, trip, [lanes, width]);
+        let lanes = plan.stages.lanes;
         if !cfg!(all(target_arch = "x86_64", unix))
             || self.unit.vectors == Vectors::Bits128
-            || trip.is_some_and(|trip| !worth(trip))
+            || lanes == 0
         {
             return Ok(None);
         }
@@ -168,51 +164,6 @@ impl Ops<'_> {
     }
 }
 
-/// The bytes of a lane: 8 if the loop has elements or values of as many besides its counter.
-fn longest(kernel: &Kernel, inner: &For) -> usize {
-    let long = inner.body.iter().any(|stmt| match stmt {
-        Stmt::Let(reg, Op::Cast(Operand::Reg(from))) if *from == inner.var => {
-            is_wide(kernel.regs[*reg])
-        }
-        Stmt::Let(reg, Op::Load(_)) => is_wide(kernel.regs[*reg]),
-        Stmt::Let(reg, _) => {
-            let uses = captures(std::slice::from_ref(stmt)).regs;
-            is_wide(kernel.regs[*reg]) || uses.iter().any(|used| is_wide(kernel.regs[*used]))
-        }
-        Stmt::Store(addr, _) => is_wide(kernel.bufs[addr.buf].ty),
-        Stmt::Set(reg, _) => is_wide(kernel.regs[*reg]),
-        Stmt::Var(..) | Stmt::For(_) | Stmt::If(..) | Stmt::Gemm(_) | Stmt::Trap(_) => false,
-    });
-    if long { 8 } else { 4 }
-}
-
-/// Whether vectors of 16 bytes would take more instructions than a call does: they take as many times
-/// as many as wide ones as they are shorter, and some for each piece of a tile.
-fn is_worth_a_call(
-    kernel: &Kernel,
-    plan: &Plan<'_>,
-    trip: i64,
-    [lanes, width]: [usize; 2],
-) -> bool {
-    let (lanes, shorter) = (lanes as i64, width as i64 / 16);
-    let items = (0..=plan.last_stage()).flat_map(|stage| plan.items(stage));
-    let weight: i64 = items.map(|n| weight(kernel, plan.stmt(n))).sum();
-    let saved = weight.saturating_mul(trip / lanes).saturating_mul(shorter - 1);
-    trip >= lanes && (!plan.calls.is_empty() || saved >= CALL)
-}
-
-/// How many instructions a statement takes in short vectors.
-fn weight(kernel: &Kernel, stmt: &Stmt) -> i64 {
-    match stmt {
-        Stmt::Let(reg, Op::Binary(BinaryOp::Min | BinaryOp::Max, ..))
-            if kernel.regs[*reg].is_float() =>
-        {
-            8
-        }
-        _ => 1,
-    }
-}
-
 /// The stages of a loop.
 fn shapes<'k>(
     kernel: &'k Kernel,
@@ -222,10 +173,10 @@ fn shapes<'k>(
     [lanes, width]: [usize; 2],
     trip: Option<i64>,
 ) -> Vec<Shape<'k>> {
-    let tiled = !plan.calls.is_empty();
-    (0..=plan.last_stage())
+    let tiled = !plan.stages.calls.is_empty();
+    (0..=plan.stages.last())
         .map(|stage| {
-            let items: Vec<&Stmt> = plan.items(stage).into_iter().map(|n| plan.stmt(n)).collect();
+            let items: Vec<&Stmt> = plan.items(stage).collect();
             let is_set =
                 |reg: Reg| items.iter().any(|it| matches!(it, Stmt::Set(set, _) if *set == reg));
             let all = reductions.iter().enumerate().filter(|(_, (reg, _))| is_set(*reg));
@@ -254,7 +205,9 @@ fn shapes<'k>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ein_ir::loops::{ForKind, parse::parse};
+    use ein_ir::cost::Cost;
+    use ein_ir::loops::{ForKind, parse::parse, vectorise};
+    use ein_ir::target::Target;
 
     /// Whether a vector loop over arrays of two types has code, in vectors of 64 and of 32 bytes.
     fn has_code(types: [&str; 2], reductions: &str, body: &str) -> [bool; 2] {
@@ -263,14 +216,16 @@ mod tests {
             "kernel \"k\" input a_0: {a}[400] input b_1: {b}[400] output c_2: {b}[400]
              {{ var r9: {b} = bits({b}, 0) vector({reductions}) for r0 in 0..100 {{ {body} }} }}"
         );
-        let kernel = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let Some(Stmt::For(inner)) = kernel.body.last() else { panic!("the loop is last") };
-        let ForKind::Vector { reductions } = &inner.kind else { panic!("of vectors") };
-        let plan = Plan::of(&kernel, inner, reductions);
-        let lane = longest(&kernel, inner);
-        [64, 32].map(|width| {
-            let sizes = [width / lane, width];
-            let shapes = shapes(&kernel, inner, reductions, &plan, sizes, Some(100));
+        let given = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        [Vectors::Bits512, Vectors::Bits256].map(|vectors| {
+            let mut kernel = given.clone();
+            vectorise::run(&mut kernel, Cost::of(Target { vectors, ..Target::REFERENCE }));
+            let Some(Stmt::For(inner)) = kernel.body.last() else { panic!("the loop is last") };
+            let ForKind::Lanes(lanes) = &inner.kind else { panic!("of vectors") };
+            let Some(stages) = &lanes.stages else { return false };
+            let plan = Plan::of(&kernel, inner, stages);
+            let sizes = [stages.lanes, vectors.bytes()];
+            let shapes = shapes(&kernel, inner, &lanes.reductions, &plan, sizes, Some(100));
             shapes.iter().all(|shape| code::build(shape).is_some())
         })
     }
@@ -289,8 +244,8 @@ mod tests {
         let truths = "r1: u8 = load a_0[r0] r2: bool = load b_1[r0] r3: bool = gt r1, 3u8
                       r4: bool = and r2, r3 r5: bool = or r9, r4 set r9 = r5 store c_2[r0] = r4";
         assert_eq!(has_code(["u8", "bool"], "or r9", truths), [true; 2]);
-        let places =
-            "r1: i64 = load a_0[r0] r2: f32 = load b_1[r1*2 + r0] store c_2[r0*-1 + 200] = r2";
+        let places = "r1: i64 = load a_0[r0] r2: f32 = load b_1[r1*2 + r0] r3: f32 = mul r2, r2
+                      r4: f32 = add r3, r2 store c_2[r0*-1 + 200] = r4";
         let rest = "r1: i32 = load a_0[r0] r2: i32 = rem r1, 7i32 r3: bool = overflows mul r2, r1
                     trap r3 store c_2[r0] = r2";
         assert_eq!(has_code(["i32", "i32"], "", rest), [true; 2]);

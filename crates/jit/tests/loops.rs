@@ -460,9 +460,14 @@ fn runs_on_the_pool() {
             }
           }
         }"#;
-    let compiled = ein_jit::compile(&ein_ir::loops::parse::parse(text).unwrap()).unwrap();
+    let kernel = support::decided(
+        &ein_ir::loops::parse::parse(text).unwrap(),
+        ein_ir::target::Target::host().vectors,
+    );
+    let compiled = ein_jit::compile(&kernel).unwrap();
     let pool = ein_runtime::Pool::new(3);
-    let interface = pool.interface();
+    let run = ein_runtime::Run::new(&pool, &|| false);
+    let interface = run.interface();
     let a = ramp(ScalarType::F32, 4096);
     std::thread::scope(|scope| {
         for _ in 0..4 {

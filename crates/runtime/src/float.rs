@@ -129,7 +129,8 @@ mod tests {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn the_mode_holds_inside_on_all_threads_and_nowhere_else() {
         let pool = Pool::new(3);
-        let rt = pool.interface();
+        let run = crate::Run::new(&pool, &|| false);
+        let rt = run.interface();
         for _ in 0..100 {
             let it = Nested { rt, kept: AtomicU32::new(0) };
             let at = (&raw const it).cast();

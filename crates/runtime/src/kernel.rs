@@ -28,7 +28,13 @@ pub struct Interface {
     /// Runs a body over `lo..hi` on the calling thread, in a mode in which subnormal numbers count
     /// as zeros; what it runs in parallel has the same mode. The grain does not matter.
     pub flushed: ParallelFn,
+    /// Whether the run is to be left: then [`LEFT`], otherwise zero.
+    pub leaves: unsafe extern "C" fn(context: *const c_void) -> u32,
 }
+
+/// What a kernel or a body gives that was left before its end, beside what else it gives: what it would
+/// have stored may hold anything, so whoever called it returns this at once.
+pub const LEFT: u32 = 2;
 
 // SAFETY: whoever fills in a context sees to it that the functions may be called from any thread.
 unsafe impl Send for Interface {}

@@ -9,6 +9,7 @@
 //!   written in one piece or not at all.
 //! * [`kernel`]: what generated code calls; [`Pool`]: the threads that run it, and the matrix
 //!   products.
+//! * [`dense`], [`fourier`], [`order`]: factorisations, transforms and sorting, by libraries made for it.
 //! * [`fork`]: what a child of the process leaves alone.
 //!
 //! Unsafe: buffers of raw memory and the typed views of them; threads that share the parts of a
@@ -16,17 +17,21 @@
 //!
 //! Does not know: the compiler, programs, diagnostics.
 
+pub mod dense;
 mod element;
 mod float;
 pub mod fork;
 pub mod format;
+pub mod fourier;
 pub mod heap;
 pub mod kernel;
 mod matrix;
 mod memory;
+pub mod order;
 mod paint;
 mod pool;
 mod print;
+mod run;
 mod signal;
 mod tensor;
 mod torn;
@@ -37,5 +42,6 @@ pub use memory::{Memory, MemoryError};
 pub use paint::{Canvas, MARK};
 pub use pool::Pool;
 pub use print::print_array;
+pub use run::Run;
 pub use signal::long_files_are_errors;
 pub use tensor::{Elements, Tensor, TensorError};

@@ -287,7 +287,8 @@ mod tests {
             m, n, k, a: pa, a_rows, a_cols, b: pb, b_rows, b_cols, c: pc, c_rows, c_cols,
             accumulate: flag, parallel: 1,
         };
-        let rt = pool.interface();
+        let run = crate::Run::new(pool, &|| false);
+        let rt = run.interface();
         unsafe { (rt.gemm_f32)(rt.context, &args) };
         assert!(c == expected, "{m} {n} {k} layout {layout} accumulate {accumulate}");
     }
@@ -304,7 +305,8 @@ mod tests {
             m, n, k, a: a.as_ptr().cast(), a_rows: k, a_cols: 1, b: b.as_ptr().cast(), b_rows,
             b_cols, c: c.as_mut_ptr().cast(), c_rows: n, c_cols: 1, accumulate: 0, parallel: 1,
         };
-        let rt = pool.interface();
+        let run = crate::Run::new(pool, &|| false);
+        let rt = run.interface();
         unsafe { (rt.gemm_f32)(rt.context, &args) };
         c
     }
@@ -348,7 +350,8 @@ mod tests {
                         let area = blocks.iter().map(|(rows, cols)| size(rows) * size(cols));
                         assert!(area.sum::<i64>() < n * n * 4 / 5);
                     }
-                    let rt = pool.interface();
+                    let run = crate::Run::new(&pool, &|| false);
+                    let rt = run.interface();
                     unsafe { (rt.gemm_f64)(rt.context, &args) };
                     let at = |i: i64, l: i64| a[(i * a_rows + l * a_cols) as usize];
                     for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {

@@ -22,9 +22,9 @@ use sync::{
     Ordering, Slot, inside, set_inside, spin_loop, yield_now,
 };
 
-use crate::float::{self, Mode};
-use crate::kernel::{BodyFn, Interface};
-use crate::matrix;
+use crate::float::Mode;
+use crate::kernel::{BodyFn, LEFT};
+use crate::run::Run;
 
 /// The words of the set of chunks; one in the model, which tries all orders of looking at them.
 const WORDS: usize = if cfg!(feature = "loom") { 1 } else { 4 };
@@ -42,6 +42,13 @@ const WATCH: Duration = Duration::from_micros(60);
 const LINGER: Duration = Duration::from_millis(1);
 /// Buffers of kernels live on the stack; only what is touched takes memory.
 const STACK: usize = 64 << 20;
+
+/// What a body gives in which something failed.
+const FAILED: u32 = 1;
+/// A thread that runs a region alone asks so often whether it is to be left.
+const PIECES: i64 = 64;
+/// One that waits for others, each time that it has looked so often whether they are done.
+const ASK: u32 = 4096;
 
 /// A number of threads that wait for work, including the one that brings it.
 ///
@@ -79,15 +86,9 @@ impl Pool {
         self.shared.iterations.0.load(Ordering::Relaxed)
     }
 
-    /// What kernels call to run on this pool, as long as it exists.
-    pub fn interface(&self) -> Interface {
-        Interface {
-            parallel,
-            gemm_f32: matrix::gemm_f32,
-            gemm_f64: matrix::gemm_f64,
-            context: Arc::as_ptr(&self.shared).cast(),
-            flushed: float::flushed,
-        }
+    /// What its threads share.
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 }
 
@@ -102,8 +103,8 @@ impl Drop for Pool {
     }
 }
 
-/// [`Interface::parallel`].
-unsafe extern "C" fn parallel(
+/// [`Interface::parallel`](crate::kernel::Interface::parallel).
+pub(crate) unsafe extern "C" fn parallel(
     context: *const c_void,
     body: BodyFn,
     captured: *const c_void,
@@ -111,20 +112,22 @@ unsafe extern "C" fn parallel(
     hi: i64,
     grain: i64,
 ) -> u32 {
-    let region = Region { body, captured, lo, hi, chunks: 0, mode: Mode::here(), counts: true };
-    // SAFETY: the context is that of the interface of a pool that still exists, and the body may
-    // run with what it captured, both as the caller promises.
-    unsafe { (*context.cast::<Shared>()).run(region, grain) }
+    // SAFETY: the context is that of the interface of a run that is still there.
+    let run = unsafe { &*context.cast::<Run<'_>>() };
+    let mode = Mode::here();
+    let region = Region { run: context, body, captured, lo, hi, chunks: 0, mode, counts: true };
+    // SAFETY: the body may run with what it captured, as the caller promises.
+    unsafe { run.shared().run(region, grain) }
 }
 
 /// How many threads the pool of an interface has for a region that starts here.
 ///
 /// # Safety
 ///
-/// `context` is that of the interface of a pool that still exists.
+/// `context` is that of the interface of a run that is still there.
 pub(crate) unsafe fn threads_here(context: *const c_void) -> usize {
     // SAFETY: as the caller promises.
-    let shared = unsafe { &*context.cast::<Shared>() };
+    let shared = unsafe { &*context.cast::<Run<'_>>() }.shared();
     if inside() { 1 } else { shared.threads.load(Ordering::Relaxed) }
 }
 
@@ -132,7 +135,7 @@ pub(crate) unsafe fn threads_here(context: *const c_void) -> usize {
 ///
 /// # Safety
 ///
-/// `context` is that of the interface of a pool that still exists.
+/// `context` is that of the interface of a run that is still there.
 pub(crate) unsafe fn for_each(context: *const c_void, count: usize, f: &(dyn Fn(usize) + Sync)) {
     unsafe extern "C" fn body(captured: *const c_void, lo: i64, hi: i64) -> u32 {
         // SAFETY: it is the reference that was captured below, which is still alive.
@@ -142,14 +145,18 @@ pub(crate) unsafe fn for_each(context: *const c_void, count: usize, f: &(dyn Fn(
     }
     let captured = (&raw const f).cast();
     let (hi, mode) = (count as i64, Mode::here());
-    let region = Region { body, captured, lo: 0, hi, chunks: 0, mode, counts: false };
-    // SAFETY: the pool exists, and the reference lives until the region has ended.
-    unsafe { (*context.cast::<Shared>()).run(region, 1) };
+    // SAFETY: the run is still there, as the caller promises.
+    let run = unsafe { &*context.cast::<Run<'_>>() };
+    let region = Region { run: context, body, captured, lo: 0, hi, chunks: 0, mode, counts: false };
+    // SAFETY: the reference lives until the region has ended.
+    unsafe { run.shared().run(region, 1) };
 }
 
 /// What all chunks of a region have in common.
 #[derive(Clone, Copy, Debug)]
 struct Region {
+    /// What it is part of; there until the region has ended.
+    run: *const c_void,
     body: BodyFn,
     captured: *const c_void,
     lo: i64,
@@ -182,12 +189,55 @@ impl Region {
     ///
     /// The body may be called with what it captured.
     unsafe fn run(&self, lo: i64, hi: i64, shared: &Shared) -> u32 {
+        // Whoever multiplies matrices cannot say that he was left.
+        if self.counts && self.part_of().is_left() {
+            return LEFT;
+        }
         // SAFETY: as the caller promises.
         let result = self.mode.run(|| unsafe { (self.body)(self.captured, lo, hi) });
         if self.counts {
             shared.iterations.0.fetch_add((hi - lo) as u64, Ordering::Relaxed);
+            if result & FAILED != 0 {
+                self.part_of().fail();
+            }
+            if result & LEFT != 0 {
+                self.part_of().leave();
+            }
         }
         result
+    }
+
+    /// Runs everything on this thread, where it may be left, in pieces between which that is asked.
+    ///
+    /// # Safety
+    ///
+    /// The body may be called with what it captured.
+    unsafe fn run_alone(&self, grain: i64, shared: &Shared) -> u32 {
+        let count = self.hi.saturating_sub(self.lo);
+        let piece = (count / PIECES).max(grain).max(1);
+        if inside() || !self.counts || piece >= count {
+            // SAFETY: as the caller promises.
+            return unsafe { self.run(self.lo, self.hi, shared) };
+        }
+        let (mut result, mut lo) = (0, self.lo);
+        set_inside(true);
+        while lo < self.hi && result & LEFT == 0 {
+            // What is left after the last whole piece belongs to it.
+            let hi = if self.hi - lo < piece.saturating_mul(2) { self.hi } else { lo + piece };
+            // SAFETY: as the caller promises.
+            result |= unsafe { self.run(lo, hi, shared) };
+            lo = hi;
+            self.part_of().looks();
+        }
+        set_inside(false);
+        result
+    }
+
+    /// The run that it is part of.
+    fn part_of(&self) -> &Run<'_> {
+        // SAFETY: whoever made the region promises that the run is there until it has ended; on other
+        // threads than its own only what is atomic is looked at.
+        unsafe { &*self.run.cast::<Run<'_>>() }
     }
 }
 
@@ -197,7 +247,7 @@ impl Region {
 struct Line<T>(T);
 
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Shared {
     /// The chunks that nobody has taken.
     open: Line<[AtomicU64; WORDS]>,
     /// How many chunks have been run.
@@ -262,7 +312,7 @@ impl Shared {
         let alone = threads == 1 || most < 2 || inside();
         if alone || self.busy.swap(true, Ordering::Acquire) {
             // SAFETY: as the caller promises.
-            return unsafe { region.run(region.lo, region.hi, self) };
+            return unsafe { region.run_alone(grain, self) };
         }
         let share = if most >= threads * SHARE { SHARE } else { 1 };
         region.chunks = most.min(threads * share).min(CHUNKS);
@@ -284,10 +334,17 @@ impl Shared {
         set_inside(true);
         self.take_chunks(0);
         set_inside(false);
-        let mut waited = 0;
+        let mut waited = 0_u32;
         while self.done.0.load(Ordering::Acquire) < region.chunks {
-            waited += 1;
-            if waited < 2000 { spin_loop() } else { yield_now() }
+            waited = waited.wrapping_add(1);
+            if waited < 2000 {
+                spin_loop()
+            } else {
+                yield_now()
+            }
+            if waited.is_multiple_of(ASK) && region.counts {
+                region.part_of().looks();
+            }
         }
         let result = self.result.load(Ordering::Relaxed);
         self.busy.store(false, Ordering::Release);
@@ -387,7 +444,7 @@ mod tests {
     struct Count {
         sum: AtomicI64,
         calls: AtomicUsize,
-        rt: Interface,
+        rt: crate::kernel::Interface,
         nested: bool,
     }
 
@@ -408,11 +465,12 @@ mod tests {
         } else {
             count.sum.fetch_add((lo..hi).sum(), Ordering::Relaxed);
         }
-        u32::from(lo <= 3 && 3 < hi) | u32::from(lo <= 77 && 77 < hi) << 1
+        (u32::from(lo <= 3 && 3 < hi) | u32::from(lo <= 77 && 77 < hi) << 1) << 2
     }
 
     fn region(pool: &Pool, lo: i64, hi: i64, grain: i64, nested: bool) -> (i64, usize, u32) {
-        let rt = pool.interface();
+        let run = Run::new(pool, &|| false);
+        let rt = run.interface();
         let it = Count { sum: AtomicI64::new(0), calls: AtomicUsize::new(0), rt, nested };
         let at = (&raw const it).cast();
         let result = unsafe { (rt.parallel)(rt.context, count, at, lo, hi, grain) };
@@ -430,14 +488,14 @@ mod tests {
                     assert_eq!(sum, (lo..hi).sum::<i64>(), "{threads} {lo}..{hi} by {grain}");
                     assert!(calls <= 1 || calls as i64 * grain <= hi - lo);
                     let has = |x: i64| u32::from(lo <= x && x < hi);
-                    assert_eq!(result, has(3) | has(77) << 1);
+                    assert_eq!(result, (has(3) | has(77) << 1) << 2);
                 }
             }
             assert_eq!(region(&pool, 0, 1000, 1, true).0, 499_500);
             let before = pool.iterations();
             region(&pool, -3, 997, 1, false);
             // SAFETY: the pool exists.
-            unsafe { for_each(pool.interface().context, 50, &|_| {}) };
+            unsafe { for_each(Run::new(&pool, &|| false).interface().context, 50, &|_| {}) };
             assert_eq!(pool.iterations() - before, 1000, "those of kernels count");
         }
     }
@@ -466,8 +524,8 @@ mod tests {
         let hit = |i: usize| {
             hits[i].fetch_add(1, Ordering::Relaxed);
         };
-        unsafe { for_each(pool.interface().context, 9, &hit) };
+        unsafe { for_each(Run::new(&pool, &|| false).interface().context, 9, &hit) };
         assert!(hits.iter().all(|hit| hit.load(Ordering::Relaxed) == 1));
-        assert_eq!(unsafe { threads_here(pool.interface().context) }, 2);
+        assert_eq!(unsafe { threads_here(Run::new(&pool, &|| false).interface().context) }, 2);
     }
 }

@@ -17,6 +17,7 @@
 //! Every function returns NaN for NaN (but `pow(1, NaN)` and `pow(NaN, 0)` are 1, as in IEEE 754),
 //! keeps the sign of zero where it is odd, and treats infinities as limits.
 
+pub mod coefficients;
 mod exp;
 mod hyperbolic;
 mod inverse_trig;
@@ -26,12 +27,6 @@ mod pow;
 pub mod single;
 mod special;
 mod trig;
-
-/// Coefficients of functions that are also computed elsewhere, many numbers at a time.
-pub mod coefficients {
-    pub use super::inverse_trig::ATAN;
-    pub use super::pow::TAIL as ATANH_TAIL;
-}
 
 pub use exp::{exp, exp2, expm1};
 pub use hyperbolic::{acosh, asinh, atanh, cosh, sinh, tanh};

@@ -105,7 +105,7 @@ pub struct Checked {
 pub fn check(hir: &hir::Program, inputs: &FxHashSet<Symbol>) -> Checked {
     let mut cx = Cx::new(hir, inputs);
     report::program(&mut cx);
-    recursion::check_recursion(&mut cx);
+    recursion::check_recursion(&cx.infer, &cx.ix, &cx.build, &mut cx.report);
     declared::point_at_declarations(&cx.ix, &mut cx.report);
     let (program, told) = cx.into_program();
     let report = told.summary();

@@ -17,7 +17,7 @@ mod types;
 use ein_base::{FileId, IndexVec, Name, Nodes, Span, Symbol, id};
 
 pub use builtin::Builtin;
-pub use ein_ir::tensor::{IoOp, PlainOp, ReduceOp};
+pub use ein_ir::tensor::{ArrayOp, IoOp, PlainOp, ReduceOp};
 pub use ein_syntax::ast::{Align, BinaryOp, FormatSpec, UnaryOp};
 pub use expr::{Arg, Arm, CompClause, CoordArg, Expr, ExprKind, Slot, StrPart, WhereItem};
 pub use item::{

@@ -13,6 +13,7 @@ mod brackets;
 pub(crate) mod builtins;
 mod defs;
 mod exprs;
+mod foreign;
 mod imports;
 mod known;
 mod lower;

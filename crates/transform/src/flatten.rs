@@ -79,6 +79,12 @@ pub trait World {
     fn may_assume(&self, _var: VarId) -> bool {
         true
     }
+
+    /// Whether a host stands beside the kernel, which computes functions that say so
+    /// ([`ein_ir::tensor::Func::by`]).
+    fn has_host(&self) -> bool {
+        false
+    }
 }
 
 /// Values as far as their types tell: arrays of known shape in row-major order, scalars as zero.

@@ -33,7 +33,7 @@ mod linear;
 pub mod parse;
 mod place;
 pub mod print;
-mod reduction;
+pub(crate) mod reduction;
 mod select;
 mod subst;
 pub mod verify;

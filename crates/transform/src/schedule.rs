@@ -1,8 +1,15 @@
 //! From points to loops: which definitions run together, in which order, and where they live.
 //!
 //! Before:  definitions over index variables
-//! After:   one [`Kernel`] with loops, buffers and matrix products
+//! After:   a [`Plan`] of them, and one [`Kernel`] with loops, buffers and matrix products
 //!
+//! Sweeps, groups, the loops that they share and the places of their arrays are decided for all of the
+//! kernel and verified; then they are written one after another. What depends on the loops around is
+//! decided for a nest, a reduction, a run of steps or a product before any of its own loops is written,
+//! by functions that see a [`View`]. All that is decided is in the plan, with its reason.
+//!
+//! * [`plan`]: the decisions as data, their text and their rules; [`view`](mod@view): what they may look at;
+//!   [`home`](mod@home): where arrays are.
 //! * [`address`](mod@address): addresses of extremes, in vectors.
 //! * [`halves`](mod@halves): sums of long integers as sums of their halves.
 //! * [`factor`](mod@factor): sums of products of several factors become sums of products of two.
@@ -42,10 +49,12 @@ mod gemm;
 mod group;
 pub(crate) mod halves;
 pub(crate) mod hoist;
+mod home;
 mod in_place;
 pub(crate) mod means;
 mod nest;
 pub(crate) mod peel;
+pub mod plan;
 mod recur;
 mod reduce;
 mod reuse;
@@ -59,6 +68,7 @@ pub(crate) mod terms;
 pub(crate) mod tidy;
 mod turn;
 mod until;
+mod view;
 mod wavefront;
 mod windows;
 
@@ -68,12 +78,15 @@ use crate::points::print::print;
 use crate::points::{Arr, Body, Clause, Def, Input, Kind, Node, Points, Slot, Source};
 use ein_base::Symbol;
 use ein_ir::cost::Cost;
-use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt};
+use ein_ir::loops::{Buf, BufferKind, ForKind, Kernel, Op, Operand, Stmt, vectorise};
 use ein_ir::tensor::VarId;
 use ein_scalar::Scalar;
 use emit::{AxisPlace, Emit, Place};
+use group::Group;
+use plan::{Making, Plan, Why, verify};
 use rustc_hash::{FxHashMap, FxHashSet};
-use sweep::Item;
+use sweep::{Item, Sweep};
+use view::View;
 
 pub use emit::Use;
 pub(crate) use gemm::row_major;
@@ -89,10 +102,8 @@ pub struct Lowered {
     pub outputs: Vec<(VarId, Result)>,
     /// About how many operations it takes.
     pub work: f64,
-    /// How each definition is computed, for people.
-    pub notes: Vec<String>,
-    /// The histories that recurrences run over in segments.
-    pub histories: Vec<History>,
+    /// How each definition is computed, where its array is, and why.
+    pub plan: Plan,
     /// Whether nothing fails in it that the program does not compute, as far as passes can help it.
     pub careful: bool,
 }
@@ -156,7 +167,7 @@ pub fn points_text(flat: Flattened, passes: Passes) -> String {
     print(&points, &wanted)
 }
 
-/// Writes the loops of a region.
+/// Plans a region and writes its loops.
 pub fn lower(flat: Flattened, settings: Settings) -> Lowered {
     let Settings { ad_memory, passes, cost } = settings;
     let wanted = flat.wanted();
@@ -165,47 +176,98 @@ pub fn lower(flat: Flattened, settings: Settings) -> Lowered {
     points.cost = cost;
     pipeline::run(&mut points, &wanted, passes);
     let work = points.defs.iter().map(|def| def_cost(&points, def)).sum();
+    let only = |emit: &mut Emit| {
+        if let (Some(rows), [(_, output)]) = (rows, outputs.as_slice()) {
+            only_rows(emit, output, rows);
+        }
+    };
+    let Written { mut kernel, uses, plan, bufs } = write(points, &wanted, ad_memory, only);
+    vectorise::run(&mut kernel, cost);
+    let outputs =
+        outputs.into_iter().map(|(var, output)| (var, result(output, &|arr| bufs[&arr]))).collect();
+    Lowered { kernel, uses, outputs, work, plan, careful }
+}
+
+/// The plan of points that have been through their passes, and the loops that it gives.
+pub fn planned(points: Points, wanted: &FxHashSet<Arr>) -> (Plan, Kernel) {
+    let Written { kernel, plan, .. } = write(points, wanted, None, |_| ());
+    (plan, kernel)
+}
+
+/// A kernel as it was planned and written.
+struct Written {
+    kernel: Kernel,
+    uses: Vec<Use>,
+    plan: Plan,
+    /// The buffers of what is wanted.
+    bufs: FxHashMap<Arr, Buf>,
+}
+
+/// Decides on all parts, then writes one after another.
+fn write(
+    mut points: Points,
+    wanted: &FxHashSet<Arr>,
+    ad_memory: Option<u64>,
+    only: impl FnOnce(&mut Emit),
+) -> Written {
     let name = kernel_name(&points);
-    let mut notes = Vec::new();
-    let items = sweep::run(&mut points, &wanted, &mut notes);
+    let mut making = Making::default();
+    let items = sweep::run(&mut points, wanted, ad_memory, &mut making);
     let mut emit = Emit::new(points);
+    emit.plan = making;
     emit.kernel.name = name;
     emit.inputs();
-    let bufs = emit.outputs(&wanted);
-    if let (Some(rows), [(_, output)]) = (rows, outputs.as_slice()) {
-        only_rows(&mut emit, output, rows);
-    }
+    let bufs = emit.outputs(wanted);
+    only(&mut emit);
     for item in &items {
         if let Item::Definitions(defs) = item {
-            emit.find_samples(defs, &wanted);
+            emit.find_samples(defs, wanted);
         }
     }
-    let mut histories = Vec::new();
-    for item in &items {
-        match item {
-            Item::Definitions(defs) => {
-                let defs = beside::place(&mut emit, defs, &wanted);
-                for group in group::run(&emit.points, &defs, &wanted) {
-                    notes.push(group.describe(&emit.points));
-                    emit.group(&group, &wanted);
-                }
+    let parts: Vec<Part> = items.into_iter().map(|item| part(&mut emit, item, wanted)).collect();
+    debug_assert_eq!(verify::parts(&emit.points, &parts), Vec::<String>::new());
+    for part in parts {
+        match part {
+            Part::Groups(found, groups) => {
+                beside::place(&mut emit, found, wanted);
+                groups.iter().for_each(|group| emit.group(group));
             }
-            Item::Sweep(sweep) => {
-                let kept = sweep.histories(&emit.points, ad_memory);
-                notes.push(sweep.describe(&emit.points, ad_memory));
-                emit.sweep(sweep, ad_memory, &wanted);
-                histories.extend(kept);
-            }
+            Part::Sweep(sweep, between) => emit.sweep(&sweep, &between, wanted),
         }
     }
     let once = std::mem::take(&mut emit.once);
-    let (mut kernel, mut uses) = emit.finish();
-    let now = reuse::run(&mut kernel, &mut uses, &once);
-    let outputs = outputs
-        .into_iter()
-        .map(|(var, output)| (var, result(output, &|arr| now[bufs[&arr]])))
-        .collect();
-    Lowered { kernel, uses, outputs, work, notes, histories, careful }
+    let (mut kernel, mut uses, mut making) = emit.finish();
+    let now = reuse::run(&mut kernel, &mut uses, &once, &mut making);
+    let bufs = bufs.into_iter().map(|(arr, buf)| (arr, now[buf])).collect();
+    Written { kernel, uses, plan: making.finish(), bufs }
+}
+
+/// A part of a kernel as it was decided, before any of its loops is written.
+pub(crate) enum Part {
+    /// What is written beside recurrences, and groups one after another.
+    Groups(Vec<beside::Beside>, Vec<Group>),
+    /// A sweep, and the groups between its passes.
+    Sweep(Box<Sweep>, Vec<Group>),
+}
+
+fn part(emit: &mut Emit, item: Item, wanted: &FxHashSet<Arr>) -> Part {
+    let groups = |emit: &Emit, defs: &[usize]| {
+        let (fused, alone) =
+            (|arr: Arr| wanted.contains(&arr), |arr: Arr| emit.places.contains_key(&arr));
+        group::plan(&emit.points, defs, wanted, [&fused, &alone])
+    };
+    match item {
+        Item::Definitions(mut defs) => {
+            let found = beside::find(&mut emit.points, &defs);
+            defs.retain(|def| found.iter().all(|beside| beside.def != *def));
+            let groups = groups(emit, &defs);
+            Part::Groups(found, groups)
+        }
+        Item::Sweep(sweep) => {
+            let between = groups(emit, &sweep.between);
+            Part::Sweep(sweep, between)
+        }
+    }
 }
 
 /// What a variable is, in terms of buffers.
@@ -269,7 +331,7 @@ fn clear_left_out(emit: &mut Emit, def: &Def) {
     let shape = emit.points.arrs[def.arr].shape.clone();
     let single = contract::only_clause(&emit.points, &def.body, &shape).is_some();
     if !single && shape.iter().all(|extent| *extent > 0) {
-        for mut region in emit.left_out(clauses, &shape) {
+        for mut region in left_out(&emit.view(), clauses, &shape) {
             if let Some((lo, hi)) = emit.filled.get(&def.arr) {
                 region[0] = (region[0].0.max(*lo), region[0].1.min(*hi));
             }
@@ -326,21 +388,10 @@ impl Emit {
         let mut bufs = FxHashMap::default();
         let defs: Vec<Arr> = self.points.defs.iter().flat_map(Points::filled).collect();
         for arr in defs.into_iter().filter(|arr| wanted.contains(arr)) {
-            let shape = self.points.arrs[arr].shape.clone();
-            bufs.insert(arr, self.whole(arr, BufferKind::Output, Use::Output(shape)));
+            let home = home::whole(&self.points, arr, BufferKind::Output, Why::Only);
+            bufs.extend(home::settle(self, &home, None).map(|buf| (arr, buf)));
         }
         bufs
-    }
-
-    /// Gives an array a buffer for all its cells.
-    pub(crate) fn whole(&mut self, arr: Arr, kind: BufferKind, used: Use) -> Buf {
-        let info = self.points.arrs[arr].clone();
-        let len = info.shape.iter().product();
-        let name = info.name.map_or_else(|| "t".to_owned(), |name| name.to_string());
-        let buf = self.buffer(name, info.ty, len, kind, used);
-        let axes = row_major(&info.shape).into_iter().map(AxisPlace::Strided).collect();
-        self.places.insert(arr, Place::Buffer(buf, axes));
-        buf
     }
 
     /// One definition by itself.
@@ -356,7 +407,8 @@ impl Emit {
             Body::Clauses(clauses, None) => {
                 if let Some(found) = tidy::as_contraction(&self.points, def) {
                     // A product with what has decayed is a product with nothing.
-                    let decays = [found.a.0, found.b.0].iter().any(|arr| self.decays(*arr));
+                    let decays =
+                        [found.a.0, found.b.0].iter().any(|arr| recur::decays(&self.view(), *arr));
                     return self.flushing(decays, |emit| emit.contraction(def.arr, &found, None));
                 }
                 clear_left_out(self, def);
@@ -372,28 +424,6 @@ impl Emit {
                 }
             }
         }
-    }
-
-    /// The cells of an array that clauses may not fill: before and behind those of the only clause along
-    /// the first axis, or all of them.
-    fn left_out(&self, clauses: &[Clause], shape: &[i64]) -> Vec<Vec<(i64, i64)>> {
-        let whole: Vec<(i64, i64)> = shape.iter().map(|extent| (0, *extent)).collect();
-        let ends = |slot: &Slot| self.points.as_int(slot.lo).zip(self.points.as_int(slot.hi));
-        let [clause] = clauses else { return vec![whole] };
-        let Some((first, rest)) = clause.slots.split_first() else { return vec![whole] };
-        let Some((lo, hi)) = ends(first) else { return vec![whole] };
-        let full = rest.iter().zip(&whole[1..]).all(|(slot, all)| ends(slot) == Some(*all));
-        if !full
-            || lo >= hi
-            || clause.slots.iter().any(|slot| self.points.ixs[slot.ix].bounds.is_some())
-        {
-            return vec![whole];
-        }
-        [(0, lo), (hi, shape[0])]
-            .into_iter()
-            .filter(|(from, to)| from < to)
-            .map(|rows| [rows].into_iter().chain(whole[1..].iter().copied()).collect())
-            .collect()
     }
 
     /// The cell of a clause, with its guard as a choice.
@@ -424,7 +454,7 @@ impl Emit {
             work > 2.0 * self.points.cost.thread_work() && !self.in_parallel && self.here() == 0;
         for (at, (ix, lo, hi)) in scatter.binders.iter().enumerate() {
             let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-            let kind = match self.scatters_apart(scatter, *ix) {
+            let kind = match scatters_apart(&self.view(), scatter, *ix) {
                 true if at == last => ForKind::Vector { reductions: Vec::new() },
                 true if at == 0 && threads => ForKind::Parallel { grain: 1 },
                 _ => ForKind::Serial,
@@ -446,14 +476,6 @@ impl Emit {
         scatter.binders.iter().for_each(|_| self.close());
     }
 
-    /// Whether no two values of an index add to one cell: then they may do so together.
-    fn scatters_apart(&self, scatter: &crate::points::Scatter, ix: crate::points::Ix) -> bool {
-        let nodes = scatter.at.iter().chain(&scatter.guard).chain([&scatter.value]);
-        let reduces = nodes.into_iter().any(|node| self.points.nodes[*node].reduces);
-        let is_index = |node: &Node| self.points.nodes[*node].kind == Kind::Index(ix);
-        !reduces && scatter.at.iter().any(is_index)
-    }
-
     /// A bound as a register or constant, for tests of equality.
     pub(crate) fn as_register(&mut self, value: Operand) -> ein_ir::loops::Reg {
         match value {
@@ -465,4 +487,38 @@ impl Emit {
             }
         }
     }
+}
+
+/// The cells of an array that clauses may not fill: before and behind those of the only clause along
+/// the first axis, or all of them.
+fn left_out(view: &View<'_>, clauses: &[Clause], shape: &[i64]) -> Vec<Vec<(i64, i64)>> {
+    let whole: Vec<(i64, i64)> = shape.iter().map(|extent| (0, *extent)).collect();
+    let ends = |slot: &Slot| view.points.as_int(slot.lo).zip(view.points.as_int(slot.hi));
+    let [clause] = clauses else { return vec![whole] };
+    let Some((first, rest)) = clause.slots.split_first() else { return vec![whole] };
+    let Some((lo, hi)) = ends(first) else { return vec![whole] };
+    let full = rest.iter().zip(&whole[1..]).all(|(slot, all)| ends(slot) == Some(*all));
+    if !full
+        || lo >= hi
+        || clause.slots.iter().any(|slot| view.points.ixs[slot.ix].bounds.is_some())
+    {
+        return vec![whole];
+    }
+    [(0, lo), (hi, shape[0])]
+        .into_iter()
+        .filter(|(from, to)| from < to)
+        .map(|rows| [rows].into_iter().chain(whole[1..].iter().copied()).collect())
+        .collect()
+}
+
+/// Whether no two values of an index add to one cell: then they may do so together.
+fn scatters_apart(
+    view: &View<'_>,
+    scatter: &crate::points::Scatter,
+    ix: crate::points::Ix,
+) -> bool {
+    let nodes = scatter.at.iter().chain(&scatter.guard).chain([&scatter.value]);
+    let reduces = nodes.into_iter().any(|node| view.points.nodes[*node].reduces);
+    let is_index = |node: &Node| view.points.nodes[*node].kind == Kind::Index(ix);
+    !reduces && scatter.at.iter().any(is_index)
 }

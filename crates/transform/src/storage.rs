@@ -1,5 +1,10 @@
-//! How the bindings of the top level are stored, and why: a report. The schedule makes the same
-//! decisions from the points that it has.
+//! How the bindings of the top level are stored, and why: a report.
+//!
+//! Where there is a plan, it says how histories are kept ([`History`]). For extents that only a run
+//! knows there is none, and the report is about the bindings of the program, of which a plan may have
+//! several arrays, or none: so what is read of a recurrence is found in tensor IR, and how many steps that
+//! keeps, and the words for it, are those of the plan ([`Kept`]). The plan may keep fewer: there a new
+//! cell may take the place of the oldest that it reads.
 //!
 //! * A number is a `scalar`; a piece or another name of an array is a `view`.
 //! * A recurrence of which only the last steps are read keeps a `ring` of
@@ -19,6 +24,7 @@ mod observe;
 
 use self::observe::{Observation, Steps, common};
 use crate::flatten;
+use crate::schedule::plan::Kept;
 use crate::schedule::{History, Keeps};
 use ein_base::Symbol;
 use ein_ir::size::{self, Atom};
@@ -333,12 +339,12 @@ impl Planner<'_> {
             }
         }
         let mut tail = 0;
-        let mut kept: Option<(i64, size::Expr)> = None;
+        let mut sample: Option<(i64, size::Expr)> = None;
         for observation in observations {
             match observation {
                 Observation::FromEnd(distance) => tail = tail.max(distance),
-                Observation::Every(every, from) => match common(kept.take(), every, from) {
-                    Some(both) => kept = Some(both),
+                Observation::Every(every, from) => match common(sample.take(), every, from) {
+                    Some(both) => sample = Some(both),
                     None => return (Kind::Full, "all of it is observed".into()),
                 },
                 Observation::Whole => return (Kind::Full, "all of it is observed".into()),
@@ -348,12 +354,11 @@ impl Planner<'_> {
                 }
             }
         }
-        let steps = (i64::from(lookback) + 1).max(tail);
-        match u32::try_from(steps) {
+        let kept = Kept { back: i64::from(lookback), in_place: false, tail };
+        match u32::try_from(kept.steps()) {
             Ok(steps) => {
-                let mut why =
-                    format!("each step reads {lookback} back, and the last {tail} are observed");
-                if let Some((every, _)) = kept {
+                let mut why = kept.to_string();
+                if let Some((every, _)) = sample {
                     why += &format!("; besides, one of {every} steps is kept, as it is observed");
                 }
                 (Kind::Ring(steps), why)

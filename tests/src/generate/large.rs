@@ -70,7 +70,7 @@ impl Gen {
     }
 
     pub(super) fn large_statement(&mut self) {
-        match self.rng.below(24) {
+        match self.rng.below(26) {
             0..=2 => self.contraction(),
             3 => self.normalised(),
             4 | 5 => self.reductions(),
@@ -91,6 +91,7 @@ impl Gen {
             20 => self.overlapping(),
             21 => self.matrix_steps(),
             22 => self.inner_definition(),
+            23 | 24 => self.short_rows(),
             _ => self.bound_by_data(),
         }
     }

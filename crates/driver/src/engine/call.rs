@@ -6,9 +6,10 @@ use ein_base::{Idx, Symbol};
 use ein_interp::{DataValue, Environment, Value};
 use ein_ir::loops::{Buf, Buffer, BufferKind, Kernel};
 use ein_runtime::kernel::Interface;
-use ein_runtime::{Memory, Pool, Tensor};
+use ein_runtime::{Memory, Pool, Run, Tensor};
 use ein_transform::schedule::{Result as Computed, Use};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
@@ -23,10 +24,12 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// The buffers after the run, and whether something trapped.
-    pub(super) fn run(mut self) -> (Vec<Held>, u32) {
+    /// The buffers after the run, and whether something trapped; nothing if it was to end before, which
+    /// the kernel asks for in its long loops.
+    pub(super) fn run(mut self, ends: &dyn Fn() -> bool) -> Option<(Vec<Held>, u32)> {
         let pointers: Vec<*mut u8> = self.held.iter_mut().map(Held::pointer).collect();
-        let interface: Interface = self.pool.interface();
+        let run = Run::new(&self.pool, ends);
+        let interface: Interface = run.interface();
         // SAFETY: each pointer is that of a buffer of the type and length that the kernel states,
         // outputs and scratch are held by nobody else, and all live until the call returns.
         let trapped = unsafe {
@@ -38,11 +41,11 @@ impl Call {
                 Code::Empty => 0,
             }
         };
-        (self.held, trapped)
+        (!run.was_ended()).then_some((self.held, trapped))
     }
 
     /// The same on a thread of its own, so that the user can stop waiting for it: then it is left
-    /// to itself, with its buffers, until the process ends. Meanwhile says how far it is.
+    /// to itself, with its buffers, until it asks. Meanwhile says how far it is.
     pub(super) fn run_aside(
         self,
         kernel: &Kernel,
@@ -52,15 +55,20 @@ impl Call {
         let (number, pool) = (env.start_work(), Arc::clone(&self.pool));
         let before = pool.iterations();
         let (send, receive) = std::sync::mpsc::channel();
+        let given_up = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&given_up);
         let work = move || {
             // Nobody listens any more if the user gave up.
-            let _ = send.send(self.run());
+            let _ = send.send(self.run(&|| asked.load(Ordering::Relaxed)));
         };
         std::thread::Builder::new().stack_size(KERNEL_STACK).spawn(work).ok()?;
         loop {
             match receive.recv_timeout(Duration::from_millis(20)) {
-                Ok(result) => return Some(result),
-                Err(RecvTimeoutError::Timeout) if env.interrupted() => return None,
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Timeout) if env.interrupted() => {
+                    given_up.store(true, Ordering::Relaxed);
+                    return None;
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     let done = pool.iterations().wrapping_sub(before);
                     let fraction = course.as_ref().map(|course| course.fraction(done));

@@ -156,7 +156,8 @@ impl DumpOptions {
 pub(super) fn region_text(lowered: &Lowered, form: Form) -> String {
     match form {
         Form::Plan => {
-            let notes = lowered.notes.iter().map(|note| format!("# {note}\n"));
+            let text = lowered.plan.to_string();
+            let notes = text.lines().map(|line| format!("# {line}\n"));
             notes.collect::<String>() + &ein_ir::loops::print::print(&lowered.kernel) + "\n"
         }
         Form::C => ein_emit_c::source(&lowered.kernel, "kernel") + "\n",
@@ -169,7 +170,7 @@ pub(crate) fn histories(program: &Program, inputs: Inputs<'_>, settings: Setting
         Region::Host(_) => Vec::new(),
         Region::Kernel(histories) => histories,
     };
-    let make = |flat| schedule::lower(flat, settings).histories;
+    let make = |flat| schedule::lower(flat, settings).plan.histories();
     regions(program, inputs, &make).into_iter().flat_map(kept).collect()
 }
 
@@ -204,6 +205,10 @@ impl<'p> Told<'p> {
 }
 
 impl World for Told<'_> {
+    fn has_host(&self) -> bool {
+        true
+    }
+
     fn given(&self, var: VarId) -> Given {
         match self.inputs.get(&var) {
             Some(Some(scalar)) => Given::Scalar(*scalar),

@@ -18,6 +18,7 @@ typedef struct {
     const void *context;
     uint32_t (*flushed)(const void *context, ein_body body, const void *captured, int64_t lo,
                         int64_t hi, int64_t grain);
+    uint32_t (*leaves)(const void *context);
 } ein_interface;
 
 //: ein_bits_f32

@@ -80,17 +80,17 @@ EIN_INLINE double ein_pow2_f64(int64_t k) {
 //: ein_beyond_f64
 /* e^(r + rest) - 1 - r for |r| <= ln 2 / 2. */
 EIN_INLINE double ein_beyond_f64(double r, double rest) {
-    double p = 2.0916860635231786e-09;
-    p = ein_fma_f64(p, r, 2.5105255016063825e-08);
-    p = ein_fma_f64(p, r, 2.7557267771532297e-07);
-    p = ein_fma_f64(p, r, 2.7557255308812516e-06);
-    p = ein_fma_f64(p, r, 2.4801587331028466e-05);
-    p = ein_fma_f64(p, r, 0.0001984126987489273);
-    p = ein_fma_f64(p, r, 0.0013888888888881695);
-    p = ein_fma_f64(p, r, 0.008333333333326115);
-    p = ein_fma_f64(p, r, 0.04166666666666667);
-    p = ein_fma_f64(p, r, 0.1666666666666667);
-    p = ein_fma_f64(p, r, 0.5);
+    double p = @EXP[10];
+    p = ein_fma_f64(p, r, @EXP[9]);
+    p = ein_fma_f64(p, r, @EXP[8]);
+    p = ein_fma_f64(p, r, @EXP[7]);
+    p = ein_fma_f64(p, r, @EXP[6]);
+    p = ein_fma_f64(p, r, @EXP[5]);
+    p = ein_fma_f64(p, r, @EXP[4]);
+    p = ein_fma_f64(p, r, @EXP[3]);
+    p = ein_fma_f64(p, r, @EXP[2]);
+    p = ein_fma_f64(p, r, @EXP[1]);
+    p = ein_fma_f64(p, r, @EXP[0]);
     return ein_fma_f64(r * r, p, ein_fma_f64(rest, r, rest));
 }
 
@@ -100,8 +100,8 @@ EIN_INLINE double ein_beyond_f64(double r, double rest) {
     const double shifted = ein_fma_f64(x, 1.4426950408889634, 6755399441055744.0);                \
     const double k = shifted - 6755399441055744.0;                                                \
     const int64_t n = (int64_t)(ein_bits_f64(shifted) - 0x4338000000000000);                      \
-    const double high = ein_fma_f64(k, -0.6931471803691238, x);                                   \
-    const double low = ein_fma_f64(k, 1.9082149292705877e-10, -(more));                           \
+    const double high = ein_fma_f64(k, -@LN2_HI, x);                                   \
+    const double low = ein_fma_f64(k, @LN2_LO, -(more));                           \
     const double r = high - low, rest = (high - r) - low
 
 //: ein_scale_f64
@@ -221,20 +221,20 @@ EIN_INLINE double ein_small_int_f64(int64_t n) {
 /* f^2 / 2 and what is to be added to f - f^2 / 2 to give log(1 + f). */
 #define ein_log1f_f64(f, half_square, more)                                                       \
     const double s = (f) / (2.0 + (f)), z = s * s, half_square = 0.5 * (f) * (f);                 \
-    double q = ein_fma_f64(0.14617807153417325, z, 0.15331611722055008);                          \
-    q = ein_fma_f64(q, z, 0.1818289243253687);                                                    \
-    q = ein_fma_f64(q, z, 0.22222211089379496);                                                   \
-    q = ein_fma_f64(q, z, 0.28571428626253836);                                                   \
-    q = ein_fma_f64(q, z, 0.3999999999989889);                                                    \
-    q = ein_fma_f64(q, z, 0.666666666666667);                                                     \
+    double q = ein_fma_f64(@LOG[6], z, @LOG[5]);                          \
+    q = ein_fma_f64(q, z, @LOG[4]);                                                    \
+    q = ein_fma_f64(q, z, @LOG[3]);                                                   \
+    q = ein_fma_f64(q, z, @LOG[2]);                                                   \
+    q = ein_fma_f64(q, z, @LOG[1]);                                                    \
+    q = ein_fma_f64(q, z, @LOG[0]);                                                     \
     const double more = s * ein_fma_f64(z, q, half_square)
 
 //: ein_log_combine
 /* k ln 2 + log(1 + f) + rest. */
 EIN_INLINE double ein_log_combine(double k, double f, double rest) {
     ein_log1f_f64(f, half_square, more);
-    const double low = more + ein_fma_f64(k, 1.9082149292705877e-10, rest);
-    return ein_fma_f64(k, 0.6931471803691238, -((half_square - low) - f));
+    const double low = more + ein_fma_f64(k, @LN2_LO, rest);
+    return ein_fma_f64(k, @LN2_HI, -((half_square - low) - f));
 }
 
 //: ein_log_f64
@@ -324,19 +324,19 @@ EIN_INLINE double ein_atanh_f64(double x) {
 //: ein_asin_poly
 /* (asin(x) / x - 1) / x^2 of z = x^2, for |x| <= 1/2. */
 EIN_INLINE double ein_asin_poly(double z) {
-    double p = ein_fma_f64(0.02963502626354855, z, -0.019277545928584557);
-    p = ein_fma_f64(p, z, 0.019579201619744684);
-    p = ein_fma_f64(p, z, 0.0030350071727267623);
-    p = ein_fma_f64(p, z, 0.009322101501082774);
-    p = ein_fma_f64(p, z, 0.00962140274734483);
-    p = ein_fma_f64(p, z, 0.011566511821890942);
-    p = ein_fma_f64(p, z, 0.013963775787848137);
-    p = ein_fma_f64(p, z, 0.017352816768546473);
-    p = ein_fma_f64(p, z, 0.022372157435623815);
-    p = ein_fma_f64(p, z, 0.030381944475693704);
-    p = ein_fma_f64(p, z, 0.04464285714255019);
-    p = ein_fma_f64(p, z, 0.07500000000000119);
-    return ein_fma_f64(p, z, 0.16666666666666666);
+    double p = ein_fma_f64(@ASIN[13], z, @ASIN[12]);
+    p = ein_fma_f64(p, z, @ASIN[11]);
+    p = ein_fma_f64(p, z, @ASIN[10]);
+    p = ein_fma_f64(p, z, @ASIN[9]);
+    p = ein_fma_f64(p, z, @ASIN[8]);
+    p = ein_fma_f64(p, z, @ASIN[7]);
+    p = ein_fma_f64(p, z, @ASIN[6]);
+    p = ein_fma_f64(p, z, @ASIN[5]);
+    p = ein_fma_f64(p, z, @ASIN[4]);
+    p = ein_fma_f64(p, z, @ASIN[3]);
+    p = ein_fma_f64(p, z, @ASIN[2]);
+    p = ein_fma_f64(p, z, @ASIN[1]);
+    return ein_fma_f64(p, z, @ASIN[0]);
 }
 
 //: ein_asin_twice
@@ -391,17 +391,17 @@ EIN_INLINE ein_pair ein_atan_pair(double x, double rest) {
                               : -1.0;
     const double below = b0 ? 1.0 : b1 ? 2.0 + x : b2 ? 1.0 + x : b3 ? 1.0 + 1.5 * x : x + rest;
     const double t = above / below, z = t * t, more = b0 ? rest / (1.0 + z) : 0.0;
-    double p = ein_fma_f64(0.014759380407779155, z, -0.033114228762660534);
-    p = ein_fma_f64(p, z, 0.044916556747777434);
-    p = ein_fma_f64(p, z, -0.05216532007308444);
-    p = ein_fma_f64(p, z, 0.05876924062763387);
-    p = ein_fma_f64(p, z, -0.06666239748865294);
-    p = ein_fma_f64(p, z, 0.07692285419714515);
-    p = ein_fma_f64(p, z, -0.09090908350382436);
-    p = ein_fma_f64(p, z, 0.111111110965279);
-    p = ein_fma_f64(p, z, -0.14285714285565465);
-    p = ein_fma_f64(p, z, 0.19999999999999404);
-    p = ein_fma_f64(p, z, -0.3333333333333333);
+    double p = ein_fma_f64(@ATAN[11], z, @ATAN[10]);
+    p = ein_fma_f64(p, z, @ATAN[9]);
+    p = ein_fma_f64(p, z, @ATAN[8]);
+    p = ein_fma_f64(p, z, @ATAN[7]);
+    p = ein_fma_f64(p, z, @ATAN[6]);
+    p = ein_fma_f64(p, z, @ATAN[5]);
+    p = ein_fma_f64(p, z, @ATAN[4]);
+    p = ein_fma_f64(p, z, @ATAN[3]);
+    p = ein_fma_f64(p, z, @ATAN[2]);
+    p = ein_fma_f64(p, z, @ATAN[1]);
+    p = ein_fma_f64(p, z, @ATAN[0]);
     const ein_pair angle = ein_pair_ordered(t, t * (z * p) + more);
     const ein_pair sum = ein_pair_ordered(base, angle.head);
     const ein_pair turned = ein_pair_ordered(sum.head, sum.tail + (angle.tail + base_rest));
@@ -444,18 +444,18 @@ EIN_INLINE ein_pair ein_log_pair(double x) {
     ein_split_f64(x, k, f);
     const ein_pair s = ein_pair_over((ein_pair){f, 0.0}, ein_pair_sum(2.0, f));
     const ein_pair z = ein_pair_times(s, s);
-    double p = ein_fma_f64(0.11567351729591345, z.head, 0.11721731747176209);
-    p = ein_fma_f64(p, z.head, 0.13334204464506105);
-    p = ein_fma_f64(p, z.head, 0.15384606355892447);
-    p = ein_fma_f64(p, z.head, 0.18181818226283877);
-    p = ein_fma_f64(p, z.head, 0.22222222222140214);
-    p = ein_fma_f64(p, z.head, 0.285714285714286);
+    double p = ein_fma_f64(@ATANH_TAIL[6], z.head, @ATANH_TAIL[5]);
+    p = ein_fma_f64(p, z.head, @ATANH_TAIL[4]);
+    p = ein_fma_f64(p, z.head, @ATANH_TAIL[3]);
+    p = ein_fma_f64(p, z.head, @ATANH_TAIL[2]);
+    p = ein_fma_f64(p, z.head, @ATANH_TAIL[1]);
+    p = ein_fma_f64(p, z.head, @ATANH_TAIL[0]);
     const ein_pair fifth = ein_pair_add((ein_pair){0.4, -2.2204460492503132e-17}, z.head * p);
     const ein_pair third = ein_pair_plus((ein_pair){0.6666666666666666, 3.700743415417188e-17},
                                          ein_pair_times(z, fifth));
     const ein_pair more = ein_pair_times(s, ein_pair_times(z, third));
     const ein_pair fraction = ein_pair_plus(ein_pair_scaled(s, 2.0), more);
-    const ein_pair whole = {k * 0.6931471803691238, k * 1.9082149292705877e-10};
+    const ein_pair whole = {k * @LN2_HI, k * @LN2_LO};
     return ein_pair_plus(whole, fraction);
 }
 
@@ -502,36 +502,36 @@ EIN_INLINE double ein_powi_f64(double x, double y, double rest, bool odd) {
 EIN_INLINE double ein_erf_f64(double x) {
     const double a = __builtin_fabs(x), z = x * x, m = a > 6.0 ? 6.0 : a;
     const double t = (m - 2.5) / (m + 2.5);
-    double p = -1.5864735995305071e-06;
-    p = ein_fma_f64(p, t, -2.2369996516285705e-06);
-    p = ein_fma_f64(p, t, 7.498553342078754e-06);
-    p = ein_fma_f64(p, t, 1.859901852815325e-05);
-    p = ein_fma_f64(p, t, -3.417534249105514e-05);
-    p = ein_fma_f64(p, t, -0.00012887530926314762);
-    p = ein_fma_f64(p, t, 0.00022837991031159706);
-    p = ein_fma_f64(p, t, 0.0008759153357782583);
-    p = ein_fma_f64(p, t, -0.002642365948272913);
-    p = ein_fma_f64(p, t, -0.003993701162478524);
-    p = ein_fma_f64(p, t, 0.03992253907536028);
-    p = ein_fma_f64(p, t, -0.12503305237886875);
-    p = ein_fma_f64(p, t, 0.25171319321744984);
-    p = ein_fma_f64(p, t, -0.3717367339489733);
-    p = ein_fma_f64(p, t, 0.2108063640611436);
+    double p = @ERF_FAR[14];
+    p = ein_fma_f64(p, t, @ERF_FAR[13]);
+    p = ein_fma_f64(p, t, @ERF_FAR[12]);
+    p = ein_fma_f64(p, t, @ERF_FAR[11]);
+    p = ein_fma_f64(p, t, @ERF_FAR[10]);
+    p = ein_fma_f64(p, t, @ERF_FAR[9]);
+    p = ein_fma_f64(p, t, @ERF_FAR[8]);
+    p = ein_fma_f64(p, t, @ERF_FAR[7]);
+    p = ein_fma_f64(p, t, @ERF_FAR[6]);
+    p = ein_fma_f64(p, t, @ERF_FAR[5]);
+    p = ein_fma_f64(p, t, @ERF_FAR[4]);
+    p = ein_fma_f64(p, t, @ERF_FAR[3]);
+    p = ein_fma_f64(p, t, @ERF_FAR[2]);
+    p = ein_fma_f64(p, t, @ERF_FAR[1]);
+    p = ein_fma_f64(p, t, @ERF_FAR[0]);
     ein_reduce_f64(-(m * m), 0.0, n, r, rest);
     const double e = ein_pow2_f64(n) * (1.0 + (r + ein_beyond_f64(r, rest)));
     const double far = ein_fma_f64(-e, p, 1.0);
-    double q = -8.233551170498576e-10;
-    q = ein_fma_f64(q, z, 1.3935959482578172e-08);
-    q = ein_fma_f64(q, z, -1.625443618410487e-07);
-    q = ein_fma_f64(q, z, 1.645294611968375e-06);
-    q = ein_fma_f64(q, z, -1.4925148308491612e-05);
-    q = ein_fma_f64(q, z, 0.00012055314563830252);
-    q = ein_fma_f64(q, z, -0.0008548326577474217);
-    q = ein_fma_f64(q, z, 0.005223977618583903);
-    q = ein_fma_f64(q, z, -0.026866170644508157);
-    q = ein_fma_f64(q, z, 0.11283791670952198);
-    q = ein_fma_f64(q, z, -0.376126389031837);
-    q = ein_fma_f64(q, z, 0.12837916709551256);
+    double q = @ERF_NEAR[11];
+    q = ein_fma_f64(q, z, @ERF_NEAR[10]);
+    q = ein_fma_f64(q, z, @ERF_NEAR[9]);
+    q = ein_fma_f64(q, z, @ERF_NEAR[8]);
+    q = ein_fma_f64(q, z, @ERF_NEAR[7]);
+    q = ein_fma_f64(q, z, @ERF_NEAR[6]);
+    q = ein_fma_f64(q, z, @ERF_NEAR[5]);
+    q = ein_fma_f64(q, z, @ERF_NEAR[4]);
+    q = ein_fma_f64(q, z, @ERF_NEAR[3]);
+    q = ein_fma_f64(q, z, @ERF_NEAR[2]);
+    q = ein_fma_f64(q, z, @ERF_NEAR[1]);
+    q = ein_fma_f64(q, z, @ERF_NEAR[0]);
     return a < 0.9375 || x != x ? (x == 0 ? x : ein_fma_f64(x, q, x)) : __builtin_copysign(far, x);
 }
 
@@ -600,12 +600,12 @@ EIN_INLINE ein_pair ein_quarter_f64(double x, int64_t *quadrant) {
 //: ein_sin_pair
 EIN_INLINE ein_pair ein_sin_pair(ein_pair r) {
     const double x = r.head, z = x * x;
-    double p = ein_fma_f64(-7.586636882825159e-13, z, 1.6058530596645953e-10);
-    p = ein_fma_f64(p, z, -2.50521062259944e-08);
-    p = ein_fma_f64(p, z, 2.755731921932058e-06);
-    p = ein_fma_f64(p, z, -0.0001984126984126504);
-    p = ein_fma_f64(p, z, 0.008333333333333331);
-    p = ein_fma_f64(p, z, -0.16666666666666666);
+    double p = ein_fma_f64(@SIN[6], z, @SIN[5]);
+    p = ein_fma_f64(p, z, @SIN[4]);
+    p = ein_fma_f64(p, z, @SIN[3]);
+    p = ein_fma_f64(p, z, @SIN[2]);
+    p = ein_fma_f64(p, z, @SIN[1]);
+    p = ein_fma_f64(p, z, @SIN[0]);
     return ein_pair_ordered(x, x * z * p + r.tail * (1.0 - 0.5 * z));
 }
 
@@ -613,12 +613,12 @@ EIN_INLINE ein_pair ein_sin_pair(ein_pair r) {
 EIN_INLINE ein_pair ein_cos_pair(ein_pair r) {
     const ein_pair square = ein_pair_product(r.head, r.head);
     const double z = square.head;
-    double p = ein_fma_f64(4.745838412531023e-14, z, -1.1470460319209511e-11);
-    p = ein_fma_f64(p, z, 2.0876755787492604e-09);
-    p = ein_fma_f64(p, z, -2.755731922139249e-07);
-    p = ein_fma_f64(p, z, 2.4801587301584632e-05);
-    p = ein_fma_f64(p, z, -0.0013888888888888887);
-    p = ein_fma_f64(p, z, 0.041666666666666664);
+    double p = ein_fma_f64(@COS[6], z, @COS[5]);
+    p = ein_fma_f64(p, z, @COS[4]);
+    p = ein_fma_f64(p, z, @COS[3]);
+    p = ein_fma_f64(p, z, @COS[2]);
+    p = ein_fma_f64(p, z, @COS[1]);
+    p = ein_fma_f64(p, z, @COS[0]);
     const ein_pair start = ein_pair_ordered(1.0, -0.5 * z);
     const double rest = z * z * p - r.head * r.tail - 0.5 * square.tail;
     return ein_pair_ordered(start.head, start.tail + rest);

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use ein_emit_c::Compiler;
+use ein_ir::cost::Cost;
 use ein_ir::loops::{
-    Addr, Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt, verify,
+    Addr, Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt, parse, print,
+    vectorise, verify,
 };
 use ein_runtime::Pool;
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
@@ -153,9 +155,18 @@ impl Builder {
 
     pub fn finish(mut self) -> Kernel {
         self.kernel.body = self.blocks.pop().expect("a block");
-        assert_eq!(verify::verify(&self.kernel), [] as [&str; 0]);
-        self.kernel
+        decided(self.kernel)
     }
+}
+
+/// A kernel whose loops are decided for this machine.
+pub fn decided(mut kernel: Kernel) -> Kernel {
+    vectorise::run(&mut kernel, Cost::host());
+    assert_eq!(verify::verify(&kernel), [] as [&str; 0]);
+    let text = print::print(&kernel);
+    let again = parse::parse(&text).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    assert_eq!(print::print(&again), text);
+    kernel
 }
 
 /// A buffer with the alignment that kernels expect.
@@ -237,7 +248,7 @@ pub fn run(kernel: &Kernel, given: &mut [&mut Data]) -> u32 {
         });
     }
     // SAFETY: there is data for every buffer, and addresses of test kernels are inside.
-    unsafe { compiled.run(&pointers, &pool().interface()) }
+    unsafe { compiled.run(&pointers, &ein_runtime::Run::new(pool(), &|| false).interface()) }
 }
 
 /// A kernel that applies a function to each element of its inputs.

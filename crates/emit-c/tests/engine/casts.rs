@@ -20,7 +20,9 @@ fn conversions() {
             let mut out = Data::zeros(to, values.len());
             let pointers = [given.pointer(), out.pointer()];
             // SAFETY: the buffers are as long as the kernel says.
-            unsafe { compiled.run(&pointers, &pool().interface()) };
+            unsafe {
+                compiled.run(&pointers, &ein_runtime::Run::new(pool(), &|| false).interface())
+            };
             for (i, &value) in values.iter().enumerate() {
                 assert_eq!(out.get(i), cast(value, to), "{value:?} as {to}");
             }

@@ -394,7 +394,13 @@ fn a_changed_entry_of_the_cache_is_built_again() {
         let compiled = compiler.compile(&b.finish()).unwrap();
         let mut result = Data::zeros(F32, 1);
         let pool = ein_runtime::Pool::new(1);
-        assert_eq!(unsafe { compiled.run(&[result.pointer()], &pool.interface()) }, 0);
+        assert_eq!(
+            unsafe {
+                compiled
+                    .run(&[result.pointer()], &ein_runtime::Run::new(&pool, &|| false).interface())
+            },
+            0
+        );
         assert_eq!(result.get(0), Scalar::F32(3.25));
     };
     build();

@@ -161,7 +161,9 @@ fn check(cases: Vec<Case>) {
         let mut pointers: Vec<*mut u8> = case.inputs.iter_mut().map(Data::pointer).collect();
         pointers.push(out.pointer());
         // SAFETY: the buffers are as long as the kernel says.
-        let trap = unsafe { compiled.run(&pointers, &pool().interface()) };
+        let trap = unsafe {
+            compiled.run(&pointers, &ein_runtime::Run::new(pool(), &|| false).interface())
+        };
         assert_eq!(trap, 0);
         let (mut worst, mut at) = (0, 0);
         for (i, expected) in case.expected.iter().enumerate() {

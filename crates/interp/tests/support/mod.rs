@@ -213,6 +213,7 @@ impl Build {
             body,
             slots,
             rule: None,
+            by: None,
         })
     }
 

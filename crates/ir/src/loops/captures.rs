@@ -93,12 +93,17 @@ impl Walk {
                 self.operand(inner.lo);
                 self.operand(inner.hi);
                 self.found.interface |=
-                    matches!(inner.kind, ForKind::Parallel { .. } | ForKind::Flushed);
+                    matches!(inner.kind, ForKind::Parallel { .. } | ForKind::Flushed)
+                        || inner.asks_after().is_some();
                 if let ForKind::Until(ends) = inner.kind {
                     self.reg(ends);
                 }
                 self.defined.insert(inner.var);
                 self.block(&inner.body);
+                if let ForKind::Lanes(lanes) = &inner.kind {
+                    let asked = lanes.asks.iter().flat_map(|asks| &asks.addrs);
+                    asked.for_each(|addr| self.addr(addr));
+                }
             }
             Stmt::If(condition, yes, no) => {
                 self.operand(*condition);

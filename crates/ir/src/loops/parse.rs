@@ -2,10 +2,12 @@
 //!
 //! What is read is well formed as text only: [`verify`](super::verify) judges the rest.
 
+mod lanes;
+
 use ein_base::{Idx, IndexVec};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
-use super::print::{PLAIN, kind_name};
+use super::print::{PLAIN, kind_name, lanes::plain};
 use super::{
     Addr, Buf, Buffer, BufferKind, For, ForKind, Gemm, Kernel, Matrix, Op, Operand, Reg, Stmt,
 };
@@ -15,6 +17,12 @@ use crate::text::{Result, Token, Tokens, split};
 const MAX_NESTING: u32 = 300;
 /// The greatest number of a register or buffer, so that a text cannot ask for much memory.
 const MAX_NUMBER: usize = 1 << 24;
+
+/// What loops begin with.
+const LOOPS: [&str; 10] = [
+    "for", "backward", "parallel", "lanes", "vector", "scan", "flushed", "apart", "unrolled",
+    "until",
+];
 
 /// The kernel that a text is.
 pub fn parse(text: &str) -> Result<Kernel> {
@@ -138,10 +146,7 @@ impl Parser {
             Ok(Stmt::If(condition, then, other))
         } else if self.tokens.is_word("gemm") {
             self.gemm(false)
-        } else if ["for", "backward", "parallel", "vector", "flushed", "apart", "unrolled", "until"]
-            .iter()
-            .any(|word| self.tokens.is_word(word))
-        {
+        } else if LOOPS.iter().any(|word| self.tokens.is_word(word)) {
             self.for_loop()
         } else {
             let reg = self.declared()?;
@@ -173,16 +178,11 @@ impl Parser {
             self.tokens.sign(")")?;
             ForKind::Until(ends)
         } else if self.tokens.eat_word("vector") {
-            self.tokens.sign("(")?;
-            let mut reductions = Vec::new();
-            while !self.tokens.eat_sign(")") {
-                let op = self.tokens.binary_op()?;
-                reductions.push((self.reg()?, op));
-                if !self.tokens.is_sign(")") {
-                    self.tokens.sign(",")?;
-                }
-            }
-            ForKind::Vector { reductions }
+            ForKind::Vector { reductions: lanes::reductions(self)? }
+        } else if self.tokens.eat_word("lanes") {
+            ForKind::Lanes(Box::new(lanes::decided(self)?))
+        } else if self.tokens.eat_word("scan") {
+            ForKind::Scan(lanes::scan(self)?)
         } else {
             ForKind::Serial
         };
@@ -194,6 +194,14 @@ impl Parser {
         self.tokens.sign("..")?;
         let hi = self.operand()?;
         let body = self.block()?;
+        let mut kind = kind;
+        if let ForKind::Lanes(lanes) = &mut kind
+            && let Some(stages) = &mut lanes.stages
+            && stages.work.is_empty()
+            && stages.calls.is_empty()
+        {
+            stages.work = plain(stages, body.len());
+        }
         Ok(Stmt::For(Box::new(For { var, lo, hi, kind, body })))
     }
 

@@ -7,6 +7,7 @@
 //! {
 //!   parallel(1) for r0 in 0..8 {
 //!     var r1: f32 = -0.0f32
+//!     lanes sums(16 * 2, 32 unrolled 4)
 //!     vector(add r1) for r2 in 0..128 {
 //!       r3: f32 = load x_0[r0*128 + r2]
 //!       r4: f32 = muladd r3, r3, r1
@@ -22,11 +23,20 @@
 //! * Registers have their type where they are defined; those that are defined nowhere are declared
 //!   before the body.
 //! * A number without a type is an `i64`.
+//! * What is decided about a vector loop stands on a line before it: `sums` with the lanes of a vector
+//!   and the vectors of accumulators, the iterations of each loop over them (and how many turns are
+//!   written out), and what the last iterations are; `pieces` that it is cut into; what it `asks`
+//!   memory for every so many iterations, by so many; whether it may run `twice`. On another line stand
+//!   its `stages`: copies of the body, lanes of long vectors, elements of a tile, what is done `once`
+//!   and in which stage each statement is, if not all others in the first, by numbers of statements;
+//!   the functions that are called on tiles, and tiles that share a place.
+
+pub(super) mod lanes;
 
 use std::fmt::Write;
 
 use ein_base::Idx;
-use ein_scalar::ScalarType;
+use ein_scalar::{BinaryOp, ScalarType};
 
 use crate::text::{is_plain, scalar_text, write_string};
 
@@ -152,10 +162,18 @@ impl Printer<'_> {
             ForKind::Parallel { grain } => {
                 let _ = write!(self.out, "parallel({grain}) ");
             }
-            ForKind::Vector { reductions } => {
-                let list: Vec<String> =
-                    reductions.iter().map(|(reg, op)| format!("{op} {reg}")).collect();
-                let _ = write!(self.out, "vector({}) ", list.join(", "));
+            ForKind::Vector { reductions } => self.vector(reductions),
+            ForKind::Lanes(lanes) => {
+                for line in lanes::decided(lanes, &|addr| self.addr(addr), inner) {
+                    self.put(&line);
+                    self.put("\n");
+                    self.put(&"  ".repeat(self.indent));
+                }
+                self.vector(&lanes.reductions);
+            }
+            ForKind::Scan(scan) => {
+                let op = if scan.least { "min" } else { "max" };
+                let _ = write!(self.out, "scan({op} {} by {}) ", scan.carry, scan.step);
             }
             ForKind::Flushed => self.put("flushed "),
             ForKind::Apart => self.put("apart "),
@@ -167,6 +185,11 @@ impl Printer<'_> {
         let (lo, hi) = (operand(inner.lo), operand(inner.hi));
         let _ = write!(self.out, "for {} in {lo}..{hi} ", inner.var);
         self.nested(&inner.body);
+    }
+
+    fn vector(&mut self, reductions: &[(Reg, BinaryOp)]) {
+        let list: Vec<String> = reductions.iter().map(|(reg, op)| format!("{op} {reg}")).collect();
+        let _ = write!(self.out, "vector({}) ", list.join(", "));
     }
 
     fn gemm(&mut self, gemm: &Gemm) {

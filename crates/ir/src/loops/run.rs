@@ -102,8 +102,8 @@ impl Machine<'_> {
         let (lo, hi) = (self.int(inner.lo)?, self.int(inner.hi)?);
         let apart = match &inner.kind {
             ForKind::Parallel { .. } => Some(("parallel", true)),
-            ForKind::Vector { .. } => Some(("vector", false)),
-            ForKind::Serial | ForKind::Backward | ForKind::Unrolled => None,
+            ForKind::Vector { .. } | ForKind::Lanes(_) => Some(("vector", false)),
+            ForKind::Serial | ForKind::Backward | ForKind::Unrolled | ForKind::Scan(_) => None,
             ForKind::Flushed | ForKind::Apart | ForKind::Until(_) => None,
         };
         if let Some((kind, own_locals)) = apart {

@@ -1,30 +1,41 @@
 //! Loops that carry a greatest or least value along a row: `x = max(v[i], x - 1)` for every `i`.
 //!
 //! One value after another takes as long as the operations on `x` do, three cycles each and more where
-//! they are floats. Over the integers `max` and `+` may be done in any order, so engines do them in
+//! they are floats. Over the integers `max` and `+` may be done in any order, so they are done in
 //! vectors; floats are compared as integers in the same order, and nothing is added to them. Such loops
 //! are the rows of alignments and distances, and running maxima.
 
-use super::{Addr, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
+use super::{Addr, For, Kernel, Op, Operand, Reg, Stmt};
+use crate::cost::Cost;
 use ein_scalar::{BinaryOp, ScalarType};
 
 /// Steps beyond this could make a flag of values that are nowhere near the end of their type.
 const STEP: i64 = 1 << 20;
 
-/// A loop that is a scan.
-pub struct Scan<'a> {
-    /// What is read at each place.
-    pub input: &'a Addr,
-    /// Where the new value goes.
-    pub output: &'a Addr,
+/// How a loop is a scan. Its type is that of the variable: `i32`, `f32` or `f64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scan {
     /// The variable that is carried.
     pub carry: Reg,
     /// What is added to it at each place.
     pub step: i64,
     /// Whether the least is carried, not the greatest.
     pub least: bool,
-    /// The type of all of them: `i32`, `f32` or `f64`.
-    pub ty: ScalarType,
+}
+
+impl For {
+    /// What a scan reads at each place, and where the new value goes.
+    pub fn scanned(&self) -> Option<[&Addr; 2]> {
+        let input = self.body.iter().find_map(|stmt| match stmt {
+            Stmt::Let(_, Op::Load(addr)) => Some(addr),
+            _ => None,
+        });
+        let output = self.body.iter().find_map(|stmt| match stmt {
+            Stmt::Store(addr, _) => Some(addr),
+            _ => None,
+        });
+        Some([input?, output?])
+    }
 }
 
 /// What a loop does besides storing, as far as it was read.
@@ -47,11 +58,15 @@ struct Step {
     by: i64,
 }
 
-/// The scan that a loop is, if it is one.
-pub fn find<'a>(kernel: &Kernel, inner: &'a For) -> Option<Scan<'a>> {
-    if inner.kind != ForKind::Serial {
-        return None;
-    }
+/// The scan that a loop is run as, if it is one for which the machine has vectors. Floats need none: they
+/// are compared faster as integers.
+pub(super) fn find(kernel: &Kernel, inner: &For, cost: Cost) -> Option<Scan> {
+    let scan = form(kernel, inner)?;
+    (kernel.regs[scan.carry].is_float() || cost.scans_integers()).then_some(scan)
+}
+
+/// The scan that a loop is, one value after another, if it is one.
+pub(super) fn form(kernel: &Kernel, inner: &For) -> Option<Scan> {
     let mut parts = Parts::default();
     for stmt in &inner.body {
         // The variable is assigned last, so that everything before has its old value.
@@ -59,17 +74,18 @@ pub fn find<'a>(kernel: &Kernel, inner: &'a For) -> Option<Scan<'a>> {
             return None;
         }
     }
-    let ty = kernel.bufs[parts.value?.1.buf].ty;
-    let scan = parts.scan(ty)?;
+    let ((_, input), (output, _)) = (parts.value?, parts.stored?);
+    let ty = kernel.bufs.get(input.buf)?.ty;
+    let scan = parts.scan()?;
     let known = match ty {
         ScalarType::I32 => true,
         ScalarType::F32 | ScalarType::F64 => parts.stepped.is_none(),
         _ => false,
     };
-    let same = |addr: &Addr| kernel.bufs[addr.buf].ty == ty;
+    let same = |addr: &Addr| kernel.bufs.get(addr.buf).is_some_and(|it| it.ty == ty);
     let along = |addr: &Addr| addr.terms.contains(&(inner.var, 1));
-    let apart = scan.input.buf != scan.output.buf || scan.input == scan.output;
-    let both = |test: &dyn Fn(&Addr) -> bool| test(scan.input) && test(scan.output);
+    let apart = input.buf != output.buf || input == output;
+    let both = |test: &dyn Fn(&Addr) -> bool| test(input) && test(output);
     (known && both(&same) && both(&along) && apart).then_some(scan)
 }
 
@@ -104,10 +120,10 @@ impl<'a> Parts<'a> {
     }
 
     /// The scan, if all parts belong together.
-    fn scan(&self, ty: ScalarType) -> Option<Scan<'a>> {
-        let (value, input) = self.value?;
+    fn scan(&self) -> Option<Scan> {
+        let (value, _) = self.value?;
         let (result, op, [a, b]) = self.chosen?;
-        let (output, stored) = self.stored?;
+        let (_, stored) = self.stored?;
         let (carry, set) = self.set?;
         let (moved, step) = match self.stepped {
             None => (carry, 0),
@@ -122,12 +138,9 @@ impl<'a> Parts<'a> {
         let [value, moved, result] = [value, moved, result].map(Operand::Reg);
         let choice = (a, b) == (value, moved) || (a, b) == (moved, value);
         (choice && stored == result && set == result && well_checked).then_some(Scan {
-            input,
-            output,
             carry,
             step,
             least: op == BinaryOp::Min,
-            ty,
         })
     }
 }

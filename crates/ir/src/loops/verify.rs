@@ -3,12 +3,16 @@
 //! That addresses are inside their buffers, that iterations are independent and that divisors are
 //! not zero is promised by whoever made the code, and not checked here.
 
+mod lanes;
+
 use std::collections::BTreeMap;
 
 use ein_base::Idx;
 use ein_scalar::{BinaryOp, ScalarType};
 
-use super::{Addr, Buf, BufferKind, For, ForKind, Gemm, Kernel, Matrix, Op, Operand, Reg, Stmt};
+use super::{
+    Addr, Buf, BufferKind, For, ForKind, Gemm, Kernel, Matrix, Op, Operand, Reg, Stmt, scan,
+};
 
 /// The most bytes a local buffer may have: it lives on a stack.
 const LOCAL_BYTES: i64 = 1 << 20;
@@ -280,6 +284,11 @@ impl Verifier<'_> {
                 (self.owner, self.owner_kind) = (self.functions, "separate");
             }
             ForKind::Vector { reductions } => self.vector(inner, reductions),
+            ForKind::Lanes(lanes) => lanes::check(self, inner, lanes),
+            ForKind::Scan(scan) => {
+                let is_one = scan::form(self.kernel, inner) == Some(*scan);
+                self.require(is_one, || format!("the loop of {var} is no such scan"));
+            }
         }
         self.define(var, Some(ScalarType::I64), Role::Value);
         self.block(&inner.body);
@@ -312,7 +321,7 @@ impl Verifier<'_> {
                 BinaryOp::FloorDiv | BinaryOp::FloorMod => false,
             };
             self.require(reduces, || format!("{op} is no reduction"));
-            let form = is_reduced(&inner.body, reg, op);
+            let form = is_reduced(inner, reg, op);
             self.require(form, || {
                 format!("{reg} is not reduced by {op} once and used nowhere else")
             });
@@ -339,22 +348,9 @@ impl Verifier<'_> {
 
 /// Whether a body has `t = op(v, x); v = t` or `t = muladd(a, b, v); v = t`, and `v` and `t`
 /// nowhere else.
-fn is_reduced(body: &[Stmt], var: Reg, op: BinaryOp) -> bool {
-    let set = body.iter().find_map(|stmt| match stmt {
-        Stmt::Set(reg, Operand::Reg(value)) if *reg == var => Some(*value),
-        _ => None,
-    });
-    let Some(result) = set else { return false };
-    let form = body.iter().any(|stmt| match stmt {
-        Stmt::Let(reg, Op::Binary(it, a, b)) if *reg == result => {
-            *it == op && (*a == Operand::Reg(var) || *b == Operand::Reg(var))
-        }
-        Stmt::Let(reg, Op::MulAdd(_, _, c)) if *reg == result => {
-            op == BinaryOp::Add && *c == Operand::Reg(var)
-        }
-        _ => false,
-    });
-    form && uses(body, var) == 2 && uses(body, result) == 1
+fn is_reduced(inner: &For, var: Reg, op: BinaryOp) -> bool {
+    let reduced = inner.reduced(&[(var, op)]);
+    reduced.is_some_and(|it| uses(&inner.body, var) == 2 && uses(&inner.body, it[0].result) == 1)
 }
 
 /// How often a register is used in a body without blocks; being set counts as a use.

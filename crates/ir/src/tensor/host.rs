@@ -56,6 +56,53 @@ pub enum HostOp {
     Python(Symbol),
 }
 
+/// What a library of the host computes faster than loops do, from a certain size on. A function of ours
+/// says what it means by its body, and that the host may compute it ([`super::Func::by`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names of the library")]
+pub enum ArrayOp {
+    Solve,
+    Lu,
+    Cholesky,
+    Orthonormal,
+    Eigh,
+    Svd,
+    Fourier,
+    Argsort,
+}
+
+impl ArrayOp {
+    /// Every one of them with its name in the library and in the text form.
+    pub const NAMES: [(&str, ArrayOp); 8] = [
+        ("by_solve", ArrayOp::Solve),
+        ("by_lu", ArrayOp::Lu),
+        ("by_cholesky", ArrayOp::Cholesky),
+        ("by_orthonormal", ArrayOp::Orthonormal),
+        ("by_eigh", ArrayOp::Eigh),
+        ("by_svd", ArrayOp::Svd),
+        ("by_fourier", ArrayOp::Fourier),
+        ("by_argsort", ArrayOp::Argsort),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, op)| *op == self).map_or("?", |(name, _)| name)
+    }
+
+    /// Whether a first argument of these extents is left to the host: from there on it is faster than
+    /// loops that are compiled for the size, a call of it included.
+    pub fn pays(self, shape: &[i64]) -> bool {
+        let least = shape.iter().copied().min().unwrap_or(0);
+        match self {
+            ArrayOp::Solve | ArrayOp::Lu | ArrayOp::Cholesky => least >= 48,
+            // Loops do as many turns as vanish in the worst case.
+            ArrayOp::Orthonormal | ArrayOp::Eigh | ArrayOp::Svd => least >= 32,
+            ArrayOp::Fourier => shape.last().is_some_and(|n| *n >= 128),
+            ArrayOp::Argsort => least >= 256,
+        }
+    }
+}
+
 /// What a program does with the outside: files, pictures, the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names of the library")]

@@ -15,7 +15,8 @@ use super::lex::{Token, lex};
 use super::names::readable;
 use super::spans::nowhere;
 use super::{
-    AtomDef, AtomInfo, Data, DataVariant, Expr, Func, FuncId, Place, Program, Stmt, Var, VarId,
+    ArrayOp, AtomDef, AtomInfo, Data, DataVariant, Expr, Func, FuncId, Place, Program, Stmt, Var,
+    VarId,
 };
 use crate::text::ParseError;
 use ein_base::{Idx, Symbol};
@@ -363,8 +364,9 @@ impl Parser {
         } else {
             None
         };
+        let by = ArrayOp::NAMES.iter().find(|(name, _)| self.eat_word(name)).map(|(_, op)| *op);
         let (span, body) = (nowhere(), Expr::error(nowhere()));
-        let func = Func { name, span, sizes, captures, params, ret, body, slots, rule };
+        let func = Func { name, span, sizes, captures, params, ret, body, slots, rule, by };
         Ok(self.program.funcs.push(func))
     }
 

@@ -143,6 +143,9 @@ impl Printer<'_> {
             let rule = self.func(rule);
             let _ = write!(self.out, " rule {rule}");
         }
+        if let Some(op) = func.by {
+            let _ = write!(self.out, " {}", op.name());
+        }
         self.put(" {");
         self.indent += 1;
         self.line();

@@ -1,6 +1,9 @@
 //! Functions of `f64`, and what those of `f32` take from them.
 
-use ein_scalar::math;
+use ein_scalar::math::{
+    self,
+    coefficients::{ERF_FAR, ERF_NEAR, EXP, LN2_HI, LN2_LO},
+};
 
 /// `a * b + c`, in one instruction if the machine has it.
 #[inline(always)]
@@ -19,25 +22,6 @@ pub(super) fn polynomial<const F: bool, const N: usize>(c: &[f64; N], x: f64) ->
 
 /// Adding and subtracting this rounds to an integer.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
-/// The upper 32 bits of ln 2, and the rest.
-pub(super) const LN2_HI: f64 = 0.6931471803691238;
-pub(super) const LN2_LO: f64 = 1.9082149292705877e-10;
-
-/// `(e^r - 1 - r) / r^2` for |r| <= ln 2 / 2.
-const EXP: [f64; 11] = [
-    0.5,
-    0.1666666666666667,
-    0.04166666666666667,
-    0.008333333333326115,
-    0.0013888888888881695,
-    0.0001984126987489273,
-    2.4801587331028466e-05,
-    2.7557255308812516e-06,
-    2.7557267771532297e-07,
-    2.5105255016063825e-08,
-    2.0916860635231786e-09,
-];
-
 /// `2^k` for the integer that [`SHIFT`] left in the low bits.
 #[inline(always)]
 fn power_of_two(k: i64) -> f64 {
@@ -181,41 +165,6 @@ fn cosh_one<const F: bool>(x: f64) -> f64 {
     let half = scaled(value, k - 1);
     if magnitude > 22.0 { half } else { half + 0.25 / half }
 }
-
-/// `erf(x) / x - 1`, a polynomial in `x^2`, for |x| <= 15/16.
-const ERF_NEAR: [f64; 12] = [
-    0.12837916709551256,
-    -0.376126389031837,
-    0.11283791670952198,
-    -0.026866170644508157,
-    0.005223977618583903,
-    -0.0008548326577474217,
-    0.00012055314563830252,
-    -1.4925148308491612e-05,
-    1.645294611968375e-06,
-    -1.625443618410487e-07,
-    1.3935959482578172e-08,
-    -8.233551170498576e-10,
-];
-
-/// `e^(x^2) erfc(x)`, a polynomial in `t = (x - 5/2) / (x + 5/2)`, from 15/16 to 6.
-const ERF_FAR: [f64; 15] = [
-    0.2108063640611436,
-    -0.3717367339489733,
-    0.25171319321744984,
-    -0.12503305237886875,
-    0.03992253907536028,
-    -0.003993701162478524,
-    -0.002642365948272913,
-    0.0008759153357782583,
-    0.00022837991031159706,
-    -0.00012887530926314762,
-    -3.417534249105514e-05,
-    1.859901852815325e-05,
-    7.498553342078754e-06,
-    -2.2369996516285705e-06,
-    -1.5864735995305071e-06,
-];
 
 /// The error function: around 0 a polynomial, elsewhere 1 less what is small.
 #[inline(always)]

@@ -1,8 +1,11 @@
 //! Powers of `f64`: `e^(y log x)`, with the logarithm as a pair of doubles because `y` magnifies its
 //! error. The coefficients are those of `ein_scalar::math::pow`.
 
-use super::double::{LN2_HI, LN2_LO, exp_sum, polynomial, split};
-use ein_scalar::math::{self, coefficients::ATANH_TAIL};
+use super::double::{exp_sum, polynomial, split};
+use ein_scalar::math::{
+    self,
+    coefficients::{ATANH_TAIL, LN2_HI, LN2_LO},
+};
 
 /// 2/3 and 2/5, the first coefficients of `2 atanh(s) / s - 2`, as pairs.
 const TWO_THIRDS: Pair = Pair(0.6666666666666666, 3.700743415417188e-17);

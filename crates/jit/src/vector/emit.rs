@@ -1,12 +1,12 @@
 //! Four iterations of a stage at once.
 
-use super::plan::{Access, Plan};
-use super::{Lanes, as_reg, power};
+use super::Lanes;
 use crate::function::Function;
-use crate::integer;
 use crate::memory::memory;
 use crate::ops::{Val, is_half, is_wide, machine_four};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ein_ir::loops::abilities::{shift, short_exponent};
+use ein_ir::loops::stages::Access;
 use ein_ir::loops::{Addr, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
@@ -45,8 +45,8 @@ impl<'k> Function<'_, '_, 'k> {
             }
             place.values.insert(reg, value);
         }
-        for n in lanes.plan.items(stage) {
-            self.four_stmt(lanes, &mut place, lanes.plan.stmt(n), copy);
+        for stmt in lanes.plan.items(stage) {
+            self.four_stmt(lanes, &mut place, stmt, copy);
         }
         for reg in lanes.plan.writes(stage) {
             let mut value = self.four_operand(lanes, &place, Operand::Reg(reg));
@@ -145,12 +145,12 @@ impl<'k> Function<'_, '_, 'k> {
             }
             Op::Binary(BinaryOp::Pow, a, n)
                 if ty.is_float()
-                    && let Some(exponent) = power::exponent(*n) =>
+                    && let Some(exponent) = short_exponent(*n) =>
             {
                 let x = self.four_operand(lanes, place, *a);
                 self.short_power(ty, x, exponent)
             }
-            Op::Binary(op, a, b) if let Some(shift) = integer::shift(*op, *b) => {
+            Op::Binary(op, a, b) if let Some(shift) = shift(*op, *b) => {
                 let x = self.four_operand(lanes, place, *a);
                 self.ops.shifted(*op, ty, x, shift)
             }
@@ -173,7 +173,7 @@ impl<'k> Function<'_, '_, 'k> {
                 self.ops.mul_add(ty, a, b, c)
             }
             Op::Cast(a)
-                if as_reg(*a) == Some(lanes.counter)
+                if *a == Operand::Reg(lanes.counter)
                     && ty != ScalarType::BF16
                     && !ty.is_bool()
                     && (ty.is_float() || !is_wide(ty)) =>
@@ -214,7 +214,7 @@ impl<'k> Function<'_, '_, 'k> {
     }
 
     fn four_access(&self, lanes: &Lanes<'k>, place: &Place, addr: &Addr) -> Access {
-        Plan::access(addr, lanes.counter, |reg| place.values.contains_key(&reg))
+        addr.access(lanes.counter, |reg| place.values.contains_key(&reg))
     }
 
     fn four_load(&mut self, lanes: &Lanes<'k>, place: &Place, addr: &Addr) -> Val {

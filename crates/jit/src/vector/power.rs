@@ -4,15 +4,7 @@ use crate::function::Function;
 use crate::ops::{Val, is_half};
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::condcodes::FloatCC;
-use ein_ir::loops::Operand;
 use ein_scalar::ScalarType;
-
-/// An exponent that is one of those.
-pub(crate) fn exponent(operand: Operand) -> Option<f64> {
-    let Operand::Const(value) = operand else { return None };
-    let short = [-1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0];
-    short.into_iter().find(|it| *it == value.as_f64())
-}
 
 impl Function<'_, '_, '_> {
     /// `x ** n` of floats, accurate to 2 ulp, with the special cases of IEEE 754.

@@ -4,9 +4,8 @@ use super::asm::{Ins, Map, Pp, Rm, Under};
 use super::code::{Emitter, Loc, Uniform, float};
 use super::divide;
 use super::operands::{constant, lane_size};
-use crate::integer;
 use crate::ops::{is_half, is_wide};
-use crate::vector::power;
+use ein_ir::loops::abilities::{shift, short_exponent};
 use ein_ir::loops::{Op, Operand, Reg};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
@@ -34,10 +33,10 @@ impl Emitter<'_, '_> {
             Op::Copy(a) => self.copied(*a, reg, ty),
             Op::Load(addr) => self.read(addr),
             Op::Unary(op, a) => self.unary(*op, *a, reg),
-            Op::Binary(BinaryOp::Pow, a, n) if power::exponent(*n).is_some() && ty.is_float() => {
-                self.short_power(ty, *a, power::exponent(*n)?)
+            Op::Binary(BinaryOp::Pow, a, n) if short_exponent(*n).is_some() && ty.is_float() => {
+                self.short_power(ty, *a, short_exponent(*n)?)
             }
-            Op::Binary(op, a, b) if let Some(shift) = integer::shift(*op, *b) => {
+            Op::Binary(op, a, b) if let Some(shift) = shift(*op, *b) => {
                 self.shifted(*op, ty, *a, shift)
             }
             Op::Binary(op, a, b) if let Some(by) = divide::divisor(*op, ty, *b) => {

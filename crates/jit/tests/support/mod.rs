@@ -3,6 +3,8 @@
 // Each test crate uses a part of it.
 #![allow(dead_code)]
 
+use ein_ir::cost::Cost;
+use ein_ir::loops::vectorise;
 use ein_ir::loops::{BufferKind, Kernel, parse::parse};
 use ein_ir::target::{Target, Vectors};
 use ein_jit::compile_with;
@@ -87,10 +89,21 @@ pub fn kinds() -> impl Iterator<Item = Vectors> {
     Vectors::ALL.into_iter().filter(|it| *it <= Target::host().vectors)
 }
 
+/// A kernel whose loops are decided for vectors of a kind.
+pub fn decided(kernel: &Kernel, vectors: Vectors) -> Kernel {
+    let mut kernel = kernel.clone();
+    vectorise::run(&mut kernel, Cost::of(Target { vectors, ..Target::REFERENCE }));
+    let problems = ein_ir::loops::verify::verify(&kernel);
+    let text = ein_ir::loops::print::print(&kernel);
+    assert!(problems.is_empty(), "{problems:?}\n{text}");
+    let again = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(ein_ir::loops::print::print(&again), text);
+    kernel
+}
+
 /// Runs a kernel with vectors of a kind.
 pub fn run_with(kernel: &Kernel, inputs: &[Array], vectors: Vectors) -> (Vec<Array>, bool) {
-    let problems = ein_ir::loops::verify::verify(kernel);
-    assert!(problems.is_empty(), "{problems:?}\n{}", ein_ir::loops::print::print(kernel));
+    let kernel = &decided(kernel, vectors);
     let compiled = compile_with(kernel, vectors).unwrap_or_else(|error| panic!("{error}"));
     let mut inputs = inputs.iter().cloned();
     let mut arrays: Vec<Array> = kernel
@@ -131,7 +144,13 @@ pub fn interface() -> Interface {
         gemm_f64: gemm::<f64>,
         context: std::ptr::null(),
         flushed: parallel,
+        leaves: stays,
     }
+}
+
+/// Nobody wants it to end.
+unsafe extern "C" fn stays(_: *const c_void) -> u32 {
+    0
 }
 
 unsafe extern "C" fn parallel(

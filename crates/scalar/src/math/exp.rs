@@ -6,14 +6,14 @@ use super::pair::Pair;
 use super::polynomial;
 
 /// The upper 32 bits of ln 2, so that its product with an exponent is exact.
-pub(super) const LN2_HI: f64 = 0.6931471803691238;
+pub const LN2_HI: f64 = 0.6931471803691238;
 /// The rest of ln 2.
-pub(super) const LN2_LO: f64 = 1.9082149292705877e-10;
+pub const LN2_LO: f64 = 1.9082149292705877e-10;
 /// What the double `LN_2` lacks of ln 2.
 const LN2_REST: f64 = 2.3190468138462996e-17;
 
 /// `(e^r - 1 - r) / r^2`, for |r| <= ln 2 / 2.
-const EXP: [f64; 11] = [
+pub const EXP: [f64; 11] = [
     0.5,
     0.1666666666666667,
     0.04166666666666667,

@@ -15,7 +15,7 @@ const ATAN_ONE: Pair = Pair { head: std::f64::consts::FRAC_PI_4, tail: 3.0616169
 const ATAN_THREE_HALVES: Pair = Pair { head: 0.982793723247329, tail: 1.3903311031230998e-17 };
 
 /// `(asin(x) / x - 1) / x^2`, a polynomial in `x^2`, for |x| <= 1/2.
-const ASIN: [f64; 14] = [
+pub const ASIN: [f64; 14] = [
     0.16666666666666666,
     0.07500000000000119,
     0.04464285714255019,

@@ -161,7 +161,7 @@ pub(super) fn wanted_of_nothing(
 ) -> Option<Type> {
     let is_empty = cx.infer.is_empty(value);
     let in_row = dims.iter().any(|dim| matches!(dim.kind, DimKind::Pack(_)));
-    if !is_empty || in_row || dims.len() < 2 || elem.is_array() {
+    if !is_empty || in_row || dims.len() + elem.rank() < 2 {
         return None;
     }
     let mut axes = Vec::new();
@@ -184,6 +184,12 @@ pub(super) fn meet_array(cx: &mut Cx, value: Expr, elem: Type, dims: &[Dim], wha
         return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
     }
     let value = super::arms::complete(value, &elem);
+    let value = match (&elem, value.ty.elem()) {
+        (Type::Signature(_), Type::Template(..)) if value.ty.is_array() => {
+            coerce::each_item(cx, value, &elem, what)
+        }
+        _ => value,
+    };
     let value = match (elem.scalar(), value.ty.scalar()) {
         (Some(to), Some(from)) if value.ty.is_array() && super::widen::holds(to, from) => {
             widen::widen(&mut cx.ix, &mut cx.build, &mut cx.report, value, to)

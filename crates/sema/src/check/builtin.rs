@@ -172,6 +172,10 @@ pub(super) fn apply_builtin(
         Builtin::Einsum => einsum::einsum(ix, build, report, next(), next(), span),
         Builtin::Io(io) => self::io(ix, report, io, args, span),
         Builtin::Plain(op) => plain(ix, report, op, args, span),
+        Builtin::By(op) => {
+            build.f.by = Some(op);
+            Expr::new(ExprKind::Unit, Type::Unit, span)
+        }
         Builtin::Rerank
         | Builtin::Blocks
         | Builtin::Input

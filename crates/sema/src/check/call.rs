@@ -10,7 +10,7 @@ use super::matching::{Cell, Match};
 use super::state::{Build, Index, Report};
 use super::{
     Binding, Cx, builtin, coerce, construct, error, expr, function, layouts, lift, literal,
-    matching, parts, ragged, stmt, template, vars, widen,
+    matching, parts, ragged, result, stmt, template, vars, widen,
 };
 use crate::hir::{self, Arg, CoordArg, DefId, ExprId, ExprKind as H, Function, TypeKind};
 use crate::resolve::builtins::builtin_name;
@@ -116,6 +116,10 @@ fn call_value(cx: &mut Cx, callee: Expr, args: &[Arg], want: Option<&Type>, span
                 let args = signature_args(cx, &of.params, args, span);
                 let frame = (0..array.axes.len()).collect();
                 call_signature(cx, callee, frame, of, args, span)
+            }
+            Type::Template(id, _) => {
+                let args = template::value_args(cx, *id, args);
+                functions::call_each(cx, *id, callee, args, span)
             }
             _ => not_callable(&cx.ix, &mut cx.report, &callee, span),
         },
@@ -349,6 +353,7 @@ fn apply_bound(
     if !coords::bracket(cx, &mut m, function, coords, span) {
         return Expr::error(span);
     }
+    let args = functions::in_signatures(cx, &m, function, args);
     generics::infer_from_parts(cx, &mut m, function, &args);
     let Some(cells) = match_args(cx, &mut m, function, &args) else {
         return Expr::error(span);
@@ -384,7 +389,8 @@ fn apply_bound(
         .map(|generic| m.types.get(generic).cloned().unwrap_or(Type::Error))
         .collect();
     let args = adapt_functions(cx, function, &m, args);
-    let closure = template::captured_by(cx, def, span);
+    let Cx { infer, ix, build, report, .. } = cx;
+    let closure = template::captured_by(infer, ix, build, report, def, span);
     if let Some(closure) = &closure {
         if closure.ty.is_broken() {
             return Expr::error(span);
@@ -431,7 +437,7 @@ fn call_instance(
         return Expr::error(span);
     };
     check_assumed(&cx.ix, &mut cx.build, &mut cx.report, &instance, &sizes, &args, span);
-    let ty = match &function.ret {
+    let ty = match result::declared(function) {
         Some(ret) => {
             let declared = matching::result::result_type(cx, m, ret);
             match &instance.ret {

@@ -1,17 +1,17 @@
 //! Functions that a condition chooses: `if flag { double } else { |x| x + 1 }`.
 //!
 //! Function values have no types of their own until they are called, so two of them need not agree.
-//! Where each alternative is a function or closure by itself, the value is a *choice*: the number of
-//! the one that was chosen and what all of them captured. A call of it chooses among calls, each with
-//! the code that these arguments ask for. Where an alternative is computed, all take the signature
-//! that one of them declares.
+//! Where each alternative is a function, a closure or a name of one, the value is a *choice*: the number
+//! of the one that was chosen, and all of them. A call of it chooses among calls, each with the code that
+//! these arguments ask for. Where an alternative is computed, all take the signature that one of them
+//! declares. The items of an array, `[double, |x| x + 1]`, are choices in the same way.
 
 use super::instance::{Key, Source};
-use super::state::{Build, Index, Infer};
+use super::state::{Build, Index, Infer, Report};
 use super::template::Template;
-use super::{Cx, function, layouts, template, types, vars, widen};
-use crate::hir::{Arg, TypeKind};
-use ein_base::{Name, Span, Symbol};
+use super::{Cx, error, function, layouts, template, types, vars, widen};
+use crate::hir::TypeKind;
+use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Arm, Expr, ExprKind, Signature, Type, VarId};
 use ein_scalar::BinaryOp;
 
@@ -77,14 +77,47 @@ fn choice_value(
     let mut ids = Vec::new();
     let mut captures = vec![vars::atomise(ix, build, selector)];
     for value in values {
-        let Type::Template(id, _) = &value.ty else { return None };
-        let ExprKind::Closure { func: None, captures: own } = &*plain(value).kind else {
+        let (Type::Template(id, _), value) = (&value.ty, plain(value)) else { return None };
+        // All of them are computed, whichever is chosen: so nothing may happen there.
+        if !matches!(&*value.kind, ExprKind::Closure { func: None, .. } | ExprKind::Var(_)) {
             return None;
-        };
+        }
         ids.push(*id);
-        captures.extend(own.iter().cloned());
+        captures.push(value.clone());
     }
     Some(infer.template_value(Template::Choice(ids), captures, span))
+}
+
+/// The functions of an array as values of one type: each is the choice of itself among all of them.
+pub(super) fn choose_items(
+    infer: &mut Infer,
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    items: Vec<Expr>,
+) -> Option<Vec<Expr>> {
+    let all: Vec<&Expr> = items.iter().collect();
+    if !are_different_functions(&all) {
+        return Some(items);
+    }
+    let mut counts = all.iter().filter_map(|item| Some((item, infer.takes(&item.ty)?)));
+    if let Some((first, p)) = counts.next()
+        && let Some((other, q)) = counts.find(|(_, count)| *count != p)
+    {
+        let message =
+            format!("the functions of an array take as many arguments: {p}, but {q} here");
+        let d = error(Code::E0501, other.span, message)
+            .here(format!("takes {q}"))
+            .label(first.span, format!("takes {p}"))
+            .help("use a tuple for functions that are called in different ways: `(f, g)`");
+        report.report_at(d);
+        return None;
+    }
+    let mut itself = |(item, at): (&Expr, i64)| {
+        choice_value(infer, ix, build, &all, Expr::int(at, item.span), item.span)
+    };
+    let chosen: Option<Vec<Expr>> = items.iter().zip(0..).map(&mut itself).collect();
+    Some(chosen.unwrap_or(items))
 }
 
 /// Functions of which one declares its types, all in its signature.
@@ -127,20 +160,6 @@ fn declared_signature(cx: &mut Cx, id: u32) -> Option<Signature> {
     Some(Signature { params: params?, ret })
 }
 
-/// The arguments of a call of a choice: literals take what the parameters of the first function
-/// that declares them ask for.
-pub(super) fn choice_args(cx: &mut Cx, ids: &[u32], args: &[Arg]) -> Vec<Expr> {
-    let declares =
-        |id: &&u32| matches!(cx.infer.templates.get(**id as usize), Some(Template::Fn(_)));
-    match ids.iter().find(declares).or(ids.first()) {
-        Some(id) => {
-            let id = *id;
-            template::reranked_args(cx, id, args)
-        }
-        None => Vec::new(),
-    }
-}
-
 /// A call of a choice on checked arguments.
 pub(super) fn call_choice(
     cx: &mut Cx,
@@ -179,17 +198,10 @@ pub(super) fn choice_instance(
 
 /// The call of the alternative that a selector names.
 fn chosen_call(cx: &mut Cx, ids: &[u32], own: &[VarId], args: &[VarId], span: Span) -> Expr {
-    let Some((selector, captured)) = own.split_first() else { return Expr::error(span) };
-    let mut rest = captured;
+    let Some((selector, functions)) = own.split_first() else { return Expr::error(span) };
     let mut values = Vec::new();
-    for id in ids {
-        let count = cx.infer.captures_of(*id, rest);
-        let (mine, others) = rest.split_at(count.min(rest.len()));
-        rest = others;
-        let captures: Vec<Expr> = mine.iter().map(|var| cx.ix.var_expr(*var, span)).collect();
-        let types = captures.iter().map(|capture| capture.ty.clone()).collect();
-        let kind = ExprKind::Closure { func: None, captures };
-        let callee = Expr::new(kind, Type::Template(*id, types), span);
+    for (id, function) in ids.iter().zip(functions) {
+        let callee = cx.ix.var_expr(*function, span);
         let args = args.iter().map(|var| cx.ix.var_expr(*var, span)).collect();
         values.push(vars::scoped(cx, |cx| template::apply_template(cx, *id, callee, args, span)));
     }
@@ -208,33 +220,6 @@ fn chosen_call(cx: &mut Cx, ids: &[u32], own: &[VarId], args: &[VarId], span: Sp
         chosen = Expr::new(kind, ty.clone(), span);
     }
     chosen
-}
-
-impl Infer<'_> {
-    /// How many values a function of a choice captured.
-    fn captures_of(&self, id: u32, left: &[VarId]) -> usize {
-        match self.templates.get(id as usize) {
-            Some(Template::Closure(closure)) => match &self.hir.exprs[*closure].kind {
-                crate::hir::ExprKind::Closure { captures, .. } => captures.len(),
-                _ => 0,
-            },
-            Some(Template::Fn(def)) => {
-                function::function(self.hir, *def).map_or(0, |function| function.captures.len())
-            }
-            Some(Template::Choice(ids)) => {
-                let mut rest = left.get(1..).unwrap_or_default();
-                let mut count = 1;
-                for id in ids {
-                    let own = self.captures_of(*id, rest).min(rest.len());
-                    count += own;
-                    rest = &rest[own..];
-                }
-                count
-            }
-            Some(Template::Rerank(inner, _)) => self.captures_of(*inner, left),
-            Some(Template::Builtin(_)) | None => 0,
-        }
-    }
 }
 
 /// The value of blocks without statements.

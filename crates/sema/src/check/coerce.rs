@@ -1,10 +1,11 @@
 //! Where a value meets a type that was asked for: agreement, and messages that say what would
 //! make it fit.
 
+use super::matching::Cell;
 use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, error, layouts, show, template, widen};
-use ein_base::{Code, Diagnostic, Span};
+use super::{Cx, error, layouts, lift, show, template, widen};
+use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::tensor::{ArrayType, Expr, ExprKind, Require, StmtKind, Type};
 use std::sync::Arc;
 
@@ -48,6 +49,13 @@ pub(super) fn expect_type(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Ex
             wanted.ret.clone(),
         );
     }
+    if let (Type::Array(have), Type::Array(wanted)) = (&value.ty, ty)
+        && let (Type::Template(..), elem @ Type::Signature(_)) = (&have.elem, &wanted.elem)
+        && have.axes.len() == wanted.axes.len()
+    {
+        expect_sizes(&mut cx.ix, &mut cx.build, &mut cx.report, &value, ty, what);
+        return each_item(cx, value, elem, what);
+    }
     if let (Type::Jagged(..), Type::Array(_)) = (ty, &value.ty) {
         return jagged_literal(value, ty);
     }
@@ -73,6 +81,15 @@ pub(super) fn expect_type(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Ex
     }
     expect_sizes(&mut cx.ix, &mut cx.build, &mut cx.report, &value, ty, what);
     value
+}
+
+/// Each function of an array in the signature that is asked for.
+pub(super) fn each_item(cx: &mut Cx, value: Expr, elem: &Type, what: &str) -> Expr {
+    let span = value.span;
+    let cells = [Cell { frame: (0..value.ty.rank()).collect(), cell: Vec::new() }];
+    lift::lift(cx, Symbol::intern(what), vec![value], &cells, span, |cx, mut cells| {
+        expect_type(cx, cells.remove(0), elem, what)
+    })
 }
 
 /// A nested array literal as a jagged array.

@@ -12,19 +12,33 @@ use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::tensor::Type;
 use ein_scalar::ScalarType as S;
 
+/// Where an error stands among what was told: set aside for whoever looks, or not.
+#[derive(Clone, Copy)]
+pub(super) struct Told {
+    kept: bool,
+    at: usize,
+    /// How many there were before in the other list.
+    other: usize,
+}
+
 /// The first error that an instance of a function of the library, at `place`, brought to a call outside
-/// of it since so many were reported, if it is about types.
+/// of it since so many were reported and kept, if it is about types.
 pub(super) fn first_of_types(
     report: &Report,
     place: Span,
-    reported: usize,
+    (reported, kept): (usize, usize),
     call: Span,
-) -> Option<usize> {
+) -> Option<Told> {
     if !report.in_library(place) || report.in_library(call) {
         return None;
     }
-    let own = report.diagnostics.get(reported..)?;
-    Some(reported + own.iter().position(|d| is_of_types(d, call))?)
+    let first = |list: &[Diagnostic], since: usize| {
+        Some(since + list.get(since..)?.iter().position(|d| is_of_types(d, call))?)
+    };
+    match first(&report.diagnostics, reported) {
+        Some(at) => Some(Told { kept: false, at, other: kept }),
+        None => Some(Told { kept: true, at: first(&report.kept, kept)?, other: reported }),
+    }
 }
 
 /// Says of such an error which argument is at fault, where that is the kind of its numbers. `fits` are the
@@ -34,15 +48,23 @@ pub(super) fn told_of_arguments(
     report: &mut Report,
     (function, types, instance): (&Function, &[Type], usize),
     fits: &[S],
-    (first, call): (usize, (Symbol, Span)),
+    (first, call): (Told, (Symbol, Span)),
 ) {
     let Some((message, help)) = fault(function, types, fits, call.0) else { return };
-    let mut at = 0;
-    report.diagnostics.retain(|d| {
-        at += 1;
-        at - 1 <= first || !is_of_types(d, call.1)
-    });
-    let told = &mut report.diagnostics[first];
+    let drop_after = |list: &mut Vec<Diagnostic>, last: usize| {
+        let mut at = 0;
+        list.retain(|d| {
+            at += 1;
+            at <= last || !is_of_types(d, call.1)
+        });
+    };
+    let (list, other) = match first.kept {
+        true => (&mut report.kept, &mut report.diagnostics),
+        false => (&mut report.diagnostics, &mut report.kept),
+    };
+    drop_after(list, first.at + 1);
+    drop_after(other, first.other);
+    let told = &mut list[first.at];
     told.message = message;
     told.helps.clear();
     *told = told.clone().help(help);

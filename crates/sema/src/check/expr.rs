@@ -344,9 +344,27 @@ pub(super) fn field(cx: &mut Cx, base: Expr, name: ein_base::Name, span: Span) -
             let d = error(Code::E0511, name.span, format!("`{have}` has no field `{name}`"))
                 .here("no such field")
                 .label(base.span, format!("this is `{have}`"))
-                .help("arrays have `.shape`, `.length` and `.size`, strings have `.length`");
+                .help(instead_of_field(name.sym.as_str()));
             cx.report.fail(d)
         }
+    }
+}
+
+/// What is written here for a field or method that arrays have in other languages.
+fn instead_of_field(name: &str) -> &'static str {
+    match name {
+        "T" | "mT" | "transpose" | "swapaxes" | "permute" => {
+            "name the axes: `let y[j, i] = x[i, j];` swaps them"
+        }
+        "sum" | "mean" | "prod" | "max" | "min" | "argmax" | "argmin" | "any" | "all" => {
+            "a reduction names what it runs over: `sum[i](x[i])`"
+        }
+        "ndim" => "`len(x.shape)` is the number of axes",
+        "astype" | "to" | "float" | "int" => "elements are converted by `x[i] as f64`",
+        "reshape" | "view" => "it is a function: `reshape(x, [2, 3])`",
+        "len" => "it is a function: `len(x)`",
+        "dot" | "matmul" => "write the sum: `sum[k](a[i, k] * b[k, j])`",
+        _ => "arrays have `.shape`, `.length` and `.size`, strings have `.length`",
     }
 }
 

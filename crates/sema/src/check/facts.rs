@@ -1,8 +1,8 @@
 //! What the checker found out, for `einlang check --facts`, `--bounds` and `--broadcasts`.
 
 use super::recursion::RecursionFact;
-use super::state::{Build, Index};
-use super::{Cx, state};
+use super::state;
+use super::state::{Build, Index, Infer};
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Type, VarId};
 use ein_scalar::ScalarType;
@@ -126,9 +126,16 @@ impl state::Report {
 }
 
 /// Records a top-level binding of the root: what is known of it, and that it is an output.
-pub(super) fn note_global(cx: &mut Cx, var: VarId, ty: &Type) {
-    let (name, span) = (cx.ix.vars[var].name, cx.ix.vars[var].span);
-    if !cx.infer.root_module || ty.is_fn() {
+pub(super) fn note_global(
+    infer: &Infer,
+    ix: &Index,
+    build: &mut Build,
+    report: &mut state::Report,
+    var: VarId,
+    ty: &Type,
+) {
+    let (name, span) = (ix.vars[var].name, ix.vars[var].span);
+    if !infer.root_module || ty.is_fn() {
         return;
     }
     let layout =
@@ -136,14 +143,14 @@ pub(super) fn note_global(cx: &mut Cx, var: VarId, ty: &Type) {
     let shape = ty
         .axes()
         .iter()
-        .map(|axis| match cx.ix.unsettled(&axis.size) {
+        .map(|axis| match ix.unsettled(&axis.size) {
             Some(_) => "?".into(),
-            None => cx.ix.show_size(&axis.size),
+            None => ix.show_size(&axis.size),
         })
         .collect();
-    let fact = BindingFact { name, span, ty: cx.ix.show(ty), layout, shape };
-    cx.report.bindings.push(fact);
-    cx.build.out.outputs.push(var);
+    let fact = BindingFact { name, span, ty: ix.show(ty), layout, shape };
+    report.bindings.push(fact);
+    build.out.outputs.push(var);
 }
 
 /// Puts outputs and facts in source order; of a name bound twice the last binding counts.

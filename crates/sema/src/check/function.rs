@@ -63,21 +63,22 @@ pub(super) fn instance_of(
         types: types.iter().cloned().map(erase).collect(),
     };
     let name = cx.hir.defs[def].name;
-    let reported = cx.report.diagnostics.len();
+    let reported = (cx.report.diagnostics.len(), cx.report.kept.len());
     if let Some(at) = cx.infer.instances.table.get(&key).copied() {
         report_again(&cx.infer, &mut cx.report, at, call);
         let instance = &mut cx.infer.instances.items[at];
         instance.recursive |= !instance.done;
         instance.called_itself |=
-            !instance.done && instance.ret.is_none() && function.ret.is_none();
+            !instance.done && instance.ret.is_none() && result::declared(function).is_none();
     }
     let known = cx.infer.instances.items.len();
+    let open = params.iter().any(Option::is_some) || !types.is_empty();
     let at = instance(cx, key, name, Some(call), |cx, at| {
-        cx.infer.instances.items[at].declared = function.ret.is_some();
+        cx.infer.instances.items[at].declared = result::declared(function).is_some();
         let own = template::enter_captures(&mut cx.ix, &function.captures, &captures);
         cx.infer.instances.items[at].captures = own;
         enter_signature(cx, at, function, &params, &packs, &types);
-        if at_call && (params.iter().any(Option::is_some) || !types.is_empty()) {
+        if at_call && open {
             cx.report.instantiated_at.push(call);
         }
         result::function_result(cx, function, name.sym)
@@ -95,8 +96,11 @@ pub(super) fn instance_of(
             .collect();
         let func = cx.infer.instances.items[at].func;
         let result = cx.build.out.funcs[func].ret.clone();
-        let rule = rule::rule_of(cx, def, &params, &result);
-        cx.build.out.funcs[func].rule = rule;
+        // A function of any numbers has no rule where it is called with whole ones.
+        if rule::linear::moves(&result) || !open {
+            let rule = rule::rule_of(cx, def, &params, &result);
+            cx.build.out.funcs[func].rule = rule;
+        }
     }
     Some(at)
 }
@@ -109,6 +113,7 @@ fn report_again(infer: &Infer, report: &mut Report, at: usize, call: (Symbol, Sp
         return;
     }
     let mut again = *broken;
+    again.labels.retain(|label| report.in_library(label.span));
     again.primary.span = span;
     again.primary.text = format!("in this call of `{name}`");
     report.report_at(again);
@@ -188,6 +193,7 @@ fn nothing(name: Symbol, span: Span) -> Func {
         body: Expr::error(span),
         slots: 0,
         rule: None,
+        by: None,
     }
 }
 
@@ -352,11 +358,13 @@ fn in_frame(cx: &mut Cx, at: usize, check: &impl Fn(&mut Cx) -> Expr) -> Expr {
         instance.ret = Some(ty.clone());
     }
     instance.assumed = frame.build.assumed;
+    let by = frame.build.by;
     let func = &mut cx.build.out.funcs[instance.func];
     func.params = instance.params.clone();
     func.captures = instance.captures.clone();
     func.ret = ty;
     func.slots = frame.ix.slots;
+    func.by = by;
     func.body = body.clone();
     body
 }

@@ -3,7 +3,7 @@
 use super::literal::Class;
 use super::state::{Build, Index, Infer, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, binary, close, coerce, error, expr, layouts, literal, stmt, widen};
+use super::{Cx, binary, choice, close, coerce, error, expr, layouts, literal, stmt, widen};
 use crate::hir::{self, ExprId, ExprKind as H, StrPart};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
@@ -93,6 +93,10 @@ pub(super) fn array(cx: &mut Cx, items: &[ExprId], want: Option<&Type>, span: Sp
     if let Some(Type::Jagged(elem, depth)) = want {
         return jagged_array(cx, items, elem, *depth, span);
     }
+    let Cx { infer, ix, build, report, .. } = cx;
+    let Some(items) = choice::choose_items(infer, ix, build, report, items) else {
+        return Expr::error(span);
+    };
     let rows: Vec<&Expr> = items.iter().collect();
     if !layouts::all_agree_in_layout(&cx.ix, &mut cx.report, &rows, "the rows of this array") {
         return Expr::error(span);

@@ -274,7 +274,7 @@ fn assemble(cx: &mut Cx, base: Expr, parts: Vec<Part>, span: Span) -> Expr {
                 Part::Slice(..) | Part::Stepped(..) | Part::Gather(_) | Part::Mask(_) => None,
             })
             .collect();
-        return read_merged(&cx.ix, &mut cx.report, base, indices, span);
+        return read_merged(&cx.ix, base, indices, span);
     }
     let first = parts.iter().take_while(|part| matches!(part, Part::Point(_))).count();
     if first > 0 {
@@ -320,7 +320,7 @@ fn assemble(cx: &mut Cx, base: Expr, parts: Vec<Part>, span: Span) -> Expr {
     let front: Vec<usize> = points.iter().map(|(axis, _)| *axis).collect();
     let value = permute_front(value, &front, span);
     let indices = points.into_iter().map(|(_, index)| index).collect();
-    read_merged(&cx.ix, &mut cx.report, value, indices, span)
+    read_merged(&cx.ix, value, indices, span)
 }
 
 /// The given axes moved to the front.
@@ -342,13 +342,7 @@ pub(super) fn permute(value: Expr, order: Vec<usize>, span: Span) -> Expr {
 }
 
 /// A read; `a[i][j]` is `a[i, j]`.
-fn read_merged(
-    ix: &Index,
-    report: &mut Report,
-    base: Expr,
-    indices: Vec<Expr>,
-    span: Span,
-) -> Expr {
+fn read_merged(ix: &Index, base: Expr, indices: Vec<Expr>, span: Span) -> Expr {
     if let ExprKind::Index { base: inner, indices: before } = &*base.kind {
         let mut all: Vec<Expr> = before.iter().map(|index| index.value.clone()).collect();
         all.extend(indices);
@@ -361,14 +355,6 @@ fn read_merged(
     {
         // `x.shape[0]` is a size.
         return item.clone();
-    }
-    if matches!(base.ty.elem(), Type::Template(..)) {
-        let message = format!("{} holds functions, which cannot be indexed", ix.quote(&base));
-        return report.fail(
-                error(Code::E0510, span, message)
-                    .here("functions differ in code, so `[…]` cannot choose among them")
-                    .help("call all of them, `[f, g](x)`, or say what they take and give: `let fs: [(f32) -> f32] = …`"),
-            );
     }
     expr::read(base, indices, Bounds::Checked, span)
 }

@@ -81,6 +81,8 @@ struct Numbers<'x, 'h> {
     /// Variables that meet in an operator, so that they are of one kind.
     kin: Vec<u64>,
     locals: FxHashMap<LocalId, Number>,
+    /// The type parameters of the functions that are walked.
+    params: FxHashMap<LocalId, Number>,
     /// A name of tuples, whose parts are the variables.
     tuple: Option<LocalId>,
     /// The function whose result is the first variable, where no names are defined.
@@ -101,6 +103,7 @@ impl<'x, 'h> Numbers<'x, 'h> {
             floats: 0,
             kin: Vec::new(),
             locals: FxHashMap::default(),
+            params: FxHashMap::default(),
             tuple: None,
             own: None,
             fits: Vec::new(),
@@ -219,14 +222,16 @@ pub(super) fn fitting_numbers(infer: &Infer, ix: &Index, function: &hir::Functio
     let mut numbers = Numbers { fits: vec![S::F32, S::I32, S::Bool], ..Numbers::new(infer, ix) };
     for param in &function.params {
         if let hir::PatKind::Bind(local, _) = &param.pat.kind
-            && let Some(Ok(_)) = param.ty.as_deref().map(calls::generic_or_declared)
+            && let Some(Ok(generic)) = param.ty.as_deref().map(calls::generic_or_declared)
         {
-            numbers.locals.insert(*local, Number { open: 1, ..Number::default() });
+            let open = Number { open: 1, ..Number::default() };
+            numbers.locals.insert(*local, open);
+            numbers.params.insert(generic, open);
         }
     }
     let value = number(function.body, &mut numbers);
     if let Some(Err(ret)) = function.ret.as_ref().map(calls::generic_or_declared) {
-        let ret = infer.declared_number(ret);
+        let ret = numbers.declared_number(ret);
         numbers.takes_like(value, ret);
     }
     numbers.fits
@@ -328,7 +333,7 @@ fn number(id: ExprId, numbers: &mut Numbers) -> Number {
         H::Binary(op, a, b) => binary_number(*op, *a, *b, numbers),
         H::Cast(inner, ty) => {
             number(*inner, numbers);
-            numbers.infer.declared_number(ty)
+            numbers.declared_number(ty)
         }
         H::Call { callee, args } | H::CoordCall { callee, args, .. } => {
             calls::call_number(*callee, args, numbers)
@@ -348,7 +353,7 @@ fn number(id: ExprId, numbers: &mut Numbers) -> Number {
         }
         H::Field(..) | H::TupleField(..) => match parts::part_of(id, numbers) {
             Some(parts::Part::Of(ty)) => ty.scalar().map(Number::of).unwrap_or_default(),
-            Some(parts::Part::Declared(ty)) => numbers.infer.declared_number(ty),
+            Some(parts::Part::Declared(ty)) => numbers.declared_number(ty),
             None => parts::part(id, numbers),
         },
         H::Array(items) => items.iter().fold(Number::default(), |all, item| {
@@ -449,7 +454,7 @@ fn const_number(def: DefId, numbers: &mut Numbers) -> Number {
     let hir = numbers.infer.hir;
     let DefKind::Const(constant) = &hir.defs[def].kind else { return Number::default() };
     if let Some(ty) = &constant.ty {
-        return numbers.infer.declared_number(ty);
+        return numbers.declared_number(ty);
     }
     let value = number(constant.value, numbers);
     match (value.known, value.class) {
@@ -458,15 +463,16 @@ fn const_number(def: DefId, numbers: &mut Numbers) -> Number {
     }
 }
 
-impl Infer<'_> {
+impl Numbers<'_, '_> {
     fn declared_number(&self, ty: &hir::Type) -> Number {
         match &ty.kind {
             TypeKind::Scalar(scalar) => Number::of(*scalar),
             TypeKind::Array { elem, .. } | TypeKind::AnyRank(elem) => self.declared_number(elem),
             TypeKind::Some(_, body) => self.declared_number(body),
             TypeKind::Param(local) => {
-                let scalar = self.f.type_params.get(local).and_then(Type::scalar);
-                scalar.map(Number::of).unwrap_or_default()
+                let outer = || self.infer.f.type_params.get(local).and_then(Type::scalar);
+                let own = self.params.get(local).copied();
+                own.or_else(|| outer().map(Number::of)).unwrap_or_default()
             }
             TypeKind::Str
             | TypeKind::Data(..)
@@ -518,7 +524,7 @@ fn stmt_number(stmt: &hir::Stmt, numbers: &mut Numbers) {
             let number = self::number(*value, numbers);
             if let hir::PatKind::Bind(local, inner) = &pat.kind {
                 let declared = ty.as_deref().or(inner.as_deref());
-                let declared = declared.map(|ty| numbers.infer.declared_number(ty));
+                let declared = declared.map(|ty| numbers.declared_number(ty));
                 numbers.takes_like(number, declared.unwrap_or_default());
                 let number = declared.unwrap_or(number);
                 numbers.locals.insert(*local, number);

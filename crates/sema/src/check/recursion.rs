@@ -6,8 +6,7 @@
 //! Limit: only calls of a function by its own name, and only measures that are sums of some of its
 //! first few size parameters. Nothing is said where neither holds.
 
-use super::Cx;
-use super::state::{Build, Index, Report};
+use super::state::{Build, Index, Infer, Report};
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::size::{self, Facts};
 use ein_ir::tensor::walk::each_child;
@@ -49,27 +48,27 @@ struct Search {
 }
 
 /// Says of every function that calls itself why it ends, or that it does not.
-pub(super) fn check_recursion(cx: &mut Cx) {
-    if cx.report.diagnostics.iter().any(Diagnostic::is_error) {
+pub(super) fn check_recursion(infer: &Infer, ix: &Index, build: &Build, report: &mut Report) {
+    if report.diagnostics.iter().any(Diagnostic::is_error) {
         return;
     }
-    let recursive = cx.infer.instances.items.iter().filter(|instance| instance.recursive);
+    let recursive = infer.instances.items.iter().filter(|instance| instance.recursive);
     let recursive: Vec<FuncId> = recursive.map(|instance| instance.func).collect();
     for func in recursive {
         let mut search = Search { func, path: Vec::new(), calls: Vec::new() };
         let mut facts = Facts::default();
-        for var in &cx.build.out.funcs[func].sizes {
-            if let Some(size) = cx.ix.var_sizes.get(var) {
+        for var in &build.out.funcs[func].sizes {
+            if let Some(size) = ix.var_sizes.get(var) {
                 facts.ge0(size.clone());
             }
         }
-        find_calls(&cx.ix, &cx.build.out.funcs[func].body, &mut search, &facts, true);
+        find_calls(ix, &build.out.funcs[func].body, &mut search, &facts, true);
         if search.calls.is_empty() {
             continue;
         }
-        match falling_measure(&cx.ix, &cx.build, func, &search.calls) {
-            Some(why) => note_recursion(&cx.build, &mut cx.report, func, why),
-            None => warn_of_endless(&cx.ix, &cx.build, &mut cx.report, func, &search.calls),
+        match falling_measure(ix, build, func, &search.calls) {
+            Some(why) => note_recursion(build, report, func, why),
+            None => warn_of_endless(ix, build, report, func, &search.calls),
         }
     }
 }

@@ -7,6 +7,12 @@ use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Expr, Type};
 use rustc_hash::FxHashMap;
 
+/// The result that a function declares; `[T; *]` leaves its rank, and so all but its elements, to the
+/// body.
+pub(super) fn declared(function: &Function) -> Option<&hir::Type> {
+    function.ret.as_ref().filter(|ret| !matches!(ret.kind, TypeKind::AnyRank(_)))
+}
+
 /// The value of a body, held to the declared result.
 pub(super) fn function_result(cx: &mut Cx, function: &Function, name: Symbol) -> Expr {
     let what = format!("the result of `{name}`");
@@ -38,6 +44,17 @@ pub(super) fn function_result(cx: &mut Cx, function: &Function, name: Symbol) ->
             }
             let d = coerce::mismatch(&cx.ix, &value, &want, &what);
             cx.report.fail(d)
+        }
+        TypeKind::AnyRank(_) => {
+            let want = types::lower_type(cx, ret);
+            let value = close::open_value(cx, function.body, Some(&want), None);
+            let value = widen::widen_to(&mut cx.ix, &mut cx.build, &mut cx.report, value, &want);
+            match (&value.ty, &want) {
+                (Type::Array(own), Type::AnyRank(elem)) if coerce::same_kind(&own.elem, elem) => {
+                    value
+                }
+                _ => coerce::expect_type(cx, value, &want, &what),
+            }
         }
         TypeKind::Tuple(items) if items.is_empty() => {
             cx.infer.f.statement = true;

@@ -12,7 +12,8 @@ use crate::hir::{self, DefId, LocalId};
 use ein_base::{Diagnostic, FileId, IndexVec, Span, Symbol};
 use ein_ir::size::{self, Atom, Facts};
 use ein_ir::tensor::{
-    AtomInfo, Axis, Coord, Data, DataId, Expr, FuncId, Program, Require, Stmt, Type, Var, VarId,
+    ArrayOp, AtomInfo, Axis, Coord, Data, DataId, Expr, FuncId, Program, Require, Stmt, Type, Var,
+    VarId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -158,6 +159,8 @@ pub(super) struct BuildFrame {
     pub computed: Vec<(Expr, usize, Coord, Expr)>,
     /// Sizes that are compared at run time.
     pub assumed: Vec<Require>,
+    /// What of the host computes the function being checked.
+    pub by: Option<ArrayOp>,
 }
 
 /// What is told: diagnostics, and facts for tools.
@@ -313,8 +316,8 @@ impl Report {
         if !self.in_library(place) {
             return None;
         }
-        let calls = self.instantiated_at.iter().rev();
-        let (name, span) = *calls.clone().find(|(_, span)| !self.in_library(*span))?;
+        let mut calls = self.instantiated_at.iter().rev();
+        let (name, span) = *calls.find(|(_, span)| !self.in_library(*span))?;
         let mut moved = diagnostic.clone();
         moved.primary.span = span;
         moved.primary.text = format!("in this call of `{name}`");
@@ -322,7 +325,11 @@ impl Report {
             "" => "what it does with them".to_string(),
             text => text.to_string(),
         };
-        Some(moved.label(place, inside))
+        let moved = moved.label(place, inside);
+        Some(match calls.next() {
+            Some((name, span)) => moved.label(*span, format!("in this call of `{name}`")),
+            None => moved,
+        })
     }
 
     /// Reports an error and gives an expression that absorbs what follows.

@@ -18,7 +18,10 @@ pub(super) fn stmt(cx: &mut Cx, stmt: &hir::Stmt) {
         hir::StmtKind::Expr(value) => {
             cx.infer.f.statement = true;
             let value = close::open_value(cx, *value, None, None);
-            cx.build.emit(Stmt { kind: StmtKind::Expr(value), span: stmt.span });
+            // What says something to the checker alone leaves nothing to do.
+            if !matches!(*value.kind, ExprKind::Unit) {
+                cx.build.emit(Stmt { kind: StmtKind::Expr(value), span: stmt.span });
+            }
         }
     }
 }
@@ -215,7 +218,7 @@ pub(super) fn declare(cx: &mut Cx, local: LocalId, var: VarId, ty: &Type) {
     declare_extents(&mut cx.ix, name, span, ty);
     if cx.ix.f.top && cx.hir.locals[local].kind == LocalKind::Global {
         cx.ix.globals.insert(local, var);
-        facts::note_global(cx, var, ty);
+        facts::note_global(&cx.infer, &cx.ix, &mut cx.build, &mut cx.report, var, ty);
     }
 }
 

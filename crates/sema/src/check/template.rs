@@ -4,7 +4,7 @@
 pub(in crate::check) mod signature;
 
 use super::instance::{Key, Source};
-use super::state::{Index, Infer, Report};
+use super::state::{Build, Index, Infer, Report};
 use super::{
     Binding, Cx, annotation, builtin, call, choice, close, error, expr, function, layouts, lift,
     stmt, types, vars,
@@ -85,15 +85,22 @@ fn fn_captures(ix: &mut Index, report: &mut Report, def: DefId, span: Span) -> V
 }
 
 /// What provides the captures of a call of a function; `None` if it has none.
-pub(super) fn captured_by(cx: &mut Cx, def: DefId, span: Span) -> Option<Expr> {
-    if function::function(cx.hir, def)?.captures.is_empty() {
+pub(super) fn captured_by(
+    infer: &mut Infer,
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    def: DefId,
+    span: Span,
+) -> Option<Expr> {
+    if function::function(infer.hir, def)?.captures.is_empty() {
         return None;
     }
-    match cx.infer.f.callee.take() {
+    match infer.f.callee.take() {
         Some((own, callee)) if own == def => Some(callee),
         _ => {
-            let value = fn_value(&mut cx.infer, &mut cx.ix, &mut cx.report, def, span);
-            Some(vars::atomise(&mut cx.ix, &mut cx.build, value))
+            let value = fn_value(infer, ix, report, def, span);
+            Some(vars::atomise(ix, build, value))
         }
     }
 }
@@ -203,6 +210,15 @@ impl Infer<'_> {
         }
     }
 
+    /// The same by its type.
+    pub(super) fn takes(&self, ty: &Type) -> Option<usize> {
+        match ty {
+            Type::Template(id, _) => self.parameter_count(*id),
+            Type::Signature(of) => Some(of.params.len()),
+            _ => None,
+        }
+    }
+
     /// What a function value is called in messages.
     fn template_name(&self, id: u32) -> String {
         match self.templates.get(id as usize) {
@@ -236,7 +252,7 @@ pub(super) fn call_template(
             call::call_with(cx, def, &[], args, None, span)
         }
         Template::Choice(ids) => {
-            let args = choice::choice_args(cx, &ids, args);
+            let args = value_args(cx, id, args);
             choice::call_choice(cx, id, &ids, callee, args, span)
         }
         Template::Builtin(builtin) => builtin::builtin_call(cx, builtin, &[], args, want, span),
@@ -247,14 +263,14 @@ pub(super) fn call_template(
             call_closure(cx, closure, callee, args, span)
         }
         Template::Rerank(inner, ranks) => {
-            let args = reranked_args(cx, inner, args);
+            let args = value_args(cx, inner, args);
             call_reranked(cx, inner, callee, &ranks, args, span)
         }
     }
 }
 
-/// The arguments of a function with other cell ranks: literals take what its parameters ask for.
-pub(super) fn reranked_args(cx: &mut Cx, inner: u32, args: &[Arg]) -> Vec<Expr> {
+/// The arguments of a function value: literals take what its parameters ask for.
+pub(super) fn value_args(cx: &mut Cx, inner: u32, args: &[Arg]) -> Vec<Expr> {
     match cx.infer.templates.get(inner as usize).cloned() {
         Some(Template::Fn(def)) => {
             if let Some(function) = function::function(cx.hir, def)
@@ -271,8 +287,16 @@ pub(super) fn reranked_args(cx: &mut Cx, inner: u32, args: &[Arg]) -> Vec<Expr> 
                 return args;
             }
         }
-        Some(Template::Rerank(inner, _)) => return reranked_args(cx, inner, args),
-        Some(Template::Choice(ids)) => return choice::choice_args(cx, &ids, args),
+        Some(Template::Rerank(inner, _)) => return value_args(cx, inner, args),
+        // The first function that declares its parameters says what literals are.
+        Some(Template::Choice(ids)) => {
+            let declares =
+                |id: &&u32| matches!(cx.infer.templates.get(**id as usize), Some(Template::Fn(_)));
+            return match ids.iter().find(declares).or(ids.first()) {
+                Some(id) => value_args(cx, *id, args),
+                None => Vec::new(),
+            };
+        }
         Some(Template::Builtin(_)) | None => {}
     }
     args.iter().map(|arg| expr::expr(cx, arg.value, None)).collect()

@@ -1,6 +1,6 @@
 //! What is there without being defined.
 
-use super::{IoOp, PlainOp, ReduceOp};
+use super::{ArrayOp, IoOp, PlainOp, ReduceOp};
 use ein_base::Symbol;
 use ein_scalar::{BinaryOp as ScalarBinary, UnaryOp as ScalarUnary};
 
@@ -49,6 +49,8 @@ pub enum Builtin {
     Io(IoOp),
     /// `std::intrinsics::text_codes` and the like.
     Plain(PlainOp),
+    /// `std::intrinsics::by_lu` and the like: what of the host computes the function it stands in.
+    By(ArrayOp),
     /// A function of Python by its path: `numpy.linalg.norm`.
     Python(Symbol),
 }

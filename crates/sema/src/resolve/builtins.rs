@@ -1,6 +1,6 @@
 //! What is there without being defined: built-in functions, scalar types, intrinsics.
 
-use crate::hir::{Builtin, IoOp, PlainOp, ReduceOp};
+use crate::hir::{ArrayOp, Builtin, IoOp, PlainOp, ReduceOp};
 use ein_base::Symbol;
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
@@ -60,6 +60,7 @@ pub(crate) fn builtin_name(builtin: Builtin) -> &'static str {
         Builtin::Plain(op) => {
             PlainOp::NAMES.iter().find(|(_, known)| *known == op).map_or("this function", |it| it.0)
         }
+        Builtin::By(op) => op.name(),
         _ => {
             FUNCTIONS.iter().find(|(_, known)| *known == builtin).map_or("this built-in", |it| it.0)
         }
@@ -123,6 +124,7 @@ impl Builtins {
             .chain(
                 PlainOp::NAMES.iter().map(|(name, op)| (Symbol::intern(name), Builtin::Plain(*op))),
             )
+            .chain(ArrayOp::NAMES.iter().map(|(name, op)| (Symbol::intern(name), Builtin::By(*op))))
             .collect();
         Self {
             function_names: functions.iter().map(|(name, _)| *name).collect(),

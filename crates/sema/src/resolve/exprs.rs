@@ -226,7 +226,7 @@ impl<'r> Lower<'r, '_> {
     }
 
     fn size_value(&mut self, name: Name) -> ExprKind {
-        match self.known_size(name.sym) {
+        match self.known_size(name.sym, true) {
             Some(size) => ExprKind::Size(size),
             None => {
                 self.report(

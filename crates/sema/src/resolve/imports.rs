@@ -398,7 +398,16 @@ impl Resolver<'_> {
             [] => format!("declare it in `{path}`: `pub fn {name}(…) {{ … }}`"),
             some => format!("`{path}` has {}", super::listed(&some[..some.len().min(LISTED)])),
         };
-        let diagnostic = self.suggest_among(diagnostic, name, &known, otherwise);
+        let elsewhere = super::foreign::our_name(name.sym.as_str()).map(Symbol::intern);
+        let diagnostic = match elsewhere.filter(|ours| known.contains(ours)) {
+            None if self.builtins.functions.contains_key(&name.sym) => {
+                diagnostic.help(format!("it is built in: write `{name}` without a path"))
+            }
+            Some(ours) => {
+                diagnostic.fix(format!("it is called `{ours}` here"), name.span, ours.as_str())
+            }
+            None => self.suggest_among(diagnostic, name, &known, otherwise),
+        };
         self.report(diagnostic);
     }
 

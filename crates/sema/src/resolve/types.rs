@@ -1,7 +1,7 @@
 //! Types: scalars, data types, axes, and the sizes and packs that axes name.
 
 use super::defs::Signature;
-use super::lower::{Found, Lower, Pos, other_alias};
+use super::lower::{Found, FrameKind, Lower, Pos, other_alias};
 use super::scope::{Bound, Space};
 use super::{ItemId, ItemKind, Target};
 use crate::hir::{self, Dim, DimKind, ExprId, ExprKind, LocalId, LocalKind, Type, TypeKind};
@@ -305,20 +305,23 @@ impl<'r> Lower<'r, '_> {
 
     /// `?n` in a type: the first in a scope names the size.
     fn size(&mut self, name: Name) -> LocalId {
-        match self.known_size(name.sym) {
+        match self.known_size(name.sym, false) {
             Some(size) => size,
             None => self.declare(name, LocalKind::Size),
         }
     }
 
-    /// A size that is named in scope.
-    pub(super) fn known_size(&mut self, sym: Symbol) -> Option<LocalId> {
+    /// A size that is named in scope; `around` if those of the functions around a nested one are, which
+    /// it has as values.
+    pub(super) fn known_size(&mut self, sym: Symbol, around: bool) -> Option<LocalId> {
+        let nested = self.frames[self.floor as usize].kind == FrameKind::Fn;
+        let floor = if around && nested { 1 } else { self.floor };
         if let Some(size) = self.hidden_size(sym) {
             return Some(size);
         }
         let entry = self.scopes.entry(self.scopes.head(Space::Size, sym))?;
         let Bound::Local(size) = entry.bound else { return None };
-        if entry.frame < self.floor {
+        if entry.frame < floor {
             return None;
         }
         self.use_local(size, entry.frame);
@@ -443,7 +446,7 @@ impl<'r> Lower<'r, '_> {
     fn signature_sizes(&mut self, id: ast::ExprId, signature: &mut Signature) {
         match &self.ast.expr[id].kind {
             ast::ExprKind::Size(name) => {
-                let known = self.known_size(name.sym);
+                let known = self.known_size(name.sym, false);
                 let new = known.is_none().then(|| self.declare(*name, LocalKind::Size));
                 signature.sizes.extend(new);
             }

@@ -1,5 +1,6 @@
 //! What to say about a name that means nothing where it stands.
 
+use super::foreign;
 use super::imports::ImportState;
 use super::lower::{ContextKind, FrameKind, Lower, Places};
 use super::scope::{Bound, Space};
@@ -62,7 +63,20 @@ impl Lower<'_, '_> {
         if let Some(import) = self.r.import_of(name.sym) {
             return Some(diagnostic.help(import));
         }
+        let elsewhere = foreign::our_name(name.sym.as_str()).map(Symbol::intern);
+        if let Some(ours) = elsewhere
+            && let Some(import) = self.r.import_of(ours)
+        {
+            return Some(diagnostic.help(format!("it is called `{ours}` here; {import}")));
+        }
         let suggestion = self.nearest(name.sym, want);
+        if let Some(way) = foreign::way(name.sym.as_str()) {
+            let diagnostic = match suggestion {
+                Some(sym) => self.r.with_suggestion(diagnostic, name, sym),
+                None => diagnostic,
+            };
+            return Some(diagnostic.help(way));
+        }
         Some(match (suggestion, want) {
             (Some(sym), _) => self.r.with_suggestion(diagnostic, name, sym),
             (None, Want::Value) => diagnostic

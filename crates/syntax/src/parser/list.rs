@@ -1,5 +1,6 @@
 //! Lists in brackets, and brackets that are not closed.
 
+use super::mistakes::after_operand;
 use super::{Parse, Parser, Reported};
 use crate::token::{Token, TokenKind};
 use ein_base::{Code, Diagnostic, Span};
@@ -128,7 +129,16 @@ impl Parser<'_> {
         let condition = open.kind == TokenKind::LBracket && self.kind() == TokenKind::Where;
         let starts_item = !condition && self.kind().starts_expr() && !self.kind().is_infix();
         let reported_before = self.diagnostics.len();
+        let meant = after_operand(self, Some(open.kind));
         let reported = self.unexpected(&format!("`,` or `{closer}`"));
+        if let Some(help) = meant {
+            if self.diagnostics.len() > reported_before
+                && let Some(last) = self.diagnostics.pop()
+            {
+                self.diagnostics.push(last.help(help));
+            }
+            return reported;
+        }
         if condition
             && self.diagnostics.len() > reported_before
             && let Some(last) = self.diagnostics.pop()

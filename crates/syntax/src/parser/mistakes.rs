@@ -6,6 +6,75 @@ use crate::token::TokenKind;
 use ein_base::{Code, Diagnostic, Span};
 use thin_vec::ThinVec;
 
+/// Words that begin something in other languages and are names here, each with what is written instead.
+/// They are meant so where another word follows, which nothing allows here.
+const WORDS: &[(&str, &str)] = &[
+    ("def", "a function is written `fn f(x) { x + 1.0 }`"),
+    ("function", "a function is written `fn f(x) { x + 1.0 }`"),
+    ("func", "a function is written `fn f(x) { x + 1.0 }`"),
+    ("lambda", "a function without a name is a closure: `|x| x + 1.0`"),
+    ("import", "a name is imported by its path: `use std::math::exp;`"),
+    ("from", "a name is imported by its path: `use std::math::exp;`"),
+    ("using", "a name is imported by its path: `use std::math::exp;`"),
+    ("class", "a type with fields is a `struct P { x: f32 }`; functions stand beside it"),
+    ("elif", "it is written `else if`"),
+    ("elsif", "it is written `else if`"),
+    ("elseif", "it is written `else if`"),
+    ("not", "it is written `!`"),
+    ("yield", "an array of values is written `[e | i in 0..n]`"),
+    ("raise", "`assert(c, \"…\")` stops the program unless `c` holds"),
+    ("throw", "`assert(c, \"…\")` stops the program unless `c` holds"),
+];
+
+/// Words that stand between two operands elsewhere, with the operator that is meant.
+const OPERATORS: &[(&str, &str)] = &[("and", "&&"), ("or", "||"), ("is", "==")];
+
+/// How slices are written.
+const SLICES: &str = "a slice is written `a[lo..hi]`, by steps `a[lo..hi; step]`; \
+                      either end may be left out";
+
+/// A name that begins something in other languages, where another word follows it in the same line.
+pub(super) fn foreign_name(parser: &mut Parser<'_>) -> Option<Reported> {
+    let next = parser.tokens.get(parser.pos + 1)?;
+    let value = matches!(
+        next.kind,
+        TokenKind::Int | TokenKind::Float | TokenKind::Str | TokenKind::True | TokenKind::False
+    );
+    if parser.kind() != TokenKind::Ident || next.first || !(next.kind.is_name() || value) {
+        return None;
+    }
+    let span = parser.span_here();
+    let word = parser.slice(span);
+    let (word, help) = *WORDS.iter().find(|(it, _)| *it == word)?;
+    let message = format!("Einlang has no `{word}`");
+    Some(parser.fail(
+        Diagnostic::new(Code::E0106, span, message).here("a word of other languages").help(help),
+    ))
+}
+
+/// What to say about a token behind a whole operand that can follow none, inside of a bracket or
+/// outside.
+pub(super) fn after_operand(parser: &Parser<'_>, open: Option<TokenKind>) -> Option<String> {
+    let token = parser.token();
+    let help = match token.kind {
+        TokenKind::Ident => {
+            let word = parser.slice(parser.token_span(token));
+            let (_, operator) = OPERATORS.iter().find(|(it, _)| *it == word)?;
+            format!("`{word}` is written `{operator}`")
+        }
+        TokenKind::At => {
+            "a product of matrices names what is summed: `sum[k](a[i, k] * b[k, j])`".to_owned()
+        }
+        TokenKind::If if !token.first => "a choice is written `if c { a } else { b }`".to_owned(),
+        TokenKind::For if !token.first => {
+            "an array of values is written `[e | i in 0..n]`".to_owned()
+        }
+        TokenKind::Colon if open == Some(TokenKind::LBracket) => SLICES.to_owned(),
+        _ => return None,
+    };
+    Some(help)
+}
+
 impl Parser<'_> {
     /// A word of another language where an expression should stand.
     pub(super) fn foreign(&mut self) -> Parse<ExprId> {
@@ -147,6 +216,10 @@ impl Parser<'_> {
             Diagnostic::new(Code::E0101, span, format!("expected a value after `=`, found {found}"))
                 .here("expected an expression")
                 .help("write the value to be bound")
+        } else if token.kind == TokenKind::Colon && prev == TokenKind::LBracket {
+            Diagnostic::new(Code::E0101, span, format!("expected an expression, found {found}"))
+                .here("expected an expression")
+                .help(SLICES)
         } else {
             Diagnostic::new(Code::E0101, span, format!("expected an expression, found {found}"))
                 .here("expected an expression")

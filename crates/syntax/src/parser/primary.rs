@@ -1,5 +1,6 @@
 //! Operands: literals, names, brackets, `if`, `match`, closures.
 
+use super::mistakes::foreign_name;
 use super::{Parse, Parser, Reported};
 use crate::ast::*;
 use crate::token::TokenKind;
@@ -50,6 +51,9 @@ impl Parser<'_> {
 
     /// A name or path, and the fields of a struct if they follow.
     fn path(&mut self) -> Parse<ExprId> {
+        if let Some(reported) = foreign_name(self) {
+            return Err(reported);
+        }
         let lo = self.lo();
         let path = self.names()?;
         if self.at(TokenKind::LBrace) && !self.no_struct && self.at_struct_fields(path.len()) {

@@ -1,5 +1,6 @@
 //! Statements, blocks, and the bindings of `let`.
 
+use super::mistakes::after_operand;
 use super::{Parse, Parser, Reported};
 use crate::ast::*;
 use crate::token::TokenKind;
@@ -178,13 +179,14 @@ impl Parser<'_> {
             TokenKind::Arrow | TokenKind::FatArrow => Some("a closure is written `|x| e`"),
             _ => None,
         };
+        let help = help.map(str::to_owned).or_else(|| after_operand(self, None));
         let before = self.diagnostics.len();
         let reported = self.unexpected("`;` or an operator");
         if let Some(help) = help
             && self.diagnostics.len() > before
             && let Some(last) = self.diagnostics.last_mut()
         {
-            last.helps.push(Help { text: help.into(), edit: None });
+            last.helps.push(Help { text: help, edit: None });
         }
         reported
     }

@@ -223,6 +223,7 @@ impl Pass<'_> {
             body: Expr::error(span),
             slots,
             rule: None,
+            by: None,
         });
         self.tangents.insert(key, tangent);
         self.clean.insert(tangent);

@@ -2,10 +2,15 @@
 
 use super::Flatten;
 use super::extent::Extent;
-use crate::points::{Arr, Clause, Node, Subst};
+use crate::points::reduction::element_at;
+use crate::points::{Arr, Clause, Ix, Kind, Node, Slot, Subst};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use std::ops::Range;
 use std::rc::Rc;
+
+/// Operations from which the elements of an array of a step are stored, where they are read at positions
+/// that are computed.
+const STORED: f64 = 64.0;
 
 /// An array of known shape.
 #[derive(Clone, Debug)]
@@ -115,6 +120,9 @@ impl Flatten<'_> {
         ty: ScalarType,
         at: &[Node],
     ) -> Node {
+        if let Some(element) = of_a_step(self, clauses, ty, at) {
+            return element;
+        }
         let mut result = self.points.constant(Scalar::zero(ty));
         for clause in clauses.iter() {
             let mut subst = Subst::new(clause.slots.iter().map(|slot| slot.ix).zip(at.to_vec()));
@@ -240,6 +248,57 @@ impl Flatten<'_> {
         }
         result
     }
+}
+
+/// The element of an array that a step of a recurrence makes with reductions, at positions that are
+/// computed: all of its elements are stored for the step, instead of one for each of the positions.
+fn of_a_step(
+    flatten: &mut Flatten<'_>,
+    clauses: &[Clause],
+    ty: ScalarType,
+    at: &[Node],
+) -> Option<Node> {
+    let [clause] = clauses else { return None };
+    let points = &flatten.points;
+    let extent = |slot: &Slot| {
+        let end = points.as_int(slot.hi).filter(|_| points.as_int(slot.lo) == Some(0))?;
+        (end > 1).then_some(end)
+    };
+    let extents = clause.slots.iter().map(extent).collect::<Option<Vec<i64>>>()?;
+    let computed = |at: &Node| {
+        let simple = |node: Node| match points.nodes[node].kind {
+            Kind::Index(_) | Kind::Const(_) => true,
+            Kind::Binary(op, ..) => matches!(op, BinaryOp::Add | BinaryOp::Sub),
+            _ => false,
+        };
+        !points.below(&[*at]).into_iter().all(simple)
+    };
+    let info = &points.nodes[clause.value];
+    let numbers = matches!(ty, ScalarType::F32 | ScalarType::F64 | ScalarType::I32);
+    let dear = numbers && info.ty == ty && info.reduces && info.cost >= STORED;
+    let inside_step = !flatten.pending.is_empty() && flatten.turns.is_none();
+    let plain = clause.guard.is_none() && inside_step && flatten.descent.is_none();
+    if !plain || !dear || !at.iter().any(computed) {
+        return None;
+    }
+    let moved: Vec<bool> = at.iter().map(computed).collect();
+    let mut value = clause.value;
+    let kept = clause.slots.iter().zip(at).zip(&moved).filter(|(_, moved)| !**moved);
+    let kept: Vec<(Ix, Node)> = kept.map(|((slot, at), _)| (slot.ix, *at)).collect();
+    let mut names = kept;
+    let mut taken = Vec::new();
+    for (axis, slot) in clause.slots.iter().enumerate().filter(|(axis, _)| moved[*axis]) {
+        let range = (0, i128::from(extents[axis] - 1));
+        let own = flatten.points.fresh(flatten.points.ixs[slot.ix].name, range);
+        names.push((slot.ix, flatten.points.index(own)));
+        let place = flatten.points.position(at[axis], extents[axis], false, None);
+        taken.push(((own, extents[axis]), place));
+    }
+    value = Subst::new(names).apply(&mut flatten.points, value);
+    for (along, place) in taken.into_iter().rev() {
+        value = element_at(&mut flatten.points, value, along, place);
+    }
+    Some(value)
 }
 
 /// Axes of two shapes of equally many elements, in the smallest pieces that have equally many.

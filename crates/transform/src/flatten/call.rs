@@ -64,6 +64,14 @@ impl<'p> Flatten<'p> {
         if !fits {
             return Err(declined("a call of another shape", span));
         }
+        if let (Some(op), Some(Val::Array(first)), true) =
+            (info.by, args.first(), self.world.has_host())
+        {
+            let pays = self.constants(&first.shape, span).is_ok_and(|shape| op.pays(&shape));
+            if pays {
+                return Err(declined("a function that a library of the host computes", span));
+            }
+        }
         if let Some(inner) = self.inner_call(func, &args, span) {
             return inner;
         }

@@ -117,10 +117,6 @@ impl<'p> Flatten<'p> {
             return Ok(part);
         }
         let lost = traps && !oblige::is_obliged(self, &clauses);
-        if lost && reduces {
-            // Only the cells that are read would be computed, each where it is, and only those could fail.
-            return Err(declined("a definition inside a loop that may fail", span));
-        }
         if lost {
             oblige::oblige_cells(self, &clauses);
         }

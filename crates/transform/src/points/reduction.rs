@@ -53,6 +53,9 @@ impl Points {
 
     /// Whether a reduction has a point for all values of what its bounds depend on.
     fn surely_has_points(&self, reduction: &Reduction) -> bool {
+        if only_point(self, reduction).is_some() {
+            return true;
+        }
         reduction.guard.is_none()
             && reduction.binders.iter().all(|(_, lo, hi)| {
                 match (self.nodes[*lo].range, self.nodes[*hi].range) {
@@ -126,6 +129,59 @@ impl Points {
             ReduceOp::Prod => body.range.is_none_or(|it| magnitude(it) > 1),
             _ => false,
         }
+    }
+}
+
+/// The element at one position of all that a value has for an index, as the greatest of those at this
+/// position: what does not mention the position may be stored for all values of the index before it is
+/// taken ([`only_point`]).
+pub(crate) fn element_at(
+    points: &mut Points,
+    value: Node,
+    (ix, extent): (Ix, i64),
+    at: Node,
+) -> Node {
+    let (lo, hi, here) = (points.int(0), points.int(extent), points.index(ix));
+    let guard = points.binary(BinaryOp::Eq, here, at, None);
+    let ty = points.nodes[value].ty;
+    let binders = vec![(ix, lo, hi)];
+    let one = Reduction { op: ReduceOp::Max, binders, guard: Some(guard), body: value };
+    points.reduce(one, ty)
+}
+
+/// The index of a reduction and the only position for which its condition holds, if that surely is one of
+/// its points: the reduction is the value there.
+pub(crate) fn only_point(points: &Points, reduction: &Reduction) -> Option<(Ix, Node)> {
+    let [(ix, lo, hi)] = *reduction.binders.as_slice() else { return None };
+    let Kind::Binary(BinaryOp::Eq, a, b) = points.nodes[reduction.guard?].kind else {
+        return None;
+    };
+    let is_index = |node: Node| points.nodes[node].kind == Kind::Index(ix);
+    let at = if is_index(a) { b } else { a };
+    let (lo, hi) = (points.as_int(lo)?, points.as_int(hi)?);
+    let (first, last) = points.nodes[at].range?;
+    let inside = i128::from(lo) <= first && last < i128::from(hi);
+    let one = (is_index(a) || is_index(b)) && !points.depends(at, ix) && inside;
+    let extreme = matches!(reduction.op, ReduceOp::Max | ReduceOp::Min);
+    (extreme && one).then_some((ix, at))
+}
+
+/// A value in which reductions of one point are what they are there; only those that hold no others, if
+/// not `all`.
+pub(crate) fn without_only_points(points: &mut Points, value: Node, all: bool) -> Node {
+    let mut value = value;
+    loop {
+        let below = points.below(&[value]);
+        let found = below.into_iter().find_map(|node| {
+            let Kind::Reduce(reduction) = &points.nodes[node].kind else { return None };
+            let fits = all || !points.nodes[reduction.body].reduces;
+            let (ix, at) = only_point(points, reduction).filter(|_| fits)?;
+            Some((node, reduction.body, ix, at))
+        });
+        let Some((node, body, ix, at)) = found else { return value };
+        let there = Subst::one(ix, at).apply(points, body);
+        let instead = [(node, there)].into_iter().collect();
+        value = Subst::nodes(instead).apply(points, value);
     }
 }
 

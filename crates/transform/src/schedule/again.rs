@@ -16,7 +16,10 @@
 //! Failures: what follows the condition is computed only where it does not hold, as the program says. After
 //! a step in which something failed there is none: it might go on for ever.
 
-use super::emit::{Emit, Place, Use};
+use super::emit::{Emit, Place};
+use super::home;
+use super::plan::{Turns, What, Why};
+use super::until::around_how;
 use super::{def_cost, node_cost};
 use crate::points::{Again, Arr, Def, Ix, Node, Points, Write};
 use ein_base::Symbol;
@@ -52,10 +55,12 @@ pub(crate) fn again(emit: &mut Emit, def: &Def, body: &Again) {
     let outside = emit.in_parallel;
     let shares = rooms(emit, body);
     for (axis, ix) in body.around.iter().enumerate() {
-        let parallel = axis == 0 && !emit.in_parallel && work > emit.points.cost.thread_work();
-        let kind = if parallel { ForKind::Parallel { grain: 1 } } else { ForKind::Serial };
+        let (how, why) = around_how(&emit.view(), axis, work);
         let (lo, hi) = emit.points.ixs[*ix].range;
-        emit.open(*ix, int(lo as i64), int(hi as i64 + 1), kind);
+        let turns = Turns::Exactly((hi - lo + 1) as i64);
+        let index = emit.points.ixs[*ix].name;
+        emit.plan.note(What::Loop { index, turns, how }, why);
+        emit.open(*ix, int(lo as i64), int(hi as i64 + 1), how.kind());
     }
     let states = first_states(emit, body);
     steps_of(emit, body, &states);
@@ -87,17 +92,17 @@ fn rooms(emit: &mut Emit, body: &Again) -> bool {
             continue;
         }
         if results.contains(&arr) {
-            emit.whole(arr, BufferKind::Scratch, Use::Scratch);
+            let why = Why::Since("each point keeps its last state");
+            home::give(emit, arr, BufferKind::Scratch, why);
             // Each point has cells of its own.
             if let Some(buf) = emit.kernel.bufs.ids().last() {
                 emit.once.insert(buf);
             }
         } else if !shape.is_empty() {
             shares |= len > SMALL;
-            match len <= SMALL {
-                true => emit.whole(arr, BufferKind::Local, Use::Local),
-                false => emit.whole(arr, BufferKind::Scratch, Use::Scratch),
-            };
+            let kind = if len <= SMALL { BufferKind::Local } else { BufferKind::Scratch };
+            let why = Why::Since("the state of one step");
+            home::give(emit, arr, kind, why);
         }
     }
     shares

@@ -9,9 +9,11 @@
 //!
 //! Failures: the address is asked for the terms that the step looks at in any case.
 
-use super::emit::{Emit, Use};
+use super::emit::Emit;
 use super::group::reduces_across;
+use super::home;
 use super::nest::{Cell, Loop};
+use super::plan::Why;
 use super::rows::has_addresses;
 use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Subst};
 use ein_ir::loops::BufferKind;
@@ -102,21 +104,17 @@ fn of_step(points: &mut Points, def: usize, clause: &Clause, op: ReduceOp) -> Op
     })
 }
 
-/// Finds which of these definitions are written beside others, and gives them room: those that are
-/// left.
-pub(crate) fn place(emit: &mut Emit, defs: &[usize], wanted: &FxHashSet<Arr>) -> Vec<usize> {
-    let found = find(&mut emit.points, defs);
+/// Gives the definitions that are written beside others room.
+pub(crate) fn place(emit: &mut Emit, found: Vec<Beside>, wanted: &FxHashSet<Arr>) {
     for beside in &found {
         let def = emit.points.defs[beside.def].clone();
         if !wanted.contains(&def.arr) {
-            emit.whole(def.arr, BufferKind::Scratch, Use::Scratch);
+            let why = Why::Since("the steps of a recurrence write it with their extremes");
+            home::give(emit, def.arr, BufferKind::Scratch, why);
         }
         super::clear_left_out(emit, &def);
     }
-    let own = |def: &usize| found.iter().any(|beside| beside.def == *def);
-    let left = defs.iter().copied().filter(|def| !own(def)).collect();
     emit.beside.extend(found);
-    left
 }
 
 /// Whether addresses are written beside the steps of an array.
@@ -164,5 +162,5 @@ fn extreme(emit: &Emit, value: Node, address: Node) -> Option<Node> {
     });
     let (node, None) = (found.next()?, found.next()) else { return None };
     let Kind::Reduce(own) = &emit.points.nodes[node].kind else { return None };
-    (own.binders == asked.binders && has_addresses(emit, own)).then_some(node)
+    (own.binders == asked.binders && has_addresses(&emit.view(), own)).then_some(node)
 }

@@ -41,6 +41,9 @@ const KEYS: f64 = 64.0;
 /// A term of so many operations, computed once for each key, is as much as a key more.
 const OPERATIONS: f64 = 8.0;
 
+/// Up to so many cells of each key are looked for together, and are as much as keys more.
+const OTHERS: f64 = 8.0;
+
 /// Parts of the points that have cells of their own.
 const PARTS: i64 = 8;
 
@@ -80,6 +83,23 @@ pub(crate) fn of_step(
     steps: &[Ix],
 ) -> Node {
     stored(points, before, clause, steps, |_, _| false)
+}
+
+/// Parts of a step of a recurrence, with sums for each value of a key in one pass.
+pub(crate) fn of_parts(points: &mut Points, parts: Vec<Def>, steps: &[Ix]) -> Vec<Def> {
+    let mut defs = Vec::with_capacity(parts.len());
+    for mut def in parts {
+        let shape = points.arrs[def.arr].shape.clone();
+        if let Some(clause) = only_clause(points, &def.body, &shape).cloned() {
+            let mut before = Before::new(&def);
+            let whole = |node: Node, _: &[Slot]| node == clause.value;
+            let value = stored(points, &mut before, &clause, steps, whole);
+            defs.append(&mut before.take());
+            def.body = Body::Clauses(vec![Clause { value, ..clause }], None);
+        }
+        defs.push(def);
+    }
+    in_one_pass(points, defs)
 }
 
 /// Whether a clause of a recurrence has sums for each value of a key.
@@ -173,6 +193,10 @@ fn parts_of(points: &Points, slots: &[Slot], reduction: &Reduction) -> Option<Pa
     for (_, lo, hi) in &reduction.binders {
         count = count.checked_mul((points.as_int(*hi)? - points.as_int(*lo)?).max(0))?;
     }
+    let fits = |value: Node| {
+        let fits = |it| magnitude(it).saturating_mul(i128::from(count)) < 1 << 31;
+        ty == ScalarType::I32 && points.nodes[value].range.is_some_and(fits)
+    };
     let value = match (reduction.op, &points.nodes[body].kind) {
         (ReduceOp::Count, _) if count < 1 << 31 => {
             conditions.push(body);
@@ -185,15 +209,12 @@ fn parts_of(points: &Points, slots: &[Slot], reduction: &Reduction) -> Option<Pa
             Some(*value)
         }
         (ReduceOp::Sum, Kind::Select(condition, value, other))
-            if ty == ScalarType::I32
-                && points.as_int(*other) == Some(0)
-                && points.nodes[*value].range.is_some_and(|it| {
-                    magnitude(it).saturating_mul(i128::from(count)) < 1 << 31
-                }) =>
+            if points.as_int(*other) == Some(0) && fits(*value) =>
         {
             conditions.push(*condition);
             Some(*value)
         }
+        (ReduceOp::Sum, _) if fits(body) => Some(body),
         (ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min, _) if ty.is_float() => Some(body),
         _ => return None,
     };
@@ -216,7 +237,10 @@ fn parts_of(points: &Points, slots: &[Slot], reduction: &Reduction) -> Option<Pa
     });
     let count = |(axis, _): &(usize, Node)| points.as_int(slots[*axis].hi);
     let cells = keys.iter().map(count).product::<Option<i64>>()? as f64;
-    let many = cells * (points.nodes[body].cost / OPERATIONS).max(1.0) >= KEYS;
+    let beside = slots.iter().enumerate().filter(|(at, _)| !keys.iter().any(|(it, _)| it == at));
+    let beside: f64 = beside.map(|(_, slot)| points.trip_count(slot.lo, slot.hi)).product();
+    let each = (points.nodes[body].cost / OPERATIONS).max(1.0);
+    let many = cells * each * beside.clamp(1.0, OTHERS) >= KEYS;
     (many && !keys.is_empty()).then_some(Parts { keys, equal, others, value })
 }
 

@@ -13,6 +13,8 @@
 
 use super::emit::{Emit, Place};
 use super::nest::{Cell, Loop};
+use super::plan::{Change, What, Why};
+use super::view::View;
 use crate::points::{Arr, Kind, Node, Subst};
 use ein_ir::loops::{Op, Operand, Stmt};
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
@@ -34,8 +36,21 @@ impl Emit {
         if loops.is_empty() || !matches!(self.places.get(&arr), Some(Place::Buffer(..))) {
             return false;
         }
-        let choices = self.outer_choices(loops, cells);
+        let choices = outer_choices(&self.view(), loops, cells);
+        if let Some(choice) = choices.iter().find(|choice| choice.yes == choice.no) {
+            // Asked because it may fail: no side is left out.
+            self.value(choice.cond);
+            let mut subst = Subst::nodes([(choice.node, choice.yes)].into_iter().collect());
+            let points = &mut self.points;
+            let cells = cells.iter().map(|(at, value)| (at.clone(), subst.apply(points, *value)));
+            let cells = cells.collect();
+            self.nest(arr, loops.to_vec(), cells);
+            return true;
+        }
+        let why = Why::Since("the loops do not change the condition, and a side has reductions");
+        let note = What::Change(Change::Chosen(choices.len()));
         if let [choice] = choices.as_slice() {
+            self.plan.note(note, why);
             let cond = self.value(choice.cond);
             let yes = self.branch(arr, loops, cells, &[(choice.node, choice.yes)]);
             let no = self.branch(arr, loops, cells, &[(choice.node, choice.no)]);
@@ -62,6 +77,7 @@ impl Emit {
             });
         }
         let Some(all) = all else { return false };
+        self.plan.note(note, why);
         let yes = self.branch(arr, loops, cells, &taken);
         self.open_block();
         self.nest_of_all(arr, loops.to_vec(), cells.to_vec());
@@ -86,37 +102,37 @@ impl Emit {
         self.nest(arr, loops.to_vec(), cells);
         self.close_block()
     }
+}
 
-    /// The outermost choices that the loops do not change, where they change a reduction in them.
-    fn outer_choices(&self, loops: &[Loop], cells: &[Cell]) -> Vec<Choice> {
-        let mut found = Vec::new();
-        let mut seen = FxHashSet::default();
-        for (_, value) in cells {
-            self.choices_in(*value, loops, &mut seen, &mut found);
-        }
-        found
+/// The outermost choices that the loops do not change, where they change a reduction in them.
+fn outer_choices(view: &View<'_>, loops: &[Loop], cells: &[Cell]) -> Vec<Choice> {
+    let mut found = Vec::new();
+    let mut seen = FxHashSet::default();
+    for (_, value) in cells {
+        choices_in(view, *value, loops, &mut seen, &mut found);
     }
+    found
+}
 
-    fn choices_in(
-        &self,
-        node: Node,
-        loops: &[Loop],
-        seen: &mut FxHashSet<Node>,
-        found: &mut Vec<Choice>,
-    ) {
-        let points = &self.points;
-        let varies = |node: Node| loops.iter().any(|(ix, ..)| points.depends(node, *ix));
-        let info = &points.nodes[node];
-        if !info.reduces || !varies(node) || !seen.insert(node) {
-            return;
-        }
-        if let Kind::Select(cond, yes, no) = info.kind
-            && !varies(cond)
-            && points.nodes[cond].free.iter().all(|ix| self.is_bound(*ix))
-        {
-            found.push(Choice { node, cond, yes, no });
-            return;
-        }
-        points.each_child(node, &mut |child| self.choices_in(child, loops, seen, found));
+fn choices_in(
+    view: &View<'_>,
+    node: Node,
+    loops: &[Loop],
+    seen: &mut FxHashSet<Node>,
+    found: &mut Vec<Choice>,
+) {
+    let points = &view.points;
+    let varies = |node: Node| loops.iter().any(|(ix, ..)| points.depends(node, *ix));
+    let info = &points.nodes[node];
+    if !info.reduces || !varies(node) || !seen.insert(node) {
+        return;
     }
+    if let Kind::Select(cond, yes, no) = info.kind
+        && !varies(cond)
+        && points.nodes[cond].free.iter().all(|ix| view.is_bound(*ix))
+    {
+        found.push(Choice { node, cond, yes, no });
+        return;
+    }
+    points.each_child(node, &mut |child| choices_in(view, child, loops, seen, found));
 }

@@ -14,6 +14,8 @@
 
 use super::emit::{AxisPlace, Emit};
 use super::nest::{Cell, Loop};
+use super::plan::{Change, What, Why};
+use super::view::View;
 use crate::points::{Ix, Kind, Node, Subst};
 use ein_scalar::ScalarType;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -75,7 +77,7 @@ impl Emit {
                 && !info.traps
                 && matches!(info.ty, ScalarType::F32 | ScalarType::F64)
                 && fits(info.ty)
-                && self.is_dear(node, ix)
+                && is_dear(&self.view(), node, ix)
         };
         // The largest of them: what is found is not looked into.
         let (mut found, mut met, mut open) = (Vec::new(), FxHashSet::default(), values.to_vec());
@@ -90,6 +92,10 @@ impl Emit {
         }
         if found.len() > MOST {
             return FxHashMap::default();
+        }
+        if !found.is_empty() {
+            let why = Why::Since("they are dear, and no loop around changes them");
+            self.plan.note(What::Change(Change::Columns(found.len())), why);
         }
         let place = self.points.index(ix);
         let mut instead = FxHashMap::default();
@@ -107,17 +113,16 @@ impl Emit {
         }
         instead
     }
+}
 
-    /// Whether something in a value that changes with an index takes long.
-    fn is_dear(&self, node: Node, ix: Ix) -> bool {
-        let dear = |node: &Node| {
-            let mut parts = 0.0;
-            self.points.each_child(*node, &mut |child| parts += self.points.nodes[child].cost);
-            let own = self.points.nodes[*node].cost - parts;
-            let computes =
-                matches!(self.points.nodes[*node].kind, Kind::Unary(..) | Kind::Binary(..));
-            computes && own >= DEAR && self.points.depends(*node, ix)
-        };
-        self.points.below(&[node]).iter().any(dear)
-    }
+/// Whether something in a value that changes with an index takes long.
+fn is_dear(view: &View<'_>, node: Node, ix: Ix) -> bool {
+    let dear = |node: &Node| {
+        let mut parts = 0.0;
+        view.points.each_child(*node, &mut |child| parts += view.points.nodes[child].cost);
+        let own = view.points.nodes[*node].cost - parts;
+        let computes = matches!(view.points.nodes[*node].kind, Kind::Unary(..) | Kind::Binary(..));
+        computes && own >= DEAR && view.points.depends(*node, ix)
+    };
+    view.points.below(&[node]).iter().any(dear)
 }

@@ -13,36 +13,15 @@
 //! Failures: the same cells in another order; each is computed once.
 
 use super::emit::Emit;
-use super::nest::{Cell, Loop};
+use super::nest::{Cell, Loop, outer_how};
+use super::plan::{Change, How, What, Why};
+use super::view::View;
 use crate::points::Arr;
-use ein_ir::loops::ForKind;
 
 /// The least number of cells.
 const LEAST: f64 = 65536.0;
 
 impl Emit {
-    /// The loop along which something is contiguous that the innermost loop goes across.
-    pub(crate) fn crossed(&self, loops: &[Loop], cells: &[Cell]) -> Option<usize> {
-        let ((inner, lo, hi), outer) = loops.split_last()?;
-        let wide = |(_, lo, hi): &Loop, least: i64| {
-            self.constant_extent(*lo, *hi).is_some_and(|extent| extent >= least)
-        };
-        let all: f64 = loops.iter().map(|(_, lo, hi)| self.points.trip_count(*lo, *hi)).product();
-        let [along_tile, across_tile] = self.points.cost.crossed_tiles();
-        if all < LEAST || !wide(&(*inner, *lo, *hi), 4 * across_tile) {
-            return None;
-        }
-        let values: Vec<_> = cells.iter().map(|(_, value)| *value).collect();
-        let loads = self.points.loads(&values);
-        let across = |(arr, at): &(Arr, Box<[_]>)| {
-            let far = self.stride(*arr, at, *inner).is_some_and(|it| it.abs() >= across_tile);
-            let along = |(ix, ..): &Loop| self.stride(*arr, at, *ix) == Some(1);
-            outer.iter().position(along).filter(|_| far)
-        };
-        let found = loads.iter().find_map(across)?;
-        wide(&outer[found], along_tile).then_some(found)
-    }
-
     /// The same loops, in tiles of the innermost one and the one that it goes across.
     pub(crate) fn crossed_loops(
         &mut self,
@@ -51,23 +30,45 @@ impl Emit {
         along: usize,
         cells: &[Cell],
     ) {
-        let kind = self.outer_kind(&loops, cells);
+        let (how, why) = outer_how(&self.view(), &loops, cells);
         let Some(inner) = loops.pop() else { return };
-        let [along_tile, across_tile] = self.points.cost.crossed_tiles();
-        let (outer_tile, outer) = self.tiles(loops.remove(along), along_tile);
+        let tiles @ [along_tile, across_tile] = self.points.cost.crossed_tiles();
+        let along = loops.remove(along);
+        let change = Change::Crossed(self.points.ixs[along.0].name, tiles);
+        self.plan.note(What::Change(change), Why::Since("what it reads is contiguous along that"));
+        let (outer_tile, outer) = self.tiles(along, along_tile);
         let (inner_tile, inner) = self.tiles(inner, across_tile);
-        let kind = match kind {
-            ForKind::Parallel { grain } if loops.is_empty() => {
-                ForKind::Parallel { grain: (grain / along_tile).max(1) }
+        let how = match how {
+            How::Parallel { grain } if loops.is_empty() => {
+                How::Parallel { grain: (grain / along_tile).max(1) }
             }
-            kind => kind,
+            how => how,
         };
         loops.extend([outer_tile, inner_tile, outer]);
-        for (at, (ix, lo, hi)) in loops.iter().enumerate() {
-            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-            self.open(*ix, lo, hi, if at == 0 { kind.clone() } else { ForKind::Serial });
-        }
+        self.open_loops(&loops, (how, why));
         self.vector(arr, inner, cells);
         loops.iter().for_each(|_| self.close());
     }
+}
+
+/// The loop along which something is contiguous that the innermost loop goes across.
+pub(crate) fn crossed(view: &View<'_>, loops: &[Loop], cells: &[Cell]) -> Option<usize> {
+    let ((inner, lo, hi), outer) = loops.split_last()?;
+    let wide = |(_, lo, hi): &Loop, least: i64| {
+        view.constant_extent(*lo, *hi).is_some_and(|extent| extent >= least)
+    };
+    let all: f64 = loops.iter().map(|(_, lo, hi)| view.points.trip_count(*lo, *hi)).product();
+    let [along_tile, across_tile] = view.points.cost.crossed_tiles();
+    if all < LEAST || !wide(&(*inner, *lo, *hi), 4 * across_tile) {
+        return None;
+    }
+    let values: Vec<_> = cells.iter().map(|(_, value)| *value).collect();
+    let loads = view.points.loads(&values);
+    let across = |(arr, at): &(Arr, Box<[_]>)| {
+        let far = view.stride(*arr, at, *inner).is_some_and(|it| it.abs() >= across_tile);
+        let along = |(ix, ..): &Loop| view.stride(*arr, at, *ix) == Some(1);
+        outer.iter().position(along).filter(|_| far)
+    };
+    let found = loads.iter().find_map(across)?;
+    wide(&outer[found], along_tile).then_some(found)
 }

@@ -13,6 +13,8 @@
 
 use super::emit::Emit;
 use super::nest::{Cell, Loop};
+use super::plan::{Change, What, Why};
+use super::view::View;
 use crate::points::{Arr, Ix, Kind, Linear, Node};
 
 /// A row has at least so many cells.
@@ -26,6 +28,8 @@ impl Emit {
     pub(crate) fn between_edges(&mut self, row: Loop, cells: &[Cell]) -> Vec<(Loop, Vec<Cell>)> {
         let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
         let Some(pieces) = self.pieces(row, &values) else { return vec![(row, cells.to_vec())] };
+        let why = Why::Since("reads wrap around or stop at an edge");
+        self.plan.note(What::Change(Change::Pieces(pieces.len())), why);
         pieces
             .into_iter()
             .map(|piece| {
@@ -51,94 +55,10 @@ impl Emit {
         let mut edges = Vec::new();
         for node in self.points.below(&places) {
             if self.points.depends(node, ix) {
-                self.add_edges(&mut edges, node, ix, &ends)?;
+                add_edges(&self.view(), &mut edges, node, ix, &ends)?;
             }
         }
         (!edges.is_empty() && edges.len() <= EDGES).then(|| self.cut((ix, lo, hi), &edges))
-    }
-
-    /// Adds the values of an index at which a node bends, in order. `None` if they are not known.
-    fn add_edges(
-        &self,
-        edges: &mut Vec<Linear>,
-        node: Node,
-        ix: Ix,
-        (lo, hi): &(Linear, Linear),
-    ) -> Option<()> {
-        let Some(bend) = self.points.bend(node) else { return Some(()) };
-        let own = |(term, _): &(Node, i64)| self.points.nodes[*term].kind == Kind::Index(ix);
-        let Some(at) = bend.of.terms.iter().position(own) else { return Some(()) };
-        let mut rest = bend.of;
-        let (_, factor) = rest.terms.remove(at);
-        if rest.terms.iter().any(|(term, _)| self.points.depends(*term, ix)) {
-            return None;
-        }
-        for from in bend.from {
-            let mut edge = Linear { terms: Vec::new(), offset: from };
-            edge.add(&rest, -1);
-            let edge = match factor {
-                1 => edge,
-                // It comes from above: where both sums are the same, either will do.
-                -1 => {
-                    let offset = i64::from(!bend.ties);
-                    let mut after = Linear { terms: Vec::new(), offset };
-                    after.add(&edge, -1);
-                    after
-                }
-                _ => return None,
-            };
-            for edge in self.first_and_last(&edge)? {
-                let above = self.points.reach(&edge.minus(lo))?;
-                let below = self.points.reach(&hi.minus(&edge))?;
-                if above.1 <= 0 || below.1 <= 0 {
-                    continue;
-                }
-                if above.0 < 0 || below.0 < 0 {
-                    return None;
-                }
-                self.insert_edge(edges, edge)?;
-            }
-        }
-        Some(())
-    }
-
-    /// The first and the last place of an edge for all indices that have no value yet: those of
-    /// reductions that will be written out.
-    fn first_and_last(&self, edge: &Linear) -> Option<[Linear; 2]> {
-        let [mut first, mut last] =
-            [(); 2].map(|()| Linear { terms: Vec::new(), offset: edge.offset });
-        for (term, factor) in &edge.terms {
-            let info = &self.points.nodes[*term];
-            if info.free.iter().all(|ix| self.is_bound(*ix)) {
-                first.add_term(*term, *factor);
-                last.add_term(*term, *factor);
-                continue;
-            }
-            let (lo, hi) = info.range?;
-            let ends = [lo, hi].map(|end| i64::try_from(end).ok()?.checked_mul(*factor));
-            first.offset += ends[0]?.min(ends[1]?);
-            last.offset += ends[0]?.max(ends[1]?);
-        }
-        Some([first, last])
-    }
-
-    /// Inserts an edge before the first one that is not before it.
-    fn insert_edge(&self, edges: &mut Vec<Linear>, edge: Linear) -> Option<()> {
-        for at in 0..edges.len() {
-            let (least, most) = self.points.reach(&edges[at].minus(&edge))?;
-            if (least, most) == (0, 0) {
-                return Some(());
-            }
-            if least >= 0 {
-                edges.insert(at, edge);
-                return Some(());
-            }
-            if most > 0 {
-                return None;
-            }
-        }
-        edges.push(edge);
-        Some(())
     }
 
     /// A loop in pieces that end at these edges, each with an index of its own.
@@ -158,4 +78,87 @@ impl Emit {
         }
         pieces
     }
+}
+
+/// Adds the values of an index at which a node bends, in order. `None` if they are not known.
+fn add_edges(
+    view: &View<'_>,
+    edges: &mut Vec<Linear>,
+    node: Node,
+    ix: Ix,
+    (lo, hi): &(Linear, Linear),
+) -> Option<()> {
+    let Some(bend) = view.points.bend(node) else { return Some(()) };
+    let own = |(term, _): &(Node, i64)| view.points.nodes[*term].kind == Kind::Index(ix);
+    let Some(at) = bend.of.terms.iter().position(own) else { return Some(()) };
+    let mut rest = bend.of;
+    let (_, factor) = rest.terms.remove(at);
+    if rest.terms.iter().any(|(term, _)| view.points.depends(*term, ix)) {
+        return None;
+    }
+    for from in bend.from {
+        let mut edge = Linear { terms: Vec::new(), offset: from };
+        edge.add(&rest, -1);
+        let edge = match factor {
+            1 => edge,
+            // It comes from above: where both sums are the same, either will do.
+            -1 => {
+                let offset = i64::from(!bend.ties);
+                let mut after = Linear { terms: Vec::new(), offset };
+                after.add(&edge, -1);
+                after
+            }
+            _ => return None,
+        };
+        for edge in first_and_last(view, &edge)? {
+            let above = view.points.reach(&edge.minus(lo))?;
+            let below = view.points.reach(&hi.minus(&edge))?;
+            if above.1 <= 0 || below.1 <= 0 {
+                continue;
+            }
+            if above.0 < 0 || below.0 < 0 {
+                return None;
+            }
+            insert_edge(view, edges, edge)?;
+        }
+    }
+    Some(())
+}
+
+/// The first and the last place of an edge for all indices that have no value yet: those of
+/// reductions that will be written out.
+fn first_and_last(view: &View<'_>, edge: &Linear) -> Option<[Linear; 2]> {
+    let [mut first, mut last] = [(); 2].map(|()| Linear { terms: Vec::new(), offset: edge.offset });
+    for (term, factor) in &edge.terms {
+        let info = &view.points.nodes[*term];
+        if info.free.iter().all(|ix| view.is_bound(*ix)) {
+            first.add_term(*term, *factor);
+            last.add_term(*term, *factor);
+            continue;
+        }
+        let (lo, hi) = info.range?;
+        let ends = [lo, hi].map(|end| i64::try_from(end).ok()?.checked_mul(*factor));
+        first.offset += ends[0]?.min(ends[1]?);
+        last.offset += ends[0]?.max(ends[1]?);
+    }
+    Some([first, last])
+}
+
+/// Inserts an edge before the first one that is not before it.
+fn insert_edge(view: &View<'_>, edges: &mut Vec<Linear>, edge: Linear) -> Option<()> {
+    for at in 0..edges.len() {
+        let (least, most) = view.points.reach(&edges[at].minus(&edge))?;
+        if (least, most) == (0, 0) {
+            return Some(());
+        }
+        if least >= 0 {
+            edges.insert(at, edge);
+            return Some(());
+        }
+        if most > 0 {
+            return None;
+        }
+    }
+    edges.push(edge);
+    Some(())
 }

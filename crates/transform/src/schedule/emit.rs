@@ -12,7 +12,9 @@
 mod address;
 mod taken;
 
+use super::plan::Making;
 use super::sample::Sample;
+use super::view::View;
 use crate::points::{Arr, Input, Ix, Kind, Node, Points};
 use ein_ir::loops::{Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
@@ -114,9 +116,16 @@ pub(crate) struct Emit {
     pub(crate) reciprocals: FxHashMap<Node, (Operand, usize)>,
     /// Divisors of the code being written that have an inverse to multiply by.
     pub(crate) inverses: FxHashMap<Node, Operand>,
+    /// What has been decided.
+    pub(crate) plan: Making,
 }
 
 impl Scope {
+    /// Whether an index has its value from here.
+    pub(crate) fn binds(&self, ix: Ix) -> bool {
+        self.ixs.iter().any(|(other, _)| *other == ix)
+    }
+
     /// Whether the value of a node is known here.
     pub(crate) fn knows(&self, node: Node) -> bool {
         self.values.contains_key(&node)
@@ -153,15 +162,22 @@ impl Emit {
             mirrors: FxHashMap::default(),
             reciprocals: FxHashMap::default(),
             inverses: FxHashMap::default(),
+            plan: Making::default(),
         }
     }
 
     /// The finished kernel.
-    pub(crate) fn finish(mut self) -> (Kernel, Vec<Use>) {
+    pub(crate) fn finish(mut self) -> (Kernel, Vec<Use>, Making) {
         if let Some(scope) = self.scopes.pop() {
             self.kernel.body = scope.stmts;
         }
-        (self.kernel, self.uses)
+        (self.kernel, self.uses, self.plan)
+    }
+
+    /// What decisions may look at.
+    pub(crate) fn view(&self) -> View<'_> {
+        let Emit { points, places, floors, scopes, in_parallel, .. } = self;
+        View { points, places, floors, scopes, in_parallel: *in_parallel }
     }
 
     pub(crate) fn buffer(

@@ -12,6 +12,8 @@ mod plan;
 use super::contract::Contraction;
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::nest::Loop;
+use super::plan::{How, Turns, What, Why};
+use super::view::View;
 use crate::points::{Arr, ArrInfo, Ix, Node, Source};
 use ein_ir::loops::{BufferKind, ForKind, Gemm, Matrix, Operand, Stmt};
 use ein_scalar::{Scalar, ScalarType};
@@ -40,48 +42,49 @@ impl Emit {
         let at: Vec<Node> = found.slots.iter().map(|slot| self.points.index(slot.ix)).collect();
         let tiled = tile.map(|(axis, bounds)| (found.slots[axis].ix, bounds));
         let mut product = Product { arr, at, found: found.clone(), tiled };
-        let batch = self.axis_dims(&product, &found.batch);
+        let batch = axis_dims(&self.view(), &product, &found.batch);
         let outer: Vec<Dim> = batch.into_iter().filter(|dim| dim.extent > 1).collect();
-        let m = self.axis_dims(&product, &found.m);
-        let n = self.axis_dims(&product, &found.n);
-        let k: Vec<Dim> =
-            found.k.iter().map(|(ix, lo, hi)| self.dim(&product, *ix, *lo, hi - lo)).collect();
+        let m = axis_dims(&self.view(), &product, &found.m);
+        let n = axis_dims(&self.view(), &product, &found.n);
+        let k: Vec<Dim> = found
+            .k
+            .iter()
+            .map(|(ix, lo, hi)| dim(&self.view(), &product, *ix, *lo, hi - lo))
+            .collect();
         let size = |dims: &[Dim]| dims.iter().map(|dim| dim.extent as f64).product::<f64>();
         let work = size(&m) * size(&n) * size(&k);
-        let small = work < self.points.cost.shared_product_work() && size(&outer) > 1.0;
+        let least = self.points.cost.shared_product_work();
+        let small = work < least && size(&outer) > 1.0;
         for (at, dim) in outer.iter().enumerate() {
-            let kind = if at == 0 && !self.in_parallel && small {
-                let grain = ((self.points.cost.shared_product_work() / work).ceil() as i64).max(1);
-                ForKind::Parallel { grain }
+            let how = if at == 0 && !self.in_parallel && small {
+                How::Parallel { grain: ((least / work).ceil() as i64).max(1) }
             } else {
-                ForKind::Serial
+                How::Serial
             };
-            self.open(dim.ix, int(dim.lo), int(dim.lo + dim.extent), kind);
+            let why = match how {
+                How::Parallel { .. } => {
+                    Why::Work { work: work * size(&outer), turns: dim.extent as f64, least }
+                }
+                How::Serial | How::Vector => Why::Only,
+            };
+            let (index, turns) = (self.points.ixs[dim.ix].name, Turns::Exactly(dim.extent));
+            self.plan.note(What::Loop { index, turns, how }, why);
+            self.open(dim.ix, int(dim.lo), int(dim.lo + dim.extent), how.kind());
         }
         let part = self.points.cost.part_bytes() / self.points.arrs[arr].ty.size_bytes() as i64;
         let roles = Roles { m: &m, n: &n, k: &k, tiled: tiled.map(|(ix, _)| ix), part };
         // Threads would write into one copy.
         let plan = Plan::best(&roles, !small && !self.any_parallel());
+        let parallel = !self.in_parallel && !small;
+        let why = match (self.in_parallel, small) {
+            (true, _) => Why::Since("threads share a loop around it"),
+            (false, true) => Why::LittleWork { work, least },
+            (false, false) => Why::Work { work, turns: 1.0, least },
+        };
+        self.plan.begin(What::Product(plan.decided(parallel)), why);
         self.products(&mut product, &plan, small);
+        self.plan.end();
         outer.iter().for_each(|_| self.close());
-    }
-
-    fn dim(&self, product: &Product, ix: Ix, lo: i64, extent: i64) -> Dim {
-        let of = |(arr, at): &(Arr, Box<[Node]>)| self.stride(*arr, at, ix).unwrap_or(0);
-        let (a, b) = (of(&product.found.a), of(&product.found.b));
-        let c = self.stride(product.arr, &product.at, ix).unwrap_or(0);
-        Dim { ix, lo, extent, a, b, c }
-    }
-
-    /// The axes that no loop runs over yet.
-    fn axis_dims(&self, product: &Product, axes: &[usize]) -> Vec<Dim> {
-        let ixs = axes.iter().map(|axis| product.found.slots[*axis].ix);
-        ixs.filter(|ix| !self.is_bound(*ix))
-            .map(|ix| {
-                let (lo, hi) = self.points.ixs[ix].range;
-                self.dim(product, ix, lo as i64, (hi - lo + 1) as i64)
-            })
-            .collect()
     }
 
     /// The loops around the products, with the copies where the loops inside do not change them.
@@ -189,7 +192,8 @@ impl Emit {
     /// One product, at the point that the loops are at.
     fn product(&mut self, product: &Product, plan: &Plan, small: bool) {
         let again = |emit: &Emit, dims: &[Dim]| -> Vec<Dim> {
-            dims.iter().map(|dim| emit.dim(product, dim.ix, dim.lo, dim.extent)).collect()
+            let of = |it: &Dim| dim(&emit.view(), product, it.ix, it.lo, it.extent);
+            dims.iter().map(of).collect()
         };
         let m = again(self, &plan.m.inner);
         let n = again(self, &plan.n.inner);
@@ -251,4 +255,22 @@ pub(crate) fn row_major(shape: &[i64]) -> Vec<i64> {
         strides[at] = strides[at + 1] * shape[at + 1].max(1);
     }
     strides
+}
+
+fn dim(view: &View<'_>, product: &Product, ix: Ix, lo: i64, extent: i64) -> Dim {
+    let of = |(arr, at): &(Arr, Box<[Node]>)| view.stride(*arr, at, ix).unwrap_or(0);
+    let (a, b) = (of(&product.found.a), of(&product.found.b));
+    let c = view.stride(product.arr, &product.at, ix).unwrap_or(0);
+    Dim { ix, lo, extent, a, b, c }
+}
+
+/// The axes that no loop runs over yet.
+fn axis_dims(view: &View<'_>, product: &Product, axes: &[usize]) -> Vec<Dim> {
+    let ixs = axes.iter().map(|axis| product.found.slots[*axis].ix);
+    ixs.filter(|ix| !view.is_bound(*ix))
+        .map(|ix| {
+            let (lo, hi) = view.points.ixs[ix].range;
+            dim(view, product, ix, lo as i64, (hi - lo + 1) as i64)
+        })
+        .collect()
 }

@@ -5,13 +5,18 @@
 //! which then comes from memory once. Contractions join with a tile of rows, and only where that
 //! saves writing a large array.
 //!
+//! A group is decided with the loops that its members share and the places of their arrays before any
+//! of them is written ([`write`](mod@write)).
+//!
 //! Failures: none is moved: definitions share loops, and each of their points is computed once.
 
 mod write;
 
 use super::contract::only_clause;
-use super::recur;
+use super::home::{self, Home};
+use super::plan::{self, How, What, Why};
 use super::tidy::as_contraction;
+use super::{def_cost, recur};
 use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Points, Slot};
 use rustc_hash::FxHashSet;
 
@@ -28,13 +33,19 @@ const ROWS: i64 = 60;
 const LANES: i64 = 64;
 
 /// Definitions that share their outer loops.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Group {
     members: Vec<Member>,
     /// The extents of the shared loops.
     extents: Vec<i64>,
     /// How many values of the last shared index are handled together.
     tile: i64,
+    /// Why the last of them joined, or did not join the group before.
+    why: Why,
+    /// How the shared loops run, and why.
+    loops: Vec<(How, Why)>,
+    /// Whether the shared loops are all loops, and the last one runs in vectors.
+    flat: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -45,6 +56,8 @@ struct Member {
     kind: MemberKind,
     /// Whether its steps run along memory, so that one cell after another is filled.
     along: bool,
+    /// The place that it gets here, if it has none before.
+    home: Option<Home>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,14 +68,33 @@ enum MemberKind {
     Other,
 }
 
-/// Forms groups of these definitions.
-pub(crate) fn run(points: &Points, defs: &[usize], wanted: &FxHashSet<Arr>) -> Vec<Group> {
+/// Which arrays have their places: in groups that share loops, and by themselves.
+pub(crate) type Has<'a> = [&'a dyn Fn(Arr) -> bool; 2];
+
+/// Forms groups of these definitions and decides how their loops run and where their arrays are, as far
+/// as they have no places.
+pub(crate) fn plan(
+    points: &Points,
+    defs: &[usize],
+    wanted: &FxHashSet<Arr>,
+    placed: Has<'_>,
+) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for at in defs {
         let member = candidate(points, *at, wanted);
-        let joined = groups.last_mut().is_some_and(|group| group.join(points, &member));
-        if !joined {
-            groups.push(Group::of(points, member));
+        match groups.last_mut().map(|group| group.join(points, &member)) {
+            None => groups.push(Group::of(points, member, Why::Only)),
+            Some(Err(why)) => groups.push(Group::of(points, member, why)),
+            Some(Ok(())) => {}
+        }
+    }
+    for group in &mut groups {
+        group.flat = group.is_fused() && group.is_flat(points);
+        group.loops = group.shared_loops(points);
+        let homes: Vec<Option<Home>> =
+            group.members.iter().map(|member| group.home_of(points, member, placed)).collect();
+        for (member, home) in group.members.iter_mut().zip(homes) {
+            member.home = home;
         }
     }
     groups
@@ -84,7 +116,7 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
                 && size_bytes(points, other.arr) > points.cost.whole_result_bytes()
         });
         let axes = if leading && (saves || reads_large) { axes } else { Vec::new() };
-        return Member { def: at, axes, kind: MemberKind::Contraction, along: false };
+        return Member { def: at, axes, kind: MemberKind::Contraction, along: false, home: None };
     }
     if let Some(clause) = only_clause(points, &def.body, shape) {
         let rank = shape.len() - usize::from(reduces_across(points, clause));
@@ -93,6 +125,7 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
             axes: (0..rank).collect(),
             kind: MemberKind::Plain,
             along: false,
+            home: None,
         };
     }
     match &def.body {
@@ -105,9 +138,11 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
             {
                 axes.clear();
             }
-            Member { def: at, axes, kind: MemberKind::Recurrence, along }
+            Member { def: at, axes, kind: MemberKind::Recurrence, along, home: None }
         }
-        _ => Member { def: at, axes: Vec::new(), kind: MemberKind::Other, along: false },
+        _ => {
+            Member { def: at, axes: Vec::new(), kind: MemberKind::Other, along: false, home: None }
+        }
     }
 }
 
@@ -173,20 +208,23 @@ fn still_axes(points: &Points, def: &Def) -> Vec<usize> {
 }
 
 impl Group {
-    fn of(points: &Points, mut member: Member) -> Group {
+    fn of(points: &Points, mut member: Member, why: Why) -> Group {
         let most = shareable(points, &member);
         member.axes.truncate(most);
         let shape = &points.arrs[points.defs[member.def].arr].shape;
         let extents = member.axes.iter().map(|axis| shape[*axis]).collect();
         let tile = tile_of(&member);
-        Group { members: vec![member], extents, tile }
+        Group { members: vec![member], extents, tile, why, loops: Vec::new(), flat: false }
     }
 
-    /// Adds a definition if it fits.
-    fn join(&mut self, points: &Points, member: &Member) -> bool {
+    /// Adds a definition if it fits; otherwise says why not.
+    fn join(&mut self, points: &Points, member: &Member) -> Result<(), Why> {
         let closed = |kind: MemberKind| matches!(kind, MemberKind::Other | MemberKind::Recurrence);
-        if closed(member.kind) || self.members.iter().any(|m| m.kind == MemberKind::Other) {
-            return false;
+        if closed(member.kind) {
+            return Err(Why::Since("it has an order of its own"));
+        }
+        if self.members.iter().any(|m| m.kind == MemberKind::Other) {
+            return Err(Why::Since("what is before it has an order of its own"));
         }
         let def = &points.defs[member.def];
         let reads: Vec<(Arr, Box<[Node]>)> = points
@@ -195,7 +233,7 @@ impl Group {
             .filter(|(arr, _)| self.member_of(points, *arr).is_some())
             .collect();
         if reads.is_empty() && !self.reads_the_same(points, member) {
-            return false;
+            return Err(Why::Since("it reads nothing of what is before it"));
         }
         let slots = slots_of(def);
         let shape = &points.arrs[def.arr].shape;
@@ -216,18 +254,23 @@ impl Group {
         let fixed = self.members.iter().any(|m| m.kind != MemberKind::Plain);
         let least = if fixed { self.extents.len() } else { 1 };
         let Some(depth) = (least.max(1)..=most).rev().find(|depth| fits(*depth)) else {
-            return false;
+            return Err(Why::Since("it reads what is before it at other positions"));
         };
         let mut joined = self.clone();
         joined.extents.truncate(depth);
         joined.members.push(member.clone());
         joined.members.iter_mut().for_each(|member| member.axes.truncate(depth));
         joined.tile = joined.members.iter().map(tile_of).max().unwrap_or(1);
-        if joined.local_bytes(points) > points.cost.local_bytes() {
-            return false;
+        let (size, limit) = (joined.local_bytes(points), points.cost.local_bytes());
+        if size > limit {
+            return Err(Why::TooLarge { size, limit, of: "bytes are kept at a time" });
         }
+        joined.why = match reads.is_empty() {
+            true => Why::Since("they read the same large array"),
+            false => Why::Fits { size, limit, of: "bytes are kept at a time" },
+        };
         *self = joined;
-        true
+        Ok(())
     }
 
     /// Whether a definition goes over the same cells as the group and reads a large array that it
@@ -275,38 +318,93 @@ impl Group {
     }
 
     /// Whether the members really share loops.
-    fn is_fused(&self) -> bool {
+    pub(crate) fn is_fused(&self) -> bool {
         let recurs = self.members.iter().any(|m| m.kind == MemberKind::Recurrence);
         !self.extents.is_empty() && (self.members.len() > 1 || recurs)
     }
 
-    /// One line for people.
-    pub(crate) fn describe(&self, points: &Points) -> String {
-        let name = |member: &Member| {
-            let arr = points.defs[member.def].arr;
-            let how = match member.kind {
-                MemberKind::Plain => "loops",
-                MemberKind::Contraction => "contraction",
-                MemberKind::Recurrence => "ordered",
-                MemberKind::Other => match points.defs[member.def].body {
-                    Body::InPlace(_) => "in place",
-                    Body::Again(_) => "step by step until a condition holds",
-                    Body::Until(_) => "ordered, until a condition holds",
-                    Body::Clauses(..) | Body::Scatter(_) => "loops",
-                },
-            };
-            let name = points.arrs[arr].name.map_or("_".to_owned(), |name| name.to_string());
-            format!("{name} ({how})")
-        };
-        let names: Vec<String> = self.members.iter().map(name).collect();
-        let names = names.join(", ");
-        match self.is_fused() {
-            true if self.tile > 1 => {
-                format!("fused over {:?}, {} at a time: {names}", self.extents, self.tile)
-            }
-            true => format!("fused over {:?}: {names}", self.extents),
-            false => names,
+    /// How each shared loop runs: threads share the first one with more than one turn, if that pays.
+    fn shared_loops(&self, points: &Points) -> Vec<(How, Why)> {
+        if !self.is_fused() {
+            return Vec::new();
         }
+        let work: f64 =
+            self.members.iter().map(|member| def_cost(points, &points.defs[member.def])).sum();
+        let last = self.extents.len() - 1;
+        let across = self.extents.iter().position(|extent| *extent > 1).unwrap_or(0);
+        let tile = if last == across { self.tile as f64 } else { 1.0 };
+        let (turns, least) = (self.extents[across] as f64 / tile, points.cost.thread_work());
+        let run = |at: usize| match at == across {
+            true if work > least => {
+                let each = (work / turns.max(1.0)).max(1.0);
+                let grain = ((least / 2.0 / each).ceil() as i64).max(1);
+                (How::Parallel { grain }, Why::Work { work, turns, least })
+            }
+            true => (How::Serial, Why::LittleWork { work, least }),
+            false => (How::Serial, Why::Only),
+        };
+        (0..self.extents.len()).map(run).collect()
+    }
+
+    /// Where the array of a member is: with all its cells if others read it, or a window of its steps;
+    /// with those of one step of the shared loops if only the group does.
+    fn home_of(&self, points: &Points, member: &Member, [fused, alone]: Has<'_>) -> Option<Home> {
+        let def = &points.defs[member.def];
+        let placed = if self.is_fused() { fused(def.arr) } else { alone(def.arr) };
+        // States that change until a condition holds find their places by themselves.
+        if placed || matches!(def.body, Body::Again(_)) {
+            return None;
+        }
+        Some(match self.is_fused() && !self.is_read_elsewhere(points, def.arr) {
+            true => home::of_turn(points, def, (&member.axes, self.tile), member.along_tile()),
+            false => home::of_definition(points, def),
+        })
+    }
+
+    /// Whether a definition outside the group reads an array.
+    fn is_read_elsewhere(&self, points: &Points, arr: Arr) -> bool {
+        let inside = |at: usize| self.members.iter().any(|member| member.def == at);
+        points.defs.iter().enumerate().any(|(at, def)| {
+            let loads = || points.loads(&points.roots(def));
+            !inside(at) && loads().iter().any(|(other, _)| *other == arr)
+        })
+    }
+
+    /// Its definitions, with the axes of each that the shared loops run over.
+    pub(crate) fn defs(&self) -> Vec<(usize, Vec<usize>)> {
+        self.members.iter().map(|member| (member.def, member.axes.clone())).collect()
+    }
+
+    /// The places that it makes.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = &plan::Placed> {
+        self.members.iter().filter_map(|member| member.home.as_ref()).map(Home::placed)
+    }
+
+    /// The decision that it is.
+    fn decided(&self, points: &Points) -> What {
+        let member = |member: &Member| {
+            let def = &points.defs[member.def];
+            let kind = match (member.kind, &def.body) {
+                (MemberKind::Plain, _) => plan::Member::Loops,
+                (MemberKind::Contraction, _) => plan::Member::Contraction,
+                (MemberKind::Recurrence, _) => plan::Member::Ordered,
+                (MemberKind::Other, Body::InPlace(_)) => plan::Member::InPlace,
+                (MemberKind::Other, Body::Again(_)) => plan::Member::Again,
+                (MemberKind::Other, Body::Until(_)) => plan::Member::OrderedUntil,
+                (MemberKind::Other, Body::Clauses(..) | Body::Scatter(_)) => plan::Member::Loops,
+            };
+            (points.arrs[def.arr].name, kind)
+        };
+        let shared = if self.is_fused() { self.extents.clone() } else { Vec::new() };
+        let members = self.members.iter().map(member).collect();
+        What::Group { members, shared, tile: self.tile }
+    }
+}
+
+impl Member {
+    /// Whether the tile runs along memory, with short axes before it.
+    fn along_tile(&self) -> bool {
+        self.kind == MemberKind::Recurrence
     }
 }
 

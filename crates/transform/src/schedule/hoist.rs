@@ -15,6 +15,7 @@
 
 use super::before::Before;
 use super::node_cost;
+use crate::points::reduction::without_only_points;
 use crate::points::{Body, Clause, Ix, Kind, Node, Points, Step, Subst};
 use ein_scalar::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,6 +53,9 @@ pub(crate) fn run(points: &mut Points) {
                     && points.loads(&[node]).iter().all(|(of, _)| *of != arr)
             };
             store_repeated(points, &mut before, clause, (&loops, &[]), fits);
+            if steps.is_empty() || !repeats_in_step(points, clause, steps) {
+                clause.value = without_only_points(points, clause.value, true);
+            }
         }
         defs.append(&mut before.take());
         defs.push(def);
@@ -133,7 +137,8 @@ pub(crate) fn store_repeated(
         let ixs: Vec<Ix> = free.filter(|ix| found.over.contains(ix)).collect();
         let read = before.stored(points, node, &ixs);
         let instead = FxHashMap::from_iter([(node, read)]);
-        clause.value = Subst::nodes(instead).apply(points, clause.value);
+        let value = Subst::nodes(instead).apply(points, clause.value);
+        clause.value = without_only_points(points, value, false);
     }
 }
 
@@ -189,11 +194,16 @@ impl Search<'_> {
         }
         let mut children = Vec::new();
         self.points.each_child(node, &mut |child| children.push(child));
-        let inside = children.into_iter().find_map(|child| self.in_value(child));
+        let inside = children.iter().find_map(|child| Some((*child, self.in_value(*child)?)));
         self.around.truncate(depth);
         self.conditional = outside;
         match inside {
-            Some(found) => Some(self.with(found, node)),
+            Some((child, found)) => {
+                // Reductions beside it may be the same for more cells: each is stored by itself.
+                let alone = |other: &Node| *other == child || !self.points.nodes[*other].reduces;
+                let alone = children.iter().all(alone);
+                Some(self.with(Found { grows: found.grows && alone, ..found }, node))
+            }
             None => self.is_repeated(node).then(|| Found {
                 node,
                 over: self.around.clone(),

@@ -1,7 +1,9 @@
 //! Arrays that are filled in place, phase by phase and step by step.
 
-use super::emit::{Emit, Use};
+use super::emit::Emit;
+use super::home;
 use super::node_cost;
+use super::plan::Why;
 use crate::points::{Act, Arr, InPlace, Phase, Points, Write};
 use ein_ir::loops::{BufferKind, ForKind};
 
@@ -28,7 +30,8 @@ impl Emit {
     /// Fills an array and what is filled with it.
     pub(crate) fn in_place(&mut self, arr: Arr, body: &InPlace) {
         for other in &body.others {
-            self.whole(*other, BufferKind::Scratch, Use::Scratch);
+            let why = Why::Since("the recursion fills it step by step");
+            home::give(self, *other, BufferKind::Scratch, why);
         }
         let filled: Vec<Arr> = body.others.iter().copied().chain([arr]).collect();
         for phase in &body.phases {

@@ -10,13 +10,17 @@
 //! Failures: the order of loops and the lanes of vectors do not matter to a flag: that something
 //! failed is known at the end, and the evaluator says what. Addresses never depend on it.
 
+mod form;
+
+pub(crate) use form::{inner_how, may_be_copied, outer_how};
+
 use super::emit::{Emit, Place};
-use super::node_cost;
+use super::plan::{Change, Form, How, What, Why, looped};
 use crate::points::{Arr, Ix, Kind, Node, Subst};
 use ein_base::Symbol;
-use ein_ir::loops::{ForKind, Op, Operand, Stmt};
+use ein_ir::loops::{Op, Operand, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
-use rustc_hash::FxHashSet;
+use form::{Cut, reductions_over};
 
 /// A last axis of at most so many cells is written out.
 pub(crate) const FEW: i64 = 4;
@@ -49,55 +53,58 @@ impl Emit {
     /// The same, with both sides of every choice.
     pub(crate) fn nest_of_all(&mut self, arr: Arr, mut loops: Vec<Loop>, mut cells: Vec<Cell>) {
         self.without_single_turns(&mut loops, &mut cells);
-        while let Some((ix, lo, hi)) = loops.last().copied()
-            && let Some(extent) = self.constant_extent(lo, hi)
-            && extent <= FEW
-            && self.worth_writing_out(arr, &loops, &cells)
-            && cells.len() as i64 * extent <= 16
-            && (extent == 1 || self.may_be_copied(&cells, extent))
+        let mut changes = Vec::new();
+        while let Some((extent, why)) = form::short_last(&self.view(), arr, &loops, &cells)
+            && let Some((ix, lo, _)) = loops.pop()
         {
+            changes.push((Change::WrittenOut(self.points.ixs[ix].name, extent), why));
             cells = self.written_out(ix, lo, extent, &cells);
-            loops.pop();
         }
-        while let Some((at, extent)) = self.decided_by_few(&loops, &cells) {
+        while let Some((at, extent)) = form::decided_by_few(&self.view(), &loops, &cells) {
             let (ix, lo, _) = loops.remove(at);
+            let why = Why::Since("each of its values decides a choice");
+            changes.push((Change::WrittenOut(self.points.ixs[ix].name, extent), why));
             cells = self.written_out(ix, lo, extent, &cells);
         }
-        let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
-        let inner: Vec<Node> = self.reductions_over(&values, &loops);
-        let over = |(ix, ..): &Loop| inner.iter().any(|node| self.points.depends(*node, *ix));
-        let reduced = loops.iter().rposition(over).map_or(loops.len(), |last| last + 1);
-        if loops.is_empty() {
-            self.body(arr, &cells);
-        } else if reduced < loops.len() {
-            // The reductions are the same for all values of the last indices.
-            let kind = self.outer_kind(&loops, &cells);
-            let rest = loops.split_off(reduced);
-            for (at, (ix, lo, hi)) in loops.iter().enumerate() {
-                let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-                self.open(*ix, lo, hi, if at == 0 { kind.clone() } else { ForKind::Serial });
-            }
-            self.nest(arr, rest, cells);
-            loops.iter().for_each(|_| self.close());
-        } else if inner.is_empty() || self.have_few_terms(&loops, &inner) {
-            self.plain(arr, loops, &cells);
-        } else if let Some(row) = self.across(&loops, &inner) {
-            // Extremes with their addresses take two rows each.
-            let (loops, cells) = match self.finds_addresses(&inner) {
-                true => (loops, cells),
-                false => self.several_rows(loops, cells, &inner),
-            };
-            let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
-            let inner = self.reductions_over(&values, &loops);
-            self.rows(arr, loops, row, &cells, &inner);
-        } else if self.worth_a_row(&loops, &cells, &inner) {
-            let (loops, cells) = self.in_even_tiles(loops, cells);
-            let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
-            let inner = self.reductions_over(&values, &loops);
-            self.with_rows(arr, loops, &cells, &inner);
-        } else {
-            self.jammed(arr, loops, &cells);
+        let inner = self.inner_reductions(&loops, &cells);
+        let (form, why) = form::of(&self.view(), &loops, &cells, &inner);
+        self.plan.begin(What::Nest(self.points.arrs[arr].name, form), why);
+        for (change, why) in changes {
+            self.plan.note(What::Change(change), why);
         }
+        match form {
+            Form::Point => self.body(arr, &cells),
+            Form::Around(reduced) => {
+                let how = outer_how(&self.view(), &loops, &cells);
+                let rest = loops.split_off(reduced);
+                self.open_loops(&loops, how);
+                self.nest(arr, rest, cells);
+                loops.iter().for_each(|_| self.close());
+            }
+            Form::Plain => self.plain(arr, loops, &cells),
+            Form::Rows(size) => {
+                // Extremes with their addresses take two rows each.
+                let (loops, cells) = match self.finds_addresses(&inner) {
+                    true => (loops, cells),
+                    false => self.several_rows(loops, cells, &inner),
+                };
+                let inner = self.inner_reductions(&loops, &cells);
+                self.rows(arr, (loops, size), &cells, &inner);
+            }
+            Form::ThenRow(size) => {
+                let (loops, cells) = self.in_even_tiles(loops, cells, size);
+                let inner = self.inner_reductions(&loops, &cells);
+                self.with_rows(arr, loops, &cells, &inner);
+            }
+            Form::Jammed(_) | Form::OneByOne => self.cells_of_form(arr, loops, &cells, form),
+        }
+        self.plan.end();
+    }
+
+    /// The outermost reductions in cells that depend on these loops.
+    fn inner_reductions(&self, loops: &[Loop], cells: &[Cell]) -> Vec<Node> {
+        let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
+        reductions_over(&self.view(), &values, loops)
     }
 
     /// An index with one value is no loop, and not the one that threads share: a batch of one image has
@@ -115,55 +122,8 @@ impl Emit {
         }
     }
 
-    /// An outer loop of a few turns that decides choices among the values, and how many: each turn
-    /// by itself needs no choice, and all of them share what is common to the sides.
-    fn decided_by_few(&self, loops: &[Loop], cells: &[Cell]) -> Option<(usize, i64)> {
-        let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
-        if values.iter().any(|value| self.points.nodes[*value].reduces) {
-            return None;
-        }
-        let below = self.points.below(&values);
-        let decides = |(ix, ..): &Loop| {
-            below.iter().any(|node| match self.points.nodes[*node].kind {
-                Kind::Select(cond, ..) => *self.points.nodes[cond].free == [*ix],
-                _ => false,
-            })
-        };
-        let alone = |(ix, ..): &Loop| {
-            let bounds = |(_, lo, hi): &Loop| {
-                !self.points.depends(*lo, *ix) && !self.points.depends(*hi, *ix)
-            };
-            loops.iter().all(bounds)
-        };
-        let (_, outer) = loops.split_last()?;
-        let mut outer = outer.iter().enumerate().filter(|(_, it)| decides(it) && alone(it));
-        outer.find_map(|(at, (_, lo, hi))| {
-            let extent = self.constant_extent(*lo, *hi)?;
-            let few = extent <= 2 * FEW && cells.len() as i64 * extent <= 16;
-            (few && self.may_be_copied(cells, extent)).then_some((at, extent))
-        })
-    }
-
-    /// Whether so many copies of the cells are still little code.
-    pub(crate) fn may_be_copied(&self, cells: &[Cell], copies: i64) -> bool {
-        let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
-        let copies = usize::try_from(copies).unwrap_or(usize::MAX);
-        self.points.below(&values).len().saturating_mul(copies) <= COPIED_NODES
-    }
-
     pub(crate) fn constant_extent(&self, lo: Node, hi: Node) -> Option<i64> {
-        Some(self.points.as_int(hi)? - self.points.as_int(lo)?)
-    }
-
-    /// Whether the loop before a short last one can run in vectors instead.
-    fn worth_writing_out(&self, arr: Arr, loops: &[Loop], cells: &[Cell]) -> bool {
-        let (ix, ..) = loops[loops.len() - 1];
-        let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
-        let reduces = values.iter().any(|value| self.points.nodes[*value].reduces);
-        let stored = self.stride(arr, &cells[0].0, ix);
-        loops.len() == 1 || reduces || stored != Some(1) || self.points.below(&values).iter().any(|n| {
-            matches!(self.points.nodes[*n].kind, Kind::Select(c, ..) if self.points.depends(c, ix))
-        })
+        self.view().constant_extent(lo, hi)
     }
 
     /// The cells for each value of an index.
@@ -195,23 +155,6 @@ impl Emit {
             .collect()
     }
 
-    /// The outermost reductions that depend on these loops.
-    pub(crate) fn reductions_over(&self, values: &[Node], loops: &[Loop]) -> Vec<Node> {
-        let nodes = self.points.below(values);
-        let is = |node: &Node| matches!(self.points.nodes[*node].kind, Kind::Reduce(_));
-        let over = |node: &Node| loops.iter().any(|(ix, ..)| self.points.depends(*node, *ix));
-        let found: Vec<Node> = nodes.into_iter().filter(|node| is(node) && over(node)).collect();
-        // Those that are met without passing through another one: one of them may also stand in the
-        // bounds or the condition of another one.
-        let (mut met, mut open) = (FxHashSet::default(), values.to_vec());
-        while let Some(node) = open.pop() {
-            if met.insert(node) && !found.contains(&node) {
-                self.points.each_child(node, &mut |child| open.push(child));
-            }
-        }
-        found.into_iter().filter(|node| met.contains(node)).collect()
-    }
-
     /// Computes and stores cells.
     pub(crate) fn body(&mut self, arr: Arr, cells: &[Cell]) {
         let roots: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
@@ -236,47 +179,33 @@ impl Emit {
         }
     }
 
-    /// The work of one iteration of the first of these loops.
-    fn work_inside(&self, loops: &[Loop], cells: &[Cell]) -> f64 {
-        let inner: f64 =
-            loops[1..].iter().map(|(_, lo, hi)| self.points.trip_count(*lo, *hi)).product();
-        let each: f64 = cells.iter().map(|(_, value)| node_cost(&self.points, *value) + 1.0).sum();
-        inner * each
-    }
-
-    /// How the first of these loops runs, if the loop after it can wait.
-    pub(crate) fn outer_kind(&self, loops: &[Loop], cells: &[Cell]) -> ForKind {
-        let each = self.work_inside(loops, cells).max(1.0);
-        let count = self.points.trip_count(loops[0].1, loops[0].2);
-        // Inside a loop the threads meet again and again.
-        let least = self.points.cost.thread_work() * if self.here() == 0 { 1.0 } else { 8.0 };
-        if self.in_parallel || each * count < least || count < 2.0 {
-            return ForKind::Serial;
-        }
-        ForKind::Parallel { grain: ((least / 2.0 / each).ceil() as i64).max(1) }
-    }
-
-    /// Opens loops; the first in parallel if that pays.
-    fn open_all(&mut self, loops: &[Loop], cells: &[Cell]) {
+    /// Opens loops; the first of them runs as was decided.
+    pub(crate) fn open_loops(&mut self, loops: &[Loop], (how, why): (How, Why)) {
         for (at, (ix, lo, hi)) in loops.iter().enumerate() {
-            let kind = if at == 0 { self.outer_kind(loops, cells) } else { ForKind::Serial };
+            let (how, why) = if at == 0 { (how, why.clone()) } else { (How::Serial, Why::Only) };
+            self.plan.note(looped(&self.points, (*ix, *lo, *hi), how), why);
             let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-            self.open(*ix, lo, hi, kind);
+            self.open(*ix, lo, hi, how.kind());
         }
+    }
+
+    /// Cells one after another, in these loops.
+    fn one_by_one(&mut self, arr: Arr, loops: &[Loop], cells: &[Cell]) {
+        if !loops.is_empty() {
+            let how = outer_how(&self.view(), loops, cells);
+            self.open_loops(loops, how);
+        }
+        self.body(arr, cells);
+        loops.iter().for_each(|_| self.close());
     }
 
     /// Loops without a reduction inside, or with reductions that are written out.
     fn plain(&mut self, arr: Arr, mut loops: Vec<Loop>, cells: &[Cell]) {
-        let last = loops.len() - 1;
-        let contiguous = |ix: Ix| self.stride(arr, &cells[0].0, ix) == Some(1);
-        if !contiguous(loops[last].0) && self.is_rectangular(&loops) {
-            let best = loops.iter().position(|(ix, lo, hi)| {
-                contiguous(*ix) && self.constant_extent(*lo, *hi).is_some_and(|n| n >= 8)
-            });
-            if let Some(best) = best {
-                let moved = loops.remove(best);
-                loops.push(moved);
-            }
+        if let Some(best) = form::contiguous(&self.view(), arr, &loops, cells) {
+            let moved = loops.remove(best);
+            let change = Change::Moved(self.points.ixs[moved.0].name);
+            self.plan.note(What::Change(change), Why::Since("the result is contiguous along it"));
+            loops.push(moved);
         }
         let merged = self.merge_loops(arr, &mut loops, cells);
         for (ix, lo) in &merged {
@@ -299,84 +228,42 @@ impl Emit {
     /// that are no loops any more, with the value that they keep.
     fn merge_loops(&mut self, arr: Arr, loops: &mut Vec<Loop>, cells: &[Cell]) -> Vec<(Ix, Node)> {
         let mut merged = Vec::new();
-        let [(place, value)] = cells else { return merged };
-        while let [.., (outer, lo, end), (inner, first, hi)] = *loops.as_slice() {
-            let (Some(rows), Some(width)) =
-                (self.constant_extent(lo, end), self.constant_extent(first, hi))
-            else {
-                break;
-            };
-            let one = |arr: Arr, at: &[Node]| {
-                let (outer, inner) = (self.stride(arr, at, outer), self.stride(arr, at, inner));
-                outer.zip(inner).is_some_and(|(outer, inner)| outer == inner * width)
-            };
-            let loads = self.points.loads(&[*value]);
-            if !one(arr, place)
-                || !loads.iter().all(|(arr, at)| one(*arr, at))
-                || self.uses_index(*value, &[outer, inner])
-            {
-                break;
-            }
+        while let Some((rows, width)) = form::merges(&self.view(), arr, loops, cells)
+            && let [.., (outer, lo, _), (inner, first, _)] = *loops.as_slice()
+        {
             let start = self.points.as_int(first).unwrap_or(0);
             let end = self.points.int(start + rows * width);
             loops.truncate(loops.len() - 2);
             loops.push((inner, first, end));
             merged.push((outer, lo));
         }
+        if !merged.is_empty() {
+            let why = Why::Since("all that they read and write lies in memory as one row");
+            self.plan.note(What::Change(Change::Merged(merged.len() + 1)), why);
+        }
         merged
     }
 
-    /// Whether a value depends on indices other than through the places that it reads.
-    fn uses_index(&self, node: Node, ixs: &[Ix]) -> bool {
-        match &self.points.nodes[node].kind {
-            Kind::Index(ix) => ixs.contains(ix),
-            Kind::Load(_, at) => at.iter().any(|node| {
-                let terms = self.points.linear(*node).terms;
-                terms.iter().any(|(term, _)| {
-                    !matches!(self.points.nodes[*term].kind, Kind::Index(_))
-                        && ixs.iter().any(|ix| self.points.depends(*term, *ix))
-                })
-            }),
-            _ => {
-                let mut children = Vec::new();
-                self.points.each_child(node, &mut |child| children.push(child));
-                children.into_iter().any(|child| self.uses_index(child, ixs))
-            }
-        }
-    }
-
     fn plain_loops(&mut self, arr: Arr, mut loops: Vec<Loop>, cells: &[Cell]) {
-        if let Some(along) = self.crossed(&loops, cells) {
-            return self.crossed_loops(arr, loops, along, cells);
-        }
+        let (how, why) = match form::cut(&self.view(), &loops, cells) {
+            Cut::Crossed(along) => return self.crossed_loops(arr, loops, along, cells),
+            Cut::Tiled(size, why) => {
+                let (tile, rest) = self.tiles(loops[0], size);
+                self.open_loops(&[tile], (How::Parallel { grain: 1 }, why));
+                self.vector(arr, rest, cells);
+                return self.close();
+            }
+            Cut::Not(how, why) => (how, why),
+        };
         let Some(inner) = loops.pop() else { return };
-        if loops.is_empty()
-            && self.is_rectangular(&[inner])
-            && let ForKind::Parallel { grain } = self.outer_kind(&[inner], cells)
-        {
-            let (tile, rest) = self.tiles(inner, grain.max(TILE));
-            let (lo, hi) = (self.bound_value(tile.1), self.bound_value(tile.2));
-            self.open(tile.0, lo, hi, ForKind::Parallel { grain: 1 });
-            self.vector(arr, rest, cells);
-            self.close();
-            return;
-        }
-        let mut all = loops.clone();
-        all.push(inner);
-        let kind = self.outer_kind(&all, cells);
         let mut cells = cells.to_vec();
-        for (at, (ix, lo, hi)) in loops.iter().enumerate() {
+        for (at, it) in loops.iter().enumerate() {
             cells = self.with_columns(&loops[at..], inner, cells);
-            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-            let kind = if at == 0 { kind.clone() } else { ForKind::Serial };
-            self.open(*ix, lo, hi, kind);
+            let how = if at == 0 { (how, why.clone()) } else { (How::Serial, Why::Only) };
+            self.open_loops(&[*it], how);
         }
         self.vector(arr, inner, &cells);
         loops.iter().for_each(|_| self.close());
-    }
-
-    fn is_rectangular(&self, loops: &[Loop]) -> bool {
-        loops.iter().all(|(_, lo, hi)| self.constant_extent(*lo, *hi).is_some())
     }
 
     /// The innermost loop, in vectors between its edges.
@@ -390,16 +277,20 @@ impl Emit {
     }
 
     fn vector_piece(&mut self, arr: Arr, (ix, lo, hi): Loop, cells: &[Cell]) {
+        let (how, why) = inner_how(&self.view());
+        self.plan.note(looped(&self.points, (ix, lo, hi), how), why);
         let (lo, hi) = (self.bound_value(lo), self.bound_value(hi));
-        let divisors = self.divisors(ix, cells);
+        let divisors = form::divisors(&self.view(), ix, cells);
         let run = |emit: &mut Emit| {
-            emit.open(ix, lo, hi, ForKind::Vector { reductions: Vec::new() });
+            emit.open(ix, lo, hi, how.kind());
             emit.body(arr, cells);
             emit.close();
         };
         if divisors.is_empty() {
             return run(self);
         }
+        let change = Change::Reciprocals(divisors.len());
+        self.plan.note(What::Change(change), Why::Since("no turn of the loop changes them"));
         // Division is slow; by a divisor of ordinary size a multiplication does it.
         let mut ordinary: Option<Operand> = None;
         let mut known = Vec::new();
@@ -421,27 +312,6 @@ impl Emit {
         run(self);
         let exact = self.close_block();
         self.push(Stmt::If(ordinary, fast, exact));
-    }
-
-    /// Divisors that do not change in a loop, of what does.
-    fn divisors(&self, ix: Ix, cells: &[Cell]) -> Vec<Node> {
-        if self.points.exact {
-            return Vec::new();
-        }
-        let roots: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
-        let mut found = Vec::new();
-        for node in self.points.below(&roots) {
-            let info = &self.points.nodes[node];
-            let Kind::Binary(BinaryOp::Div, a, b) = info.kind else { continue };
-            let wide = matches!(info.ty, ScalarType::F32 | ScalarType::F64);
-            let constant = matches!(self.points.nodes[b].kind, Kind::Const(_));
-            let here = self.points.nodes[b].free.iter().all(|ix| self.is_bound(*ix));
-            let varies = self.points.depends(a, ix) && here;
-            if wide && !constant && varies && !found.contains(&b) {
-                found.push(b);
-            }
-        }
-        found
     }
 
     /// Whether a divisor has an exact enough reciprocal, and the reciprocal.
@@ -501,31 +371,27 @@ impl Emit {
         ((group, zero, end), together)
     }
 
-    /// Cells with reductions of their own, several neighbours at a time.
-    pub(crate) fn jammed(&mut self, arr: Arr, mut loops: Vec<Loop>, cells: &[Cell]) {
+    /// Cells with reductions of their own, several neighbours at a time if that helps.
+    pub(crate) fn jammed(&mut self, arr: Arr, loops: Vec<Loop>, cells: &[Cell]) {
+        let (form, why) = form::jam(&self.view(), &loops, cells);
+        self.plan.begin(What::Nest(self.points.arrs[arr].name, form), why);
+        self.cells_of_form(arr, loops, cells, form);
+        self.plan.end();
+    }
+
+    fn cells_of_form(&mut self, arr: Arr, mut loops: Vec<Loop>, cells: &[Cell], form: Form) {
+        let Form::Jammed(count) = form else { return self.one_by_one(arr, &loops, cells) };
         let Some((ix, lo, hi)) = loops.pop() else { return };
-        let extent = self.constant_extent(lo, hi);
-        let few = cells.len() as i64 * JAM <= 8 && self.may_be_copied(cells, JAM);
-        let (Some(extent), true) = (extent.filter(|extent| *extent >= JAM), few) else {
-            loops.push((ix, lo, hi));
-            self.open_all(&loops, cells);
-            self.body(arr, cells);
-            loops.iter().for_each(|_| self.close());
-            return;
-        };
-        let (group, together) = self.jam(ix, lo, extent, cells, JAM);
-        let (start, groups) = (self.points.as_int(lo).unwrap_or(0), extent / JAM);
-        let mut all = loops.clone();
-        all.push(group);
-        self.open_all(&all, &together);
-        self.body(arr, &together);
-        all.iter().for_each(|_| self.close());
-        if groups * JAM < extent {
-            let from = self.points.int(start + groups * JAM);
+        let extent = self.constant_extent(lo, hi).unwrap_or(0);
+        let (group, together) = self.jam(ix, lo, extent, cells, count);
+        let (start, groups) = (self.points.as_int(lo).unwrap_or(0), extent / count);
+        loops.push(group);
+        self.one_by_one(arr, &loops, &together);
+        if groups * count < extent {
+            let from = self.points.int(start + groups * count);
+            loops.pop();
             loops.push((ix, from, hi));
-            self.open_all(&loops, cells);
-            self.body(arr, cells);
-            loops.iter().for_each(|_| self.close());
+            self.one_by_one(arr, &loops, cells);
         }
     }
 

@@ -4,13 +4,15 @@
 //! if its storage is used again before anybody reads it.
 
 use super::beside;
-use super::emit::{AxisPlace, Emit, Place, Use};
-use super::row_major;
+use super::emit::Emit;
+use super::plan::{Stepped, What, Why};
 use super::sample::RowAxis;
 use super::until::Ends;
-use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Step};
+use super::view::View;
+use crate::points::reduction::without_only_points;
+use crate::points::{Arr, Body, Clause, Ix, Kind, Node, Step};
 use ein_base::Symbol;
-use ein_ir::loops::{BufferKind, ForKind, Operand};
+use ein_ir::loops::{ForKind, Operand};
 use ein_scalar::Scalar;
 
 mod carried;
@@ -20,6 +22,8 @@ mod state;
 mod uncovered;
 mod window;
 
+pub(crate) use carried::independent;
+use carried::{PASS, only_waits_for};
 pub(crate) use parts::has_parts;
 
 /// An axis that loops around run over, with the bounds of the tile if there is one.
@@ -47,30 +51,6 @@ struct Run {
 }
 
 impl Emit {
-    /// Gives a definition the room that it needs: a window of a recurrence, all of anything else.
-    pub(crate) fn storage(&mut self, def: &Def) {
-        let window = self.points.window(def);
-        let Some((axis, steps)) = window else {
-            self.whole(def.arr, BufferKind::Scratch, Use::Scratch);
-            return;
-        };
-        let info = self.points.arrs[def.arr].clone();
-        let mut shape = info.shape.clone();
-        shape[axis] = steps;
-        let strides = row_major(&shape);
-        let axes = strides
-            .into_iter()
-            .enumerate()
-            .map(|(at, stride)| {
-                if at == axis { AxisPlace::Ring(stride, steps) } else { AxisPlace::Strided(stride) }
-            })
-            .collect();
-        let name = info.name.map_or_else(|| "t".to_owned(), |name| name.to_string());
-        let len = shape.iter().product();
-        let buf = self.buffer(name, info.ty, len, BufferKind::Scratch, Use::Scratch);
-        self.places.insert(def.arr, Place::Buffer(buf, axes));
-    }
-
     /// Fills a recurrence, step by step.
     pub(crate) fn recurrence(
         &mut self,
@@ -87,7 +67,7 @@ impl Emit {
         };
         let clauses: Vec<Clause> =
             clauses.iter().map(|clause| self.with_turned_arrays(arr, clause, steps)).collect();
-        let ordered = self.in_order(arr, &clauses, steps);
+        let ordered = in_order(&self.view(), arr, &clauses, steps);
         let rank = self.points.arrs[arr].shape.len();
         let mut place = vec![None; rank];
         if let Some(Body::Until(body)) =
@@ -100,7 +80,7 @@ impl Emit {
         }
         let mut at = At { arr, steps, shared, place, run: None };
         let floor = self.floors.get(&arr).copied();
-        self.flushing(self.decays(arr), |emit| {
+        self.flushing(decays(&self.view(), arr), |emit| {
             let mirrored = emit.mirrors.contains_key(&arr);
             let whole = alone && emit.ends.is_none() && !mirrored && !beside::has(emit, arr);
             if !whole || !emit.wavefront(arr, &ordered, steps) {
@@ -123,46 +103,6 @@ impl Emit {
         self.open(once, int(0), int(1), ForKind::Flushed);
         code(self);
         self.close();
-    }
-
-    /// Whether an array is likely to end in subnormal numbers that nobody wants: what flows back
-    /// through many steps. Programs never ask for these arrays themselves.
-    pub(crate) fn decays(&self, arr: Arr) -> bool {
-        let def = self.points.def_of(arr).map(|def| &self.points.defs[def]);
-        def.is_some_and(|def| def.adjoint)
-            && self.points.arrs[arr].ty.is_float()
-            && !self.points.exact
-    }
-
-    /// Clauses in an order in which those that read others of the same step come after them.
-    fn in_order(&self, arr: Arr, clauses: &[Clause], steps: &[Step]) -> Vec<Clause> {
-        let reads_same_step = |clause: &Clause, other: &Clause| {
-            self.points.loads(&[clause.value]).iter().any(|(read, at)| {
-                *read == arr
-                    && steps.iter().all(|step| {
-                        let slot = clause.slots[step.axis];
-                        self.points.nodes[at[step.axis]].kind == Kind::Index(slot.ix)
-                            || self.points.nodes[at[step.axis]].range
-                                == Some(self.points.ixs[slot.ix].range)
-                    })
-                    && at.iter().zip(&other.slots).all(|(node, slot)| {
-                        let (lo, hi) = self.points.ixs[slot.ix].range;
-                        let read = self.points.nodes[*node].range.unwrap_or((lo, hi));
-                        read.0 <= hi && lo <= read.1
-                    })
-            })
-        };
-        let mut left: Vec<usize> = (0..clauses.len()).collect();
-        let mut ordered = Vec::new();
-        while !left.is_empty() {
-            let ready = left.iter().position(|at| {
-                left.iter().all(|o| o == at || !reads_same_step(&clauses[*at], &clauses[*o]))
-            });
-            // The checker has refused cycles; if bounds are too coarse to see it, source order.
-            let next = left.remove(ready.unwrap_or(0));
-            ordered.push(clauses[next].clone());
-        }
-        ordered
     }
 
     /// The steps along the recurrence axis with this number, then those inside.
@@ -206,7 +146,10 @@ impl Emit {
                 Some(skew) => {
                     // The first steps, one in each place of the ring, fill what no clause does.
                     self.segment(at, &active, depth, (lo, lo + skew.kept), backward);
+                    let how = Stepped::Skewed { rows: skew.width, steps: skew.block };
+                    self.plan.begin(self.steps(at, (lo + skew.kept, hi), how), skew.why());
                     self.skewed(at, &active, (lo + skew.kept, hi), skew);
+                    self.plan.end();
                 }
                 None => self.segment(at, &active, depth, (lo, hi), backward),
             }
@@ -245,15 +188,26 @@ impl Emit {
             _ => active,
         };
         if let ([only], [clause], None) = (carried.as_slice(), active, &state) {
-            let rest = self.independent(clause.value, only.cell, ix);
-            let ahead = self.only_waits_for(at, clause, only.cell, axis);
+            let rest = independent(&self.view(), clause.value, only.cell, ix);
+            let ahead = only_waits_for(&self.view(), at, clause, only.cell, axis);
             let whole = !self.samples.contains_key(&at.arr);
             let whole = whole && self.ends.is_none();
             if whole && ahead && !backward && !rest.is_empty() && hi - lo >= 64 {
                 let cell = (only.cell, only.var);
+                let why = Why::Count(rest.len() as i64, "parts of a cell wait for no other");
+                self.plan.note(self.steps(at, (lo, hi), Stepped::TwoPasses(PASS)), why);
                 return self.in_two_passes(at, clause, axis, (lo, hi), cell, &rest);
             }
         }
+        let (how, why) = match (&state, carried.len()) {
+            (Some(cells), _) => (
+                Stepped::State(cells.len()),
+                Why::Since("a step has few cells, which are written out"),
+            ),
+            (None, 0) => (Stepped::InOrder, Why::Since("each step reads those before it")),
+            (None, _) => (Stepped::Carried, Why::Since("the next step reads a single cell again")),
+        };
+        self.plan.begin(self.steps(at, (lo, hi), how), why);
         let asked = if depth == 0 { self.asked_after((lo, hi)) } else { None };
         let kind = match asked {
             Some(asked) => ForKind::Until(asked.done),
@@ -297,10 +251,16 @@ impl Emit {
         }
         at.place[axis] = before;
         self.close();
+        self.plan.end();
         match here {
             1 => self.floors.remove(&at.arr),
             _ => self.floors.insert(at.arr, here - 1),
         };
+    }
+
+    /// The decision on a run of steps.
+    fn steps(&self, at: &At<'_>, range: (i64, i64), how: Stepped) -> What {
+        What::Steps { of: self.points.arrs[at.arr].name, range, how }
     }
 
     /// The axes of a step: what loops around run over, and what is inside.
@@ -335,6 +295,8 @@ impl Emit {
                 true => self.parts_of_step(at.arr, clause, at.steps),
                 false => clause.clone(),
             };
+            let value = without_only_points(&mut self.points, clause.value, true);
+            let clause = Clause { value, ..clause };
             let mut loops = Vec::new();
             for (axis, slot) in clause.slots.iter().enumerate() {
                 if at.steps.iter().any(|step| step.axis == axis) {
@@ -352,4 +314,42 @@ impl Emit {
             beside::nest_of_step(self, at.arr, &clause, loops, cell);
         }
     }
+}
+
+/// Whether an array is likely to end in subnormal numbers that nobody wants: what flows back
+/// through many steps. Programs never ask for these arrays themselves.
+pub(crate) fn decays(view: &View<'_>, arr: Arr) -> bool {
+    let def = view.points.def_of(arr).map(|def| &view.points.defs[def]);
+    def.is_some_and(|def| def.adjoint) && view.points.arrs[arr].ty.is_float() && !view.points.exact
+}
+
+/// Clauses in an order in which those that read others of the same step come after them.
+fn in_order(view: &View<'_>, arr: Arr, clauses: &[Clause], steps: &[Step]) -> Vec<Clause> {
+    let reads_same_step = |clause: &Clause, other: &Clause| {
+        view.points.loads(&[clause.value]).iter().any(|(read, at)| {
+            *read == arr
+                && steps.iter().all(|step| {
+                    let slot = clause.slots[step.axis];
+                    view.points.nodes[at[step.axis]].kind == Kind::Index(slot.ix)
+                        || view.points.nodes[at[step.axis]].range
+                            == Some(view.points.ixs[slot.ix].range)
+                })
+                && at.iter().zip(&other.slots).all(|(node, slot)| {
+                    let (lo, hi) = view.points.ixs[slot.ix].range;
+                    let read = view.points.nodes[*node].range.unwrap_or((lo, hi));
+                    read.0 <= hi && lo <= read.1
+                })
+        })
+    };
+    let mut left: Vec<usize> = (0..clauses.len()).collect();
+    let mut ordered = Vec::new();
+    while !left.is_empty() {
+        let ready = left.iter().position(|at| {
+            left.iter().all(|o| o == at || !reads_same_step(&clauses[*at], &clauses[*o]))
+        });
+        // The checker has refused cycles; if bounds are too coarse to see it, source order.
+        let next = left.remove(ready.unwrap_or(0));
+        ordered.push(clauses[next].clone());
+    }
+    ordered
 }

@@ -13,12 +13,16 @@
 
 mod before;
 mod blocks;
+mod how;
 mod parts;
 mod quotients;
 
+use how::{counts_points, fits, in_vectors, not_in_vectors, order, shared_by_threads};
+pub(crate) use how::{fits_a_row, is_accumulated, row_type, start};
+
 use super::emit::{Emit, takes_turns};
-use super::node_cost;
-use crate::points::{Ix, Kind, Node, Reduction, in_turn, magnitude};
+use super::plan::{Reduced, What, Why};
+use crate::points::{Ix, Kind, Node, Reduction, in_turn};
 use ein_ir::loops::{ForKind, Op, Operand, Reg, Stmt};
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
@@ -26,17 +30,8 @@ use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 /// So many terms of a sum of `f32` are added in `f32`; more in `f64`.
 const LONG_SUM: i64 = 1024;
 
-/// The same for products of two arrays, as a matrix product would add them.
-const LONG_DOT: i64 = 16384;
-
 /// Fewer integers are faster one by one: bringing lanes together costs more than adding them.
 const FEW_TERMS: i64 = 8;
-
-/// A sum of `f32` of at most so many terms is added in `f64`, if its terms are cheap.
-const SHORT_SUM: i64 = 64;
-
-/// What a cheap term costs at most.
-const CHEAP: f64 = 4.0;
 
 /// Streams of a part.
 const STREAMS: i64 = 4;
@@ -64,9 +59,6 @@ struct Acc {
     extra: Option<Reg>,
 }
 
-/// What a term costs at most that is fetched from anywhere and added.
-const CHEAP_TERM: f64 = 12.0;
-
 impl Acc {
     fn op(&self) -> BinaryOp {
         operation(self.reduction.op)
@@ -83,11 +75,14 @@ impl Emit {
     pub(crate) fn reduction(&mut self, node: Node) -> (Operand, usize) {
         let level = self.level(node);
         if self.is_vector(level) {
-            let counted = match &self.points.nodes[node].kind {
-                Kind::Reduce(reduction) => self.points.point_count(reduction).is_some(),
-                _ => true,
+            let terms = match &self.points.nodes[node].kind {
+                Kind::Reduce(reduction) => self.points.point_count(reduction),
+                _ => Some(1),
             };
-            if counted {
+            if let Some(terms) = terms {
+                let how = Reduced::WrittenOut(terms);
+                let why = Why::Since("no loop can stand in a loop in vectors");
+                self.plan.note(What::Reduction { count: 1, how }, why);
                 return (self.written_out_terms(node), level);
             }
             // How many terms there are only the run knows: the loop around them is no vector loop.
@@ -132,37 +127,26 @@ impl Emit {
     }
 
     fn reduce_together(&mut self, group: &[Node]) -> Vec<Operand> {
-        let work: f64 = group.iter().map(|node| node_cost(&self.points, *node)).sum();
-        let simple = group.iter().all(|node| match &self.points.nodes[*node].kind {
-            Kind::Reduce(r) => {
-                !matches!(r.op, ReduceOp::Argmax | ReduceOp::Argmin)
-                    && !self.counts_points(r)
-                    && !in_turn(&self.points, r)
-            }
-            _ => false,
-        });
-        if self.here() == 0 && work > 2.0 * self.points.cost.thread_work() && simple {
-            return self.reduce_in_parts(group);
+        if let Some(why) = shared_by_threads(&self.view(), group) {
+            let how = Reduced::Parts(self.points.cost.reduction_parts());
+            self.plan.begin(What::Reduction { count: group.len(), how }, why);
+            let values = self.reduce_in_parts(group);
+            self.plan.end();
+            return values;
         }
         let accs: Vec<Acc> = group.iter().map(|node| self.accumulator(*node)).collect();
         match accs.as_slice() {
-            [acc] if in_turn(&self.points, &acc.reduction) => accumulate_in_turn(self, acc),
+            [acc] if in_turn(&self.points, &acc.reduction) => {
+                let why = Why::Since("what comes after the term that decides may fail");
+                self.plan.note(What::Reduction { count: 1, how: Reduced::InTurn }, why);
+                accumulate_in_turn(self, acc);
+            }
             accs => {
-                let binders = self.order(accs);
+                let binders = order(&self.view(), accs);
                 self.accumulate(accs, &binders);
             }
         }
         accs.iter().map(|acc| self.finish_acc(acc)).collect()
-    }
-
-    /// Whether points have to be counted at run time.
-    fn counts_points(&self, reduction: &Reduction) -> bool {
-        let unknown = || self.points.point_count(reduction).is_none_or(|n| n == 0);
-        match reduction.op {
-            ReduceOp::Mean => reduction.guard.is_some() || unknown(),
-            ReduceOp::Max | ReduceOp::Min => self.points.may_lack_points(reduction),
-            _ => false,
-        }
     }
 
     fn accumulator(&mut self, node: Node) -> Acc {
@@ -170,8 +154,8 @@ impl Emit {
             unreachable!("only reductions are grouped")
         };
         let (ty, body_ty) = (self.points.nodes[node].ty, self.points.nodes[reduction.body].ty);
-        let counted = self.counts_points(&reduction);
-        let (kind, first) = self.start(&reduction);
+        let counted = counts_points(&self.view(), &reduction);
+        let (kind, first) = start(&self.view(), &reduction);
         let var = self.reg(kind);
         self.push(Stmt::Var(var, Operand::Const(first)));
         let extra = if matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin) {
@@ -186,47 +170,6 @@ impl Emit {
             reg
         });
         Acc { reduction: *reduction, ty, body_ty, var, extra }
-    }
-
-    /// Whether a sum is too long for its own type; or so short that no vectors would add it in
-    /// several parts, which take the place of pairs, and cheap enough in the wider one.
-    pub(crate) fn long_sum(&self, reduction: &Reduction, ty: ScalarType) -> bool {
-        let sums = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Mean);
-        let loaded = |node| matches!(self.points.nodes[node].kind, Kind::Load(..));
-        let is_dot = match self.points.nodes[reduction.body].kind {
-            Kind::Binary(BinaryOp::Mul, a, b) => loaded(a) && loaded(b) && a != b,
-            _ => false,
-        };
-        let limit = if is_dot { LONG_DOT } else { LONG_SUM };
-        let multiplies =
-            matches!(self.points.nodes[reduction.body].kind, Kind::Binary(BinaryOp::Mul, ..));
-        let cheap = !multiplies && self.points.nodes[reduction.body].cost <= CHEAP;
-        let wide = |n: i64| n > limit || (n <= SHORT_SUM && cheap);
-        sums && ty == ScalarType::F32 && self.points.most_points(reduction).is_none_or(wide)
-    }
-
-    /// The order of the loops: the index along which memory is contiguous last.
-    fn order(&self, accs: &[Acc]) -> Vec<(Ix, Node, Node)> {
-        let mut binders = accs[0].reduction.binders.clone();
-        let rectangular = binders.iter().all(|(_, lo, hi)| {
-            self.points.as_int(*lo).is_some() && self.points.as_int(*hi).is_some()
-        });
-        if !rectangular || binders.len() < 2 || accs.iter().any(Acc::addresses) {
-            return binders;
-        }
-        let bodies: Vec<Node> = accs.iter().map(|acc| acc.reduction.body).collect();
-        let loads = self.points.loads(&bodies);
-        let score =
-            |ix: Ix| loads.iter().filter(|(arr, at)| self.stride(*arr, at, ix) == Some(1)).count();
-        let last = binders.len() - 1;
-        let best = (0..binders.len()).max_by_key(|at| (score(binders[*at].0), *at));
-        if let Some(best) = best
-            && score(binders[best].0) > score(binders[last].0)
-        {
-            let moved = binders.remove(best);
-            binders.push(moved);
-        }
-        binders
     }
 
     fn accumulate(&mut self, accs: &[Acc], binders: &[(Ix, Node, Node)]) {
@@ -246,41 +189,34 @@ impl Emit {
     }
 
     fn innermost(&mut self, accs: &[Acc], ix: Ix, lo: Operand, hi: Operand) {
-        let few = |extent: i64| extent < FEW_TERMS && accs.iter().any(|acc| acc.body_ty.is_int());
-        let extent = match (lo, hi) {
+        let length = match (lo, hi) {
             (Operand::Const(Scalar::I64(lo)), Operand::Const(Scalar::I64(hi))) => Some(hi - lo),
             _ => None,
         };
-        let vectors = self.in_vectors(accs, ix) && !extent.is_some_and(few);
-        if !(vectors && self.in_blocks(accs, ix, lo, hi)) {
-            self.terms(accs, ix, lo, hi, vectors);
+        let (how, why) = self.how_reduced(accs, ix, length);
+        self.plan.note(What::Reduction { count: accs.len(), how }, why);
+        match (how, lo) {
+            (Reduced::Blocks { terms, streams }, Operand::Const(Scalar::I64(lo))) => {
+                let length = length.unwrap_or(0);
+                self.in_blocks(accs, ix, (lo, lo + length), (terms, streams));
+            }
+            (how, _) => self.terms(accs, ix, lo, hi, how == Reduced::Lanes),
         }
     }
 
-    /// Whether the terms run in vectors.
-    fn in_vectors(&self, accs: &[Acc], ix: Ix) -> bool {
-        let nested = accs.iter().any(|acc| {
-            let roots: Vec<Node> =
-                [acc.reduction.body].into_iter().chain(acc.reduction.guard).collect();
-            self.points.below(&roots).into_iter().any(|node| {
-                self.points.depends(node, ix)
-                    && matches!(self.points.nodes[node].kind, Kind::Reduce(_))
-            })
-        });
-        // A check of each step of a sum would be one of a lane.
-        let plain = accs.iter().all(|acc| !acc.addresses() && self.fits(&acc.reduction));
-        plain && !nested && !self.hops(&accs[0].reduction, ix)
-    }
-
-    /// Whether data decides both how many terms there are and where they are: mostly these are a few,
-    /// and what vectors take to begin, to fetch element by element and to end is more than the sum.
-    fn hops(&self, reduction: &Reduction, ix: Ix) -> bool {
-        // The index may have been put in place of that of the reduction.
-        let Some((_, lo, hi)) = reduction.binders.last() else { return false };
-        let cheap = self.points.nodes[reduction.body].cost <= CHEAP_TERM;
-        let counted = !self.points.loads(&[*lo, *hi]).is_empty();
-        let loads = self.points.loads(&[reduction.body]);
-        cheap && counted && loads.iter().any(|(arr, at)| self.stride(*arr, at, ix).is_none())
+    /// How the innermost loop over the terms runs, of which there are so many.
+    fn how_reduced(&self, accs: &[Acc], ix: Ix, length: Option<i64>) -> (Reduced, Why) {
+        let integers = accs.iter().any(|acc| acc.body_ty.is_int());
+        if let Some(terms) = length.filter(|terms| *terms < FEW_TERMS && integers) {
+            return (Reduced::Serial, Why::Count(terms, "integers are faster one by one"));
+        }
+        if let Some(why) = not_in_vectors(&self.view(), accs, ix) {
+            return (Reduced::Serial, why);
+        }
+        match length.and_then(|length| self.blocks(accs, length)) {
+            Some(((terms, streams), why)) => (Reduced::Blocks { terms, streams }, why),
+            None => (Reduced::Lanes, Why::Only),
+        }
     }
 
     /// The loop over the terms.
@@ -360,7 +296,7 @@ impl Emit {
             let neutral = neutral(op, ty);
             value = self.let_here(ty, Op::Select(guard, value, Operand::Const(neutral)));
         }
-        if !self.fits(&acc.reduction) {
+        if !fits(&self.view(), &acc.reduction) {
             let overflows = Op::Overflows(op, Operand::Reg(acc.var), value);
             let overflows = self.let_here(ScalarType::Bool, overflows);
             self.push(Stmt::Trap(overflows));
@@ -370,43 +306,6 @@ impl Emit {
 
     fn is_known(&self, node: Node) -> bool {
         self.scopes.iter().any(|scope| scope.knows(node))
-    }
-
-    /// Whether a reduction cannot leave the type of its accumulator, as sums and products of
-    /// integers may.
-    fn fits(&self, reduction: &Reduction) -> bool {
-        let body = &self.points.nodes[reduction.body];
-        let adds = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Mean);
-        if !body.ty.is_int() || !adds {
-            return !body.ty.is_int() || reduction.op != ReduceOp::Prod;
-        }
-        match self.points.greatest_sum(reduction) {
-            Some(greatest) => greatest < i128::from(i64::MAX),
-            // No loop is so long that numbers of 32 bits leave 64.
-            None => {
-                let small = body.range.is_some_and(|it| magnitude(it) < 1 << 31);
-                small && reduction.binders.len() == 1
-            }
-        }
-    }
-
-    /// The type of an accumulator and its first value.
-    pub(crate) fn start(&self, reduction: &Reduction) -> (ScalarType, Scalar) {
-        let body = self.points.nodes[reduction.body].ty;
-        let ty = match reduction.op {
-            ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Count if !body.is_float() => {
-                let short = self.points.greatest_sum(reduction).is_some_and(|it| it < 1 << 31);
-                if short { ScalarType::I32 } else { ScalarType::I64 }
-            }
-            ReduceOp::Count => ScalarType::I64,
-            ReduceOp::Sum | ReduceOp::Mean if self.long_sum(reduction, body) => ScalarType::F64,
-            ReduceOp::Sum | ReduceOp::Mean => wide_enough(body),
-            ReduceOp::Prod if body.is_int() => ScalarType::I64,
-            ReduceOp::Prod => ScalarType::F64,
-            ReduceOp::Max | ReduceOp::Argmax | ReduceOp::Min | ReduceOp::Argmin => body,
-            ReduceOp::Any | ReduceOp::All => ScalarType::Bool,
-        };
-        (ty, neutral(operation(reduction.op), ty))
     }
 
     /// Keeps the better of two values with its address.
@@ -506,29 +405,6 @@ impl Emit {
             return self.mean(held, Points::Known(count), ty);
         }
         if held.1 == ty { held.0 } else { self.narrow(held.0, held.1, ty) }
-    }
-
-    /// Whether a reduction can be kept in a row of accumulators.
-    pub(crate) fn fits_a_row(&self, reduction: &Reduction) -> bool {
-        reduction.op != ReduceOp::Prod && self.is_accumulated(reduction)
-    }
-
-    /// Whether a reduction only takes its terms in, none of which has to be looked at, and knows how
-    /// many there are if that matters.
-    pub(crate) fn is_accumulated(&self, reduction: &Reduction) -> bool {
-        let addresses = matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin);
-        let free = !addresses && !in_turn(&self.points, reduction);
-        free && self.fits(reduction) && !self.counts_points(reduction)
-    }
-
-    /// The type of a row of accumulators.
-    pub(crate) fn row_type(&self, reduction: &Reduction, ty: ScalarType) -> ScalarType {
-        let body = self.points.nodes[reduction.body].ty;
-        let adds = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Count);
-        match adds && (!body.is_float() || self.long_sum(reduction, ty)) {
-            true => self.start(reduction).0,
-            false => ty,
-        }
     }
 
     /// A total as a value of its type, which it has to fit.

@@ -17,20 +17,29 @@
 //! Failures: none: buffers change their names, no operation its place.
 
 use super::emit::Use;
+use super::plan::{Making, What, Why, verify};
 use ein_base::IndexVec;
 use ein_ir::loops::{Addr, Buf, Buffer, BufferKind, Kernel, Op, Stmt, captures};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
-/// Shares memory. Gives for every buffer the one that it is now.
+/// Shares memory, and notes it. Gives for every buffer the one that it is now.
 ///
 /// The cells of the buffers in `once` are each written at most once.
 pub(crate) fn run(
     kernel: &mut Kernel,
     uses: &mut Vec<Use>,
     once: &FxHashSet<Buf>,
+    plan: &mut Making,
 ) -> IndexVec<Buf, Buf> {
     let shared = places(kernel, once);
+    for (buf, (home, why)) in &shared {
+        let [buffer, with] = [*buf, *home].map(|it| kernel.bufs[it].name.clone());
+        plan.note(What::Shares { buffer, with }, why.clone());
+    }
+    let shared: BTreeMap<Buf, Buf> =
+        shared.into_iter().map(|(buf, (home, _))| (buf, home)).collect();
+    debug_assert_eq!(verify::sharing(kernel, &shared, once), Vec::<String>::new());
     let home = |buf: Buf| shared.get(&buf).copied().unwrap_or(buf);
     for (buf, home) in &shared {
         kernel.bufs[*home].len = kernel.bufs[*home].len.max(kernel.bufs[*buf].len);
@@ -60,7 +69,7 @@ struct Life {
 }
 
 /// The buffers that move into another one, which stays.
-fn places(kernel: &Kernel, once: &FxHashSet<Buf>) -> BTreeMap<Buf, Buf> {
+fn places(kernel: &Kernel, once: &FxHashSet<Buf>) -> BTreeMap<Buf, (Buf, Why)> {
     let mut moved = BTreeMap::new();
     // The buffers that stay, with what is in them one after another.
     let mut homes: Vec<(Buf, Vec<Life>)> = Vec::new();
@@ -76,7 +85,12 @@ fn places(kernel: &Kernel, once: &FxHashSet<Buf>) -> BTreeMap<Buf, Buf> {
         let found = homes.iter_mut().filter(|home| fits(home));
         match found.min_by_key(|(home, _)| waste(*home)) {
             Some((home, lives)) => {
-                moved.insert(life.buf, *home);
+                let meets = |it: &Life| it.last == life.first || life.last == it.first;
+                let why = match lives.iter().any(meets) {
+                    true => Why::Since("each cell is read where it is overwritten"),
+                    false => Why::Since("they are not in use at the same time"),
+                };
+                moved.insert(life.buf, (*home, why));
                 lives.push(life);
             }
             None => homes.push((life.buf, vec![life])),
@@ -116,7 +130,7 @@ fn are_apart(kernel: &Kernel, once: &FxHashSet<Buf>, a: Life, b: Life) -> bool {
 
 /// Whether a statement reads the cells of one buffer only to write the same cells of another one,
 /// which it does at most once in any run of its innermost block.
-fn dies_into(stmt: &Stmt, dying: Buf, born: Buf) -> bool {
+pub(super) fn dies_into(stmt: &Stmt, dying: Buf, born: Buf) -> bool {
     stores_after_loads(std::slice::from_ref(stmt), dying, born).is_some_and(|stores| stores <= 1)
 }
 

@@ -1,11 +1,17 @@
 //! Rows: reductions that fill a row of accumulators, and rows of reductions that vector loops read.
 //!
+//! [`quick`]: short rows of extremes with their addresses.
+//!
 //! Failures: as in `nest`. Rows of accumulators are computed for whole tiles of points that exist.
 
+mod quick;
+
 use super::emit::{AxisPlace, Emit, Place, Use};
-use super::nest::{Cell, Loop, TILE};
+use super::nest::{Cell, Loop, TILE, may_be_copied, outer_how};
 use super::node_cost;
-use super::reduce::{neutral, operation};
+use super::plan::{Change, How, What, Why};
+use super::reduce::{fits_a_row, neutral, operation, row_type};
+use super::view::View;
 use crate::points::{Arr, ArrInfo, Ix, Kind, Node, Reduction, Source, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Stmt};
@@ -23,7 +29,7 @@ const TERMS: i64 = 4;
 const SHORT_WINDOW: i64 = 16;
 
 /// The longest tile that so many cells are some of: all of them if they are few.
-fn even_tile(extent: i64) -> Option<i64> {
+pub(super) fn even_tile(extent: i64) -> Option<i64> {
     if extent <= TILE {
         return Some(extent);
     }
@@ -44,32 +50,23 @@ struct Row {
     places: Option<Arr>,
     /// Whether the extremes are asked for as well.
     both: bool,
+    /// The sums of the terms, which tell whether one of them is no number ([`quick`]).
+    sums: Option<Arr>,
 }
 
 impl Emit {
-    /// Whether what is done with the reductions is worth a vector loop of its own.
-    pub(crate) fn worth_a_row(&self, loops: &[Loop], cells: &[Cell], inner: &[Node]) -> bool {
-        let (_, lo, hi) = loops[loops.len() - 1];
-        let reduced: f64 = inner.iter().map(|node| node_cost(&self.points, *node)).sum();
-        let rest = match cells {
-            [(_, value)] => node_cost(&self.points, *value) - reduced,
-            _ => 0.0,
-        };
-        rest >= 8.0
-            && self.constant_extent(lo, hi).is_some_and(|n| n >= 8 && even_tile(n).is_some())
-    }
-
-    /// The same cells with a last loop that is not longer than a tile.
+    /// The same cells with a last loop that is not longer than a tile of this size.
     pub(crate) fn in_even_tiles(
         &mut self,
         mut loops: Vec<Loop>,
         cells: Vec<Cell>,
+        size: i64,
     ) -> (Vec<Loop>, Vec<Cell>) {
         let Some((ix, lo, hi)) = loops.last().copied() else { return (loops, cells) };
         let extent = self.constant_extent(lo, hi).unwrap_or(0);
-        let Some(size) = even_tile(extent).filter(|size| *size < extent) else {
+        if size >= extent {
             return (loops, cells);
-        };
+        }
         let range = |count: i64| (0, i128::from(count - 1));
         let tile = self.points.fresh(Symbol::intern("tile"), range(extent / size));
         let inside = self.points.fresh(self.points.ixs[ix].name, range(size));
@@ -92,12 +89,9 @@ impl Emit {
         cells: &[Cell],
         inner: &[Node],
     ) {
-        let kind = self.outer_kind(&loops, cells);
+        let how = outer_how(&self.view(), &loops, cells);
         let Some(along) = loops.pop() else { return };
-        for (at, (ix, lo, hi)) in loops.iter().enumerate() {
-            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-            self.open(*ix, lo, hi, if at == 0 { kind.clone() } else { ForKind::Serial });
-        }
+        self.open_loops(&loops, how);
         let size = self.points.as_int(along.2).unwrap_or(0);
         let place = self.points.index(along.0);
         let mut rows = Vec::new();
@@ -142,50 +136,6 @@ impl Emit {
         }
     }
 
-    /// Whether the reductions run across contiguous memory: the loop to run in vectors.
-    pub(crate) fn across(&self, loops: &[Loop], inner: &[Node]) -> Option<usize> {
-        let first = match &self.points.nodes[inner[0]].kind {
-            Kind::Reduce(reduction) => reduction.clone(),
-            _ => return None,
-        };
-        let mut bodies = Vec::new();
-        for node in inner {
-            let Kind::Reduce(reduction) = &self.points.nodes[*node].kind else { return None };
-            // What is inside of the loop in vectors has no loops of its own.
-            let mut inside = [Some(reduction.body), reduction.guard].into_iter().flatten();
-            let simple = (self.fits_a_row(reduction) || self.is_address(reduction))
-                && reduction.binders == first.binders
-                && !inside.any(|node| self.points.nodes[node].reduces);
-            if !simple {
-                return None;
-            }
-            bodies.push(reduction.body);
-        }
-        let last = loops.len() - 1;
-        let (ix, lo, hi) = loops[last];
-        let (extent, along) = (self.constant_extent(lo, hi)?, first.binders.last()?.0);
-        let independent = first
-            .binders
-            .iter()
-            .all(|(_, lo, hi)| !self.points.depends(*lo, ix) && !self.points.depends(*hi, ix));
-        let loads = self.points.loads(&bodies);
-        let stride = |(arr, at): &(Arr, Box<[Node]>), ix: Ix| self.stride(*arr, at, ix);
-        let rows =
-            loads.iter().any(|load| stride(load, ix) == Some(1) && stride(load, along) != Some(1));
-        // Where nothing moves with both indices, sums in registers are as good as any.
-        let moves = |load, ix| stride(load, ix) != Some(0);
-        let both = loads.iter().any(|load| moves(load, ix) && moves(load, along));
-        // A short window runs along memory with the row: lanes would be left idle.
-        let (_, first_at, end_at) = *first.binders.last()?;
-        let short = self.constant_extent(first_at, end_at).is_some_and(|n| n < SHORT_WINDOW);
-        let slides = |load| stride(load, ix) == Some(1) && stride(load, along) == Some(1);
-        let dots = loads.iter().any(|load| {
-            stride(load, along) == Some(1) && (moves(load, ix) || !both) && !(short && slides(load))
-        });
-        let rows = rows || short && loads.iter().any(slides);
-        (extent >= 8 && independent && rows && !dots).then_some(last)
-    }
-
     /// Short rows are handled several at a time, if their reductions run over the same points.
     pub(crate) fn several_rows(
         &mut self,
@@ -213,39 +163,33 @@ impl Emit {
         else {
             return (loops, cells);
         };
-        if width > 64 || extent % ROWS != 0 || !self.may_be_copied(&cells, ROWS) {
+        if width > 64 || extent % ROWS != 0 || !may_be_copied(&self.view(), &cells, ROWS) {
             return (loops, cells);
         }
+        let why = Why::Since("short rows share what they read");
+        self.plan.note(What::Change(Change::Together(ROWS)), why);
         let (group, together) = self.jam(ix, first, extent, &cells, ROWS);
         loops[count - 2] = group;
         (loops, together)
     }
 
-    /// Reductions with a row of accumulators.
+    /// Reductions with a row of so many accumulators.
     pub(crate) fn rows(
         &mut self,
         arr: Arr,
-        mut loops: Vec<Loop>,
-        row: usize,
+        (mut loops, size): (Vec<Loop>, i64),
         cells: &[Cell],
         inner: &[Node],
     ) {
-        let work = self.outer_kind(&loops, cells);
-        let along = loops.remove(row);
-        let size = self.points.trip_count(along.1, along.2).min(TILE as f64) as i64;
+        let (how, why) = outer_how(&self.view(), &loops, cells);
+        let Some(along) = loops.pop() else { return };
         let (tile, rest) = self.tiles(along, size);
         loops.push(tile);
-        for (at, (ix, lo, hi)) in loops.iter().enumerate() {
-            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
-            let kind = match &work {
-                ForKind::Parallel { .. } if at == 0 && loops.len() == 1 => {
-                    ForKind::Parallel { grain: 1 }
-                }
-                kind if at == 0 => kind.clone(),
-                _ => ForKind::Serial,
-            };
-            self.open(*ix, lo, hi, kind);
-        }
+        let how = match how {
+            How::Parallel { .. } if loops.len() == 1 => How::Parallel { grain: 1 },
+            how => how,
+        };
+        self.open_loops(&loops, (how, why));
         let origin = self.bound_value(rest.1);
         let origin = match origin {
             Operand::Reg(reg) => reg,
@@ -265,9 +209,8 @@ impl Emit {
             let both = kept.as_ref().is_some_and(|kept| kept.node == *node);
             accs.push(self.row_of(*node, size, origin, both));
         }
-        clear_rows(self, &accs, rest, place, start);
-        self.fill_rows(&accs, &first.binders, rest, place);
-        settle_zeros(self, &accs, &first.binders, rest, place);
+        let of_rows = quick::OfRows { binders: &first.binders, rest, place, start };
+        quick::fill(self, &accs, &of_rows, (size, origin));
         self.row_loop(rest, |emit| {
             for Row { acc, node, places, both, .. } in &accs {
                 if let (Some(kept), Some(places), true) = (&kept, places, both) {
@@ -301,30 +244,33 @@ impl Emit {
         };
         let op = operation(reduction.op);
         let held = AxisPlace::From(1, origin);
-        if both || self.is_address(&reduction) {
+        if both || is_address(&self.view(), &reduction) {
             let acc = self.row(self.points.nodes[reduction.body].ty, size, held);
             let places = Some(self.row(ScalarType::I32, size, held));
-            return Row { acc, node, body: reduction.body, guard: None, op, places, both };
+            return Row {
+                acc,
+                node,
+                body: reduction.body,
+                guard: None,
+                op,
+                places,
+                both,
+                sums: None,
+            };
         }
-        let ty = self.row_type(&reduction, self.points.nodes[node].ty);
+        let ty = row_type(&self.view(), &reduction, self.points.nodes[node].ty);
         let acc = self.row(ty, size, held);
-        Row { acc, node, body: reduction.body, guard: reduction.guard, op, places: None, both }
+        let (body, guard) = (reduction.body, reduction.guard);
+        Row { acc, node, body, guard, op, places: None, both, sums: None }
     }
 
     /// Whether one of some reductions asks for the address of an extreme.
     pub(crate) fn finds_addresses(&self, nodes: &[Node]) -> bool {
         self.kept.as_ref().is_some_and(|kept| nodes.contains(&kept.node))
             || nodes.iter().any(|node| match &self.points.nodes[*node].kind {
-                Kind::Reduce(reduction) => self.is_address(reduction),
+                Kind::Reduce(reduction) => is_address(&self.view(), reduction),
                 _ => false,
             })
-    }
-
-    /// Whether a reduction asks for the address of an extreme in a way that rows can tell: each keeps
-    /// the extremes so far and where they are.
-    fn is_address(&self, reduction: &Reduction) -> bool {
-        matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin)
-            && has_addresses(self, reduction)
     }
 
     /// Takes terms into a row of extremes with their addresses: the first of equal ones stays, and
@@ -336,6 +282,9 @@ impl Emit {
         let mut best = self.let_here(ty, Op::Load(addr));
         let (addr, _) = self.address(places, &[place]);
         let mut at = self.let_here(ScalarType::I32, Op::Load(addr));
+        if row.sums.is_some() {
+            return quick::compare(self, row, place, (ix, terms), (best, at));
+        }
         // What is not less or equal is greater, or no number.
         let worse = if row.op == BinaryOp::Max { BinaryOp::Le } else { BinaryOp::Ge };
         for term in terms {
@@ -418,7 +367,7 @@ impl Emit {
     /// before has read last, and which is still there.
     fn open_to_and_fro(&mut self, accs: &[Row], (ix, lo, hi): Loop) {
         let (from, to) = (self.bound_value(lo), self.bound_value(hi));
-        let step = self.step.filter(|step| self.reads_much_again(accs, *step));
+        let step = self.step.filter(|step| reads_much_again(&self.view(), accs, *step));
         let (Some((_, step)), Some(first), Some(end)) =
             (step.and_then(|ix| self.bound(ix)), self.points.as_int(lo), self.points.as_int(hi))
         else {
@@ -438,21 +387,6 @@ impl Emit {
         let along = self.let_here(int, Op::Binary(BinaryOp::Mul, var, sign));
         let here = self.let_here(int, Op::Binary(BinaryOp::Add, start, along));
         self.bind(ix, here);
-    }
-
-    /// Whether the reductions of these rows read more at every step of a recurrence than the nearest
-    /// cache holds, and the same at each.
-    fn reads_much_again(&self, accs: &[Row], step: Ix) -> bool {
-        let bodies: Vec<Node> = accs.iter().map(|row| row.body).collect();
-        let loads = self.points.loads(&bodies);
-        let again =
-            loads.iter().filter(|(_, at)| !at.iter().any(|i| self.points.depends(*i, step)));
-        let arrs: BTreeSet<Arr> = again.map(|(arr, _)| *arr).collect();
-        let bytes = arrs.into_iter().map(|arr| {
-            let info = &self.points.arrs[arr];
-            info.shape.iter().product::<i64>() * info.ty.size_bytes() as i64
-        });
-        bytes.sum::<i64>() > self.points.cost.near_bytes()
     }
 
     /// Adds the terms for these values of an index to a row of accumulators.
@@ -546,12 +480,12 @@ fn settle_zeros(emit: &mut Emit, accs: &[Row], binders: &[Loop], rest: Loop, pla
 }
 
 /// Whether rows can tell where the extremes of the terms of a reduction are.
-pub(crate) fn has_addresses(emit: &Emit, reduction: &Reduction) -> bool {
+pub(crate) fn has_addresses(view: &View<'_>, reduction: &Reduction) -> bool {
     let [(_, lo, hi)] = *reduction.binders.as_slice() else { return false };
-    let body = emit.points.nodes[reduction.body].ty;
+    let body = view.points.nodes[reduction.body].ty;
     matches!(body, ScalarType::F32 | ScalarType::F64 | ScalarType::I32)
         && reduction.guard.is_none()
-        && emit.constant_extent(lo, hi).is_some_and(|n| n > 0)
+        && view.constant_extent(lo, hi).is_some_and(|n| n > 0)
 }
 
 /// Adds terms to rows of accumulators, several at a time, where only the run tells how many there are:
@@ -590,4 +524,79 @@ fn fill_in_groups(
     emit.close();
     let taken = emit.let_here(int, Op::Binary(BinaryOp::Mul, groups, constant(TERMS)));
     emit.let_here(int, Op::Binary(BinaryOp::Add, lo, taken))
+}
+
+/// Whether what is done with the reductions is worth a vector loop of its own.
+pub(crate) fn worth_a_row(view: &View<'_>, loops: &[Loop], cells: &[Cell], inner: &[Node]) -> bool {
+    let (_, lo, hi) = loops[loops.len() - 1];
+    let reduced: f64 = inner.iter().map(|node| node_cost(view.points, *node)).sum();
+    let rest = match cells {
+        [(_, value)] => node_cost(view.points, *value) - reduced,
+        _ => 0.0,
+    };
+    rest >= 8.0 && view.constant_extent(lo, hi).is_some_and(|n| n >= 8 && even_tile(n).is_some())
+}
+
+/// Whether the reductions run across contiguous memory: the loop to run in vectors.
+pub(crate) fn across(view: &View<'_>, loops: &[Loop], inner: &[Node]) -> Option<usize> {
+    let first = match &view.points.nodes[inner[0]].kind {
+        Kind::Reduce(reduction) => reduction.clone(),
+        _ => return None,
+    };
+    let mut bodies = Vec::new();
+    for node in inner {
+        let Kind::Reduce(reduction) = &view.points.nodes[*node].kind else { return None };
+        // What is inside of the loop in vectors has no loops of its own.
+        let mut inside = [Some(reduction.body), reduction.guard].into_iter().flatten();
+        let simple = (fits_a_row(view, reduction) || is_address(view, reduction))
+            && reduction.binders == first.binders
+            && !inside.any(|node| view.points.nodes[node].reduces);
+        if !simple {
+            return None;
+        }
+        bodies.push(reduction.body);
+    }
+    let last = loops.len() - 1;
+    let (ix, lo, hi) = loops[last];
+    let (extent, along) = (view.constant_extent(lo, hi)?, first.binders.last()?.0);
+    let independent = first
+        .binders
+        .iter()
+        .all(|(_, lo, hi)| !view.points.depends(*lo, ix) && !view.points.depends(*hi, ix));
+    let loads = view.points.loads(&bodies);
+    let stride = |(arr, at): &(Arr, Box<[Node]>), ix: Ix| view.stride(*arr, at, ix);
+    let rows =
+        loads.iter().any(|load| stride(load, ix) == Some(1) && stride(load, along) != Some(1));
+    // Where nothing moves with both indices, sums in registers are as good as any.
+    let moves = |load, ix| stride(load, ix) != Some(0);
+    let both = loads.iter().any(|load| moves(load, ix) && moves(load, along));
+    // A short window runs along memory with the row: lanes would be left idle.
+    let (_, first_at, end_at) = *first.binders.last()?;
+    let short = view.constant_extent(first_at, end_at).is_some_and(|n| n < SHORT_WINDOW);
+    let slides = |load| stride(load, ix) == Some(1) && stride(load, along) == Some(1);
+    let dots = loads.iter().any(|load| {
+        stride(load, along) == Some(1) && (moves(load, ix) || !both) && !(short && slides(load))
+    });
+    let rows = rows || short && loads.iter().any(slides);
+    (extent >= 8 && independent && rows && !dots).then_some(last)
+}
+
+/// Whether a reduction asks for the address of an extreme in a way that rows can tell: each keeps
+/// the extremes so far and where they are.
+fn is_address(view: &View<'_>, reduction: &Reduction) -> bool {
+    matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin) && has_addresses(view, reduction)
+}
+
+/// Whether the reductions of these rows read more at every step of a recurrence than the nearest
+/// cache holds, and the same at each.
+fn reads_much_again(view: &View<'_>, accs: &[Row], step: Ix) -> bool {
+    let bodies: Vec<Node> = accs.iter().map(|row| row.body).collect();
+    let loads = view.points.loads(&bodies);
+    let again = loads.iter().filter(|(_, at)| !at.iter().any(|i| view.points.depends(*i, step)));
+    let arrs: BTreeSet<Arr> = again.map(|(arr, _)| *arr).collect();
+    let bytes = arrs.into_iter().map(|arr| {
+        let info = &view.points.arrs[arr];
+        info.shape.iter().product::<i64>() * info.ty.size_bytes() as i64
+    });
+    bytes.sum::<i64>() > view.points.cost.near_bytes()
 }

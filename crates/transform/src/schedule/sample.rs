@@ -12,11 +12,13 @@
 //!
 //! Failures: steps between those that are kept are computed all the same.
 
-use super::emit::{Emit, Use};
+use super::emit::Emit;
+use super::home;
 use super::nest::Loop;
 use super::tidy;
+use super::view::View;
 use crate::points::{Arr, ArrInfo, Body, Ix, Kind, Linear, Node, Points, Source, Step, Subst};
-use ein_ir::loops::{BufferKind, Operand, Stmt};
+use ein_ir::loops::{Operand, Stmt};
 use ein_ir::size::gcd;
 use ein_scalar::{BinaryOp, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -56,12 +58,12 @@ impl Emit {
                     };
                     shape.map(of).fold(1, i64::saturating_mul)
                 };
-                let smaller = self.points.window(&def).is_some_and(|(_, kept)| {
-                    let kept = cells(def.arr, Some(kept));
+                let smaller = self.points.window(&def).is_ok_and(|(_, kept)| {
+                    let kept = cells(def.arr, Some(kept.steps()));
                     kept.saturating_add(cells(sample.to, None)) < cells(def.arr, None)
                 });
                 if smaller {
-                    self.whole(sample.to, BufferKind::Scratch, Use::Scratch);
+                    home::settle(self, &home::sample(&self.points, sample.to, sample.every), None);
                     self.samples.insert(def.arr, sample);
                 } else {
                     self.points.defs = before;
@@ -81,7 +83,7 @@ impl Emit {
                     && *of == arr
                 {
                     let place = self.points.linear(at[axis]);
-                    if self.common_factor(&place).is_some() {
+                    if common_factor(&self.view(), &place).is_some() {
                         reads.push((node, place));
                     }
                 }
@@ -89,13 +91,15 @@ impl Emit {
         }
         let fixed = fixed_positions(&self.points, arr, inner, &reads);
         if fixed.is_empty() {
-            reads.retain(|(_, place)| self.common_factor(place).is_some_and(|factor| factor > 1));
+            reads.retain(|(_, place)| {
+                common_factor(&self.view(), place).is_some_and(|factor| factor > 1)
+            });
         }
-        let first = reads.iter().filter_map(|(_, place)| self.least(place)).min()?;
-        let last = reads.iter().filter_map(|(_, place)| self.greatest(place)).max()?;
+        let first = reads.iter().filter_map(|(_, place)| least(&self.view(), place)).min()?;
+        let last = reads.iter().filter_map(|(_, place)| greatest(&self.view(), place)).max()?;
         let factors = reads.iter().map(|(_, place)| {
-            let factor = self.common_factor(place).unwrap_or(1);
-            gcd(factor, (self.least(place).unwrap_or(0) - first).abs())
+            let factor = common_factor(&self.view(), place).unwrap_or(1);
+            gcd(factor, (least(&self.view(), place).unwrap_or(0) - first).abs())
         });
         let every = factors.fold(0, gcd);
         if every < 1 || every < 2 && fixed.is_empty() || first < 0 {
@@ -109,32 +113,6 @@ impl Emit {
         let to = self.points.arrs.push(ArrInfo { shape, source, ..info });
         let reads = reads.into_iter().map(|(node, _)| node).collect();
         Some((Sample { to, first, every, count, fixed }, reads))
-    }
-
-    /// The greatest divisor of what indices are multiplied with; `None` if a position is no such
-    /// sum, or has no index.
-    fn common_factor(&self, place: &Linear) -> Option<i64> {
-        let index = |node: Node| matches!(self.points.nodes[node].kind, Kind::Index(_));
-        let indices = !place.terms.is_empty() && place.terms.iter().all(|(node, _)| index(*node));
-        indices.then(|| place.terms.iter().map(|(_, factor)| factor.abs()).fold(0, gcd))
-    }
-
-    fn least(&self, place: &Linear) -> Option<i64> {
-        self.extreme_place(place, |factor| factor < 0)
-    }
-
-    fn greatest(&self, place: &Linear) -> Option<i64> {
-        self.extreme_place(place, |factor| factor > 0)
-    }
-
-    /// The position at one end of the ranges of its indices.
-    fn extreme_place(&self, place: &Linear, at_end: impl Fn(i64) -> bool) -> Option<i64> {
-        let mut total = i128::from(place.offset);
-        for (node, factor) in &place.terms {
-            let (lo, hi) = self.points.nodes[*node].range?;
-            total += i128::from(*factor) * if at_end(*factor) { hi } else { lo };
-        }
-        i64::try_from(total).ok()
     }
 
     /// Makes these reads of a recurrence reads of its sample.
@@ -228,4 +206,30 @@ fn fixed_positions(points: &Points, arr: Arr, inner: &[Step], reads: &Reads) -> 
         rest.iter().all(|(node, _)| position(*node, of) == Some(at)).then_some((of, at))
     };
     inner.iter().map(|step| step.axis).filter(|of| shape[*of] > 1).filter_map(single).collect()
+}
+
+/// The greatest divisor of what indices are multiplied with; `None` if a position is no such
+/// sum, or has no index.
+fn common_factor(view: &View<'_>, place: &Linear) -> Option<i64> {
+    let index = |node: Node| matches!(view.points.nodes[node].kind, Kind::Index(_));
+    let indices = !place.terms.is_empty() && place.terms.iter().all(|(node, _)| index(*node));
+    indices.then(|| place.terms.iter().map(|(_, factor)| factor.abs()).fold(0, gcd))
+}
+
+fn least(view: &View<'_>, place: &Linear) -> Option<i64> {
+    extreme_place(view, place, |factor| factor < 0)
+}
+
+fn greatest(view: &View<'_>, place: &Linear) -> Option<i64> {
+    extreme_place(view, place, |factor| factor > 0)
+}
+
+/// The position at one end of the ranges of its indices.
+fn extreme_place(view: &View<'_>, place: &Linear, at_end: impl Fn(i64) -> bool) -> Option<i64> {
+    let mut total = i128::from(place.offset);
+    for (node, factor) in &place.terms {
+        let (lo, hi) = view.points.nodes[*node].range?;
+        total += i128::from(*factor) * if at_end(*factor) { hi } else { lo };
+    }
+    i64::try_from(total).ok()
 }

@@ -31,7 +31,8 @@ mod outside;
 mod sums;
 mod write;
 
-use super::{History, Keeps};
+use super::Keeps;
+use super::plan::{Making, Name, What, Why};
 use crate::points::{Arr, Points};
 use build::{Built, Segments};
 use find::Found;
@@ -42,7 +43,12 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug)]
 pub(crate) struct Sweep {
     built: Built,
-    between: Vec<usize>,
+    /// What runs between the passes.
+    pub(crate) between: Vec<usize>,
+    /// What is kept of the histories.
+    keeps: Keeps,
+    /// The bytes that they may take, if that is limited.
+    limit: Option<u64>,
 }
 
 /// What is computed, one after another.
@@ -54,24 +60,25 @@ pub(crate) enum Item {
     Sweep(Box<Sweep>),
 }
 
-/// Finds the sweeps among the definitions. Adds notes on those that are none.
+/// Finds the sweeps among the definitions, whose histories may take so many bytes.
 pub(crate) fn run(
     points: &mut Points,
     wanted: &FxHashSet<Arr>,
-    notes: &mut Vec<String>,
+    limit: Option<u64>,
+    plan: &mut Making,
 ) -> Vec<Item> {
     let mut items = Vec::new();
     let defs: Vec<usize> = (0..points.defs.len()).collect();
-    split(points, defs, wanted, &mut items, notes);
+    split(points, defs, (wanted, limit), &mut items, plan);
     items
 }
 
 fn split(
     points: &mut Points,
     defs: Vec<usize>,
-    wanted: &FxHashSet<Arr>,
+    (wanted, limit): (&FxHashSet<Arr>, Option<u64>),
     items: &mut Vec<Item>,
-    notes: &mut Vec<String>,
+    plan: &mut Making,
 ) {
     for start in starts(points, &defs) {
         let mut changed = points.clone();
@@ -85,12 +92,14 @@ fn split(
                 let rest = defs.iter().copied().filter(|def| !built.complete.contains(def));
                 let order = Order::of(points, &rest.collect::<Vec<_>>(), &found);
                 *points = changed;
-                split(points, order.before, wanted, items, notes);
-                items.push(Item::Sweep(Box::new(Sweep { built, between: order.between })));
-                split(points, order.after, wanted, items, notes);
+                split(points, order.before, (wanted, limit), items, plan);
+                let keeps = keeps(points, &built, limit);
+                let sweep = Sweep { built, between: order.between, keeps, limit };
+                items.push(Item::Sweep(Box::new(sweep)));
+                split(points, order.after, (wanted, limit), items, plan);
                 return;
             }
-            Err(why) if adjoint => notes.push(format!("a history is stored whole: {why}")),
+            Err(why) if adjoint => plan.note(What::WholeHistory, Why::Told(why.to_string())),
             Ok(_) | Err(_) => {}
         }
     }
@@ -161,48 +170,41 @@ impl Order {
     }
 }
 
+/// How the histories are kept: whole, if they fit into what derivatives may take.
+fn keeps(points: &Points, built: &Built, limit: Option<u64>) -> Keeps {
+    if built.backward.is_empty() {
+        return Keeps::Segment;
+    }
+    match limit.is_some_and(|limit| bytes(points, built) > limit) {
+        true => Keeps::Checkpoints,
+        false => Keeps::All,
+    }
+}
+
 impl Sweep {
-    /// How the histories are kept.
-    pub(crate) fn keeps(&self, points: &Points, ad_memory: Option<u64>) -> Keeps {
-        if self.built.backward.is_empty() {
-            return Keeps::Segment;
-        }
-        match ad_memory.is_some_and(|limit| bytes(points, &self.built) > limit) {
-            true => Keeps::Checkpoints,
-            false => Keeps::All,
-        }
+    /// The arrays that it leaves for others.
+    pub(crate) fn computes(&self, points: &Points) -> Vec<Arr> {
+        let passes = self.built.stages.iter().flat_map(|stage| [&stage.early, &stage.late]);
+        let results = passes.flat_map(|pass| pass.results.iter().map(|(_, _, result)| *result));
+        let complete = self.built.complete.iter();
+        let sums = complete.flat_map(|def| Points::filled(&points.defs[*def]));
+        results.chain(sums).collect()
     }
 
-    /// The histories, and how they are kept.
-    pub(crate) fn histories(&self, points: &Points, ad_memory: Option<u64>) -> Vec<History> {
-        let (every, keeps) = (self.built.segments.grain, self.keeps(points, ad_memory));
-        let names = self.built.forward.iter().filter_map(|kept| points.arrs[kept.member.arr].name);
-        names.map(|name| History { name, every, keeps }).collect()
-    }
-
-    /// One line for people.
-    pub(crate) fn describe(&self, points: &Points, ad_memory: Option<u64>) -> String {
-        let name = |kept: &build::Kept| match points.arrs[kept.member.arr].name {
-            Some(name) => name.to_string(),
-            None => "_".to_owned(),
-        };
-        let names: Vec<String> = self.built.forward.iter().map(name).collect();
-        let names = names.join(", ");
-        let Segments { grain, steps, .. } = self.built.segments;
+    /// The decision that it is.
+    fn decided(&self, points: &Points) -> (What, Why) {
+        let names: Vec<Name> =
+            self.built.forward.iter().map(|kept| points.arrs[kept.member.arr].name).collect();
+        let Segments { grain: every, steps, .. } = self.built.segments;
         let bytes = bytes(points, &self.built);
-        match self.keeps(points, ad_memory) {
-            Keeps::All => format!(
-                "{names} (history of {steps} steps stored, read back in segments of {grain}): \
-                 {bytes} bytes"
-            ),
-            Keeps::Checkpoints => format!(
-                "{names} (checkpointed every {grain} of {steps} steps, recomputed on the way back): \
-                 the history would take {bytes} bytes of {}",
-                ad_memory.unwrap_or(0)
-            ),
-            Keeps::Segment => {
-                format!("{names} (together, {grain} of {steps} steps at a time)")
-            }
-        }
+        let why = match self.keeps {
+            Keeps::All => Why::Told(format!("{bytes} bytes")),
+            Keeps::Checkpoints => Why::Told(format!(
+                "the history would take {bytes} bytes of {}",
+                self.limit.unwrap_or(0)
+            )),
+            Keeps::Segment => Why::Only,
+        };
+        (What::Sweep { names, every, steps, keeps: self.keeps }, why)
     }
 }

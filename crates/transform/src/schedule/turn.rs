@@ -2,10 +2,11 @@
 //! axes in another order, so that loops can read it in vectors.
 
 use super::def_cost;
-use super::emit::{AxisPlace, Emit, Place, Use};
+use super::emit::{AxisPlace, Emit, Place};
+use super::home;
+use super::view::View;
 use crate::points::{Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Source, Step, Subst};
 use ein_base::Symbol;
-use ein_ir::loops::BufferKind;
 use rustc_hash::FxHashMap;
 
 impl Emit {
@@ -31,7 +32,8 @@ impl Emit {
                 if last.is_some_and(|ix| self.stride(of, &at, ix) == Some(1)) {
                     continue;
                 }
-                let found = vectors.iter().find_map(|ix| self.across_memory(of, &at, *ix, work));
+                let found =
+                    vectors.iter().find_map(|ix| across_memory(&self.view(), of, &at, *ix, work));
                 if let Some(axis) = found
                     && !unfinished.contains(&of)
                     && !turned.contains_key(&of)
@@ -45,16 +47,6 @@ impl Emit {
             }
         }
         def
-    }
-
-    /// The axis along which a read jumps over memory for each value of an index.
-    fn across_memory(&self, of: Arr, at: &[Node], ix: Ix, work: f64) -> Option<usize> {
-        let size: i64 = self.points.arrs[of].shape.iter().product();
-        let jumps = self.stride(of, at, ix).is_some_and(|stride| (2..=64).contains(&stride));
-        let pays = size <= self.points.cost.turned_elements()
-            && work >= self.points.cost.reads_of_a_copy() * size as f64;
-        let axis = at.iter().position(|node| self.points.nodes[*node].kind == Kind::Index(ix));
-        axis.filter(|_| jumps && pays && !self.floors.contains_key(&of))
     }
 
     /// A clause whose reductions run along memory that no step changes reads a turned copy of it,
@@ -82,7 +74,7 @@ impl Emit {
             let Kind::Reduce(reduction) = self.points.nodes[node].kind.clone() else { continue };
             let Some((inner, ..)) = reduction.binders.last().copied() else { continue };
             for (of, at) in self.points.loads(&[reduction.body]) {
-                let Some(axis) = self.turning(of, &at, along, inner) else { continue };
+                let Some(axis) = turning(&self.view(), of, &at, along, inner) else { continue };
                 if of != arr && !turned.contains_key(&of) {
                     let cell = self.turn(of, axis);
                     turned.insert(of, cell);
@@ -98,7 +90,7 @@ impl Emit {
             if alone
                 && of != arr
                 && !turned.contains_key(&of)
-                && let Some(axis) = self.across_memory(of, &at, along, work)
+                && let Some(axis) = across_memory(&self.view(), of, &at, along, work)
             {
                 let cell = self.turn(of, axis);
                 turned.insert(of, cell);
@@ -142,7 +134,7 @@ impl Emit {
                 let Some((ix, ..)) = reduction.binders.last().copied() else { continue };
                 let loads = self.points.loads(&[reduction.body]);
                 let own = loads.into_iter().filter(|(of, _)| *of == arr);
-                found.extend(own.filter_map(|(_, at)| self.own_across(arr, &at, ix)));
+                found.extend(own.filter_map(|(_, at)| own_across(&self.view(), arr, &at, ix)));
             }
         }
         let Some(axis) = found.first().copied() else { return clauses.to_vec() };
@@ -151,7 +143,8 @@ impl Emit {
         shape.push(moved);
         let source = Source::Defined(usize::MAX);
         let mirror = self.points.arrs.push(ArrInfo { shape, source, ..info });
-        self.whole(mirror, BufferKind::Scratch, Use::Scratch);
+        let home = home::turned(&self.points, mirror, axis);
+        home::settle(self, &home, None);
         self.mirrors.insert(arr, (mirror, axis));
         let mut read = FxHashMap::default();
         for node in self.points.below(&clauses.iter().map(|it| it.value).collect::<Vec<Node>>()) {
@@ -159,7 +152,7 @@ impl Emit {
             let Some((ix, ..)) = reduction.binders.last().copied() else { continue };
             for inner in self.points.below(&[reduction.body]) {
                 let Kind::Load(of, at) = self.points.nodes[inner].kind.clone() else { continue };
-                if of == arr && self.own_across(arr, &at, ix) == Some(axis) {
+                if of == arr && own_across(&self.view(), arr, &at, ix) == Some(axis) {
                     let mut at = at.to_vec();
                     let moved = at.remove(axis);
                     at.push(moved);
@@ -173,33 +166,6 @@ impl Emit {
             ..clause.clone()
         };
         clauses.iter().map(turned).collect()
-    }
-
-    /// The one axis along which an index moves a read of a recurrence's own cells, if that jumps
-    /// over memory.
-    fn own_across(&self, arr: Arr, at: &[Node], ix: Ix) -> Option<usize> {
-        let mut moved = (0..at.len()).filter(|axis| self.points.depends(at[*axis], ix));
-        let (axis, rest) = (moved.next()?, moved.next());
-        let jumps = self.stride(arr, at, ix).is_some_and(|stride| stride > 1);
-        (rest.is_none() && jumps && self.points.factor(at[axis], ix) == Some(1)).then_some(axis)
-    }
-
-    /// The axis that has to come last so that a read runs along memory for one index and not for
-    /// another, if it is the other way round and the array is small.
-    fn turning(&self, of: Arr, at: &[Node], along: Ix, inner: Ix) -> Option<usize> {
-        let plain =
-            |node: &Node| matches!(self.points.nodes[*node].kind, Kind::Index(_) | Kind::Const(_));
-        let plain = at.iter().all(plain);
-        let size: i64 = self.points.arrs[of].shape.iter().product();
-        let wrong = self.stride(of, at, inner) == Some(1)
-            && self.stride(of, at, along).is_some_and(|stride| stride > 1);
-        let axis = at.iter().position(|node| self.points.nodes[*node].kind == Kind::Index(along));
-        axis.filter(|_| {
-            plain
-                && wrong
-                && size <= self.points.cost.turned_elements()
-                && !self.floors.contains_key(&of)
-        })
     }
 
     /// A copy of an array with one axis last: what its cells are.
@@ -223,7 +189,8 @@ impl Emit {
         let shape: Vec<i64> = order.iter().map(|axis| info.shape[*axis]).collect();
         let source = Source::Defined(usize::MAX);
         let new = self.points.arrs.push(ArrInfo { name: info.name, ty: info.ty, shape, source });
-        self.whole(new, BufferKind::Scratch, Use::Scratch);
+        let home = home::turned(&self.points, new, axis);
+        home::settle(self, &home, None);
         let here = self.here();
         self.floors.insert(new, here);
         let mut ixs = Vec::new();
@@ -246,4 +213,41 @@ impl Emit {
         }
         cell
     }
+}
+
+/// The axis along which a read jumps over memory for each value of an index.
+fn across_memory(view: &View<'_>, of: Arr, at: &[Node], ix: Ix, work: f64) -> Option<usize> {
+    let size: i64 = view.points.arrs[of].shape.iter().product();
+    let jumps = view.stride(of, at, ix).is_some_and(|stride| (2..=64).contains(&stride));
+    let pays = size <= view.points.cost.turned_elements()
+        && work >= view.points.cost.reads_of_a_copy() * size as f64;
+    let axis = at.iter().position(|node| view.points.nodes[*node].kind == Kind::Index(ix));
+    axis.filter(|_| jumps && pays && !view.floors.contains_key(&of))
+}
+
+/// The axis that has to come last so that a read runs along memory for one index and not for
+/// another, if it is the other way round and the array is small.
+fn turning(view: &View<'_>, of: Arr, at: &[Node], along: Ix, inner: Ix) -> Option<usize> {
+    let plain =
+        |node: &Node| matches!(view.points.nodes[*node].kind, Kind::Index(_) | Kind::Const(_));
+    let plain = at.iter().all(plain);
+    let size: i64 = view.points.arrs[of].shape.iter().product();
+    let wrong = view.stride(of, at, inner) == Some(1)
+        && view.stride(of, at, along).is_some_and(|stride| stride > 1);
+    let axis = at.iter().position(|node| view.points.nodes[*node].kind == Kind::Index(along));
+    axis.filter(|_| {
+        plain
+            && wrong
+            && size <= view.points.cost.turned_elements()
+            && !view.floors.contains_key(&of)
+    })
+}
+
+/// The one axis along which an index moves a read of a recurrence's own cells, if that jumps
+/// over memory.
+fn own_across(view: &View<'_>, arr: Arr, at: &[Node], ix: Ix) -> Option<usize> {
+    let mut moved = (0..at.len()).filter(|axis| view.points.depends(at[*axis], ix));
+    let (axis, rest) = (moved.next()?, moved.next());
+    let jumps = view.stride(arr, at, ix).is_some_and(|stride| stride > 1);
+    (rest.is_none() && jumps && view.points.factor(at[axis], ix) == Some(1)).then_some(axis)
 }

@@ -11,9 +11,12 @@
 //! Steps of which there are as many as of others have that number as their end.
 
 use super::def_cost;
-use super::emit::{Emit, Use};
+use super::emit::Emit;
+use super::home;
+use super::plan::{How, Turns, What, Why};
+use super::view::View;
 use crate::points::{Clause, Def, End, Ix, Node, Until};
-use ein_ir::loops::{BufferKind, ForKind, Op, Operand, Reg, Stmt};
+use ein_ir::loops::{BufferKind, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
 /// What ends the steps that are being written.
@@ -37,6 +40,16 @@ pub(crate) struct Asked {
     last: Reg,
 }
 
+/// How a loop around recurrences runs that do so much together.
+pub(crate) fn around_how(view: &View<'_>, axis: usize, work: f64) -> (How, Why) {
+    let least = view.points.cost.thread_work();
+    match axis == 0 && !view.in_parallel {
+        true if work > least => (How::Parallel { grain: 1 }, Why::Work { work, turns: 1.0, least }),
+        true => (How::Serial, Why::LittleWork { work, least }),
+        false => (How::Serial, Why::Only),
+    }
+}
+
 fn int(value: i64) -> Operand {
     Operand::Const(Scalar::I64(value))
 }
@@ -47,7 +60,8 @@ impl Emit {
         let shape = self.points.arrs[def.arr].shape.clone();
         let work = def_cost(&self.points, def);
         if !self.places.contains_key(&body.last) {
-            self.whole(body.last, BufferKind::Scratch, Use::Scratch);
+            let why = Why::Since("the number of steps that were made");
+            home::give(self, body.last, BufferKind::Scratch, why);
         }
         // What all of them read is made once, before the first begins.
         let turned =
@@ -56,11 +70,13 @@ impl Emit {
         let (made, outside) = (self.kernel.bufs.len(), self.in_parallel);
         let mut shared = Vec::new();
         for (axis, ix) in body.around.iter().enumerate() {
-            let parallel = axis == 0 && !self.in_parallel && work > self.points.cost.thread_work();
-            let kind = if parallel { ForKind::Parallel { grain: 1 } } else { ForKind::Serial };
+            let (how, why) = around_how(&self.view(), axis, work);
             // Not all positions of the axis: what is read was proved for those of the loop.
             let (lo, hi) = self.points.ixs[*ix].range;
-            let var = self.open(*ix, int(lo as i64), int(hi as i64 + 1), kind);
+            let turns = Turns::Exactly((hi - lo + 1) as i64);
+            let index = self.points.ixs[*ix].name;
+            self.plan.note(What::Loop { index, turns, how }, why);
+            let var = self.open(*ix, int(lo as i64), int(hi as i64 + 1), how.kind());
             clauses.iter().for_each(|clause| self.alias(clause.slots[axis].ix, var));
             shared.push((axis, None));
         }

@@ -10,6 +10,9 @@
 
 use super::emit::{AxisPlace, Emit, Place};
 use super::node_cost;
+use super::plan::{Stepped, What, Why};
+use super::recur::independent;
+use super::view::View;
 use crate::points::{Arr, Clause, Ix, Node, Step, Subst};
 use ein_base::Symbol;
 use ein_ir::loops::{ForKind, Op, Reg, Stmt};
@@ -27,61 +30,25 @@ struct Front {
     edges: Vec<Clause>,
     /// The first position and one past the last along both axes.
     bounds: [(i64, i64); 2],
+    /// Why that pays.
+    why: Why,
 }
 
 impl Emit {
     /// Fills a recurrence along diagonals; `false` if it is not of that kind.
     pub(crate) fn wavefront(&mut self, arr: Arr, clauses: &[Clause], steps: &[Step]) -> bool {
-        let Some(front) = self.front(arr, clauses, steps) else { return false };
+        let Some(front) = front(&self.view(), arr, clauses, steps) else { return false };
+        let how = Stepped::Wavefront(self.points.cost.table_tile());
+        let what = What::Steps { of: self.points.arrs[arr].name, range: front.bounds[0], how };
+        self.plan.begin(what, front.why.clone());
         for clause in &front.edges {
             let loops = clause.slots.iter().map(|slot| (slot.ix, slot.lo, slot.hi)).collect();
             let cell = self.cell(clause, arr);
             self.nest(arr, loops, vec![cell]);
         }
         self.diagonals(&front);
+        self.plan.end();
         true
-    }
-
-    fn front(&self, arr: Arr, clauses: &[Clause], steps: &[Step]) -> Option<Front> {
-        let shape = &self.points.arrs[arr].shape;
-        let both = shape.len() == 2 && steps.len() == 2 && steps.iter().all(|step| !step.backward);
-        let whole = match self.places.get(&arr)? {
-            Place::Buffer(_, axes) => axes.iter().all(|axis| matches!(axis, AxisPlace::Strided(_))),
-            Place::Register(_) => false,
-        };
-        if !both || !whole || self.in_parallel || clauses.iter().any(|c| c.guard.is_some()) {
-            return None;
-        }
-        let reads_itself =
-            |clause: &&Clause| self.points.loads(&[clause.value]).iter().any(|(of, _)| *of == arr);
-        let (main, edges): (Vec<&Clause>, Vec<&Clause>) = clauses.iter().partition(reads_itself);
-        let [main] = main.as_slice() else { return None };
-        let covered: Option<i64> = clauses.iter().map(|clause| self.cells_of(clause)).sum();
-        let waits_for_earlier = self.points.loads(&[main.value]).iter().all(|(of, at)| {
-            let offset = |axis: usize| self.points.offset_from(at[axis], main.slots[axis].ix);
-            *of != arr || (0..2).all(|axis| offset(axis).is_some_and(|offset| offset <= 0))
-        });
-        let bound = |axis: usize| {
-            let slot = main.slots[axis];
-            Some((self.points.as_int(slot.lo)?, self.points.as_int(slot.hi)?))
-        };
-        let bounds = [bound(0)?, bound(1)?];
-        let tile = self.points.cost.table_tile();
-        let tiles = bounds.iter().all(|(lo, hi)| hi - lo >= LEAST_TILES * tile);
-        let work = (tile * tile) as f64 * (node_cost(&self.points, main.value) + 1.0);
-        let pays = tiles
-            && work >= self.points.cost.thread_work()
-            && !self.points.nodes[main.value].reduces;
-        if !waits_for_earlier || !pays || covered != Some(shape.iter().product()) {
-            return None;
-        }
-        let edges = edges.into_iter().cloned().collect();
-        Some(Front { arr, main: (*main).clone(), edges, bounds })
-    }
-
-    /// How many cells a clause has, if that is a constant.
-    fn cells_of(&self, clause: &Clause) -> Option<i64> {
-        clause.slots.iter().map(|slot| self.constant_extent(slot.lo, slot.hi)).product()
     }
 
     fn diagonals(&mut self, front: &Front) {
@@ -127,7 +94,7 @@ impl Emit {
             Some(before) => {
                 let value = self.with_cell_last(front.main.value, before.0);
                 let main = Clause { value, ..front.main.clone() };
-                let rest = self.independent(value, before.0, ixs[1]);
+                let rest = independent(&self.view(), value, before.0, ixs[1]);
                 self.two_passes(front.arr, &main, (ixs[1], first, after), before, &rest);
             }
             // No cell waits for its neighbour in the row.
@@ -173,4 +140,47 @@ impl Emit {
         self.push(Stmt::Var(var, value));
         Some((cell, var))
     }
+}
+
+/// How many cells a clause has, if that is a constant.
+fn cells_of(view: &View<'_>, clause: &Clause) -> Option<i64> {
+    clause.slots.iter().map(|slot| view.constant_extent(slot.lo, slot.hi)).product()
+}
+
+fn front(view: &View<'_>, arr: Arr, clauses: &[Clause], steps: &[Step]) -> Option<Front> {
+    let shape = &view.points.arrs[arr].shape;
+    let both = shape.len() == 2 && steps.len() == 2 && steps.iter().all(|step| !step.backward);
+    let whole = match view.places.get(&arr)? {
+        Place::Buffer(_, axes) => axes.iter().all(|axis| matches!(axis, AxisPlace::Strided(_))),
+        Place::Register(_) => false,
+    };
+    if !both || !whole || view.in_parallel || clauses.iter().any(|c| c.guard.is_some()) {
+        return None;
+    }
+    let reads_itself =
+        |clause: &&Clause| view.points.loads(&[clause.value]).iter().any(|(of, _)| *of == arr);
+    let (main, edges): (Vec<&Clause>, Vec<&Clause>) = clauses.iter().partition(reads_itself);
+    let [main] = main.as_slice() else { return None };
+    let covered: Option<i64> = clauses.iter().map(|clause| cells_of(view, clause)).sum();
+    let waits_for_earlier = view.points.loads(&[main.value]).iter().all(|(of, at)| {
+        let offset = |axis: usize| view.points.offset_from(at[axis], main.slots[axis].ix);
+        *of != arr || (0..2).all(|axis| offset(axis).is_some_and(|offset| offset <= 0))
+    });
+    let bound = |axis: usize| {
+        let slot = main.slots[axis];
+        Some((view.points.as_int(slot.lo)?, view.points.as_int(slot.hi)?))
+    };
+    let bounds = [bound(0)?, bound(1)?];
+    let tile = view.points.cost.table_tile();
+    let tiles = bounds.iter().all(|(lo, hi)| hi - lo >= LEAST_TILES * tile);
+    let work = (tile * tile) as f64 * (node_cost(view.points, main.value) + 1.0);
+    let least = view.points.cost.thread_work();
+    let pays = tiles && work >= least && !view.points.nodes[main.value].reduces;
+    if !waits_for_earlier || !pays || covered != Some(shape.iter().product()) {
+        return None;
+    }
+    let edges = edges.into_iter().cloned().collect();
+    let turns = ((bounds[0].1 - bounds[0].0) / tile) as f64;
+    let why = Why::Work { work: work * turns, turns, least };
+    Some(Front { arr, main: (*main).clone(), edges, bounds, why })
 }

@@ -12,7 +12,8 @@
 
 use super::emit::Emit;
 use super::nest::Loop;
-use super::reduce::operation;
+use super::reduce::{is_accumulated, operation, start};
+use super::view::View;
 use crate::points::{Kind, Node, Reduction, Subst};
 use ein_ir::loops::Operand;
 use ein_ir::tensor::ReduceOp;
@@ -33,68 +34,6 @@ const APART: i64 = 4;
 const COST: f64 = 320.0;
 
 impl Emit {
-    /// Whether these reductions have few terms each, which are read in vectors.
-    pub(crate) fn have_few_terms(&self, loops: &[Loop], inner: &[Node]) -> bool {
-        let Some((ix, lo, hi)) = loops.last().copied() else { return false };
-        let loads = self.points.loads(inner);
-        let strides: Vec<_> =
-            loads.iter().map(|(arr, at)| self.stride_between_edges(*arr, at, ix)).collect();
-        let in_vectors = strides.iter().all(|it| it.is_some_and(|it| (0..=APART).contains(&it)));
-        let long = self.constant_extent(lo, hi).is_some_and(|extent| extent >= LEAST);
-        let few = |node: &Node| match &self.points.nodes[*node].kind {
-            Kind::Reduce(reduction) => self.has_few_terms(reduction),
-            _ => false,
-        };
-        let some = strides.iter().any(|it| *it != Some(0));
-        long && in_vectors && some && inner.iter().all(few)
-    }
-
-    fn has_few_terms(&self, reduction: &Reduction) -> bool {
-        let body = &self.points.nodes[reduction.body];
-        let half = matches!(body.ty, ScalarType::F16 | ScalarType::BF16);
-        let count = self.points.point_count(reduction).unwrap_or(0);
-        // Without vectors there is nothing to gain.
-        !self.points.exact
-            && self.is_accumulated(reduction)
-            && !half
-            && !body.reduces
-            && reduction.guard.is_none_or(|guard| !self.points.nodes[guard].reduces)
-            && (1..=TERMS).contains(&count)
-            && self.term_cost(reduction, count) * count as f64 <= COST
-    }
-
-    /// What a term costs; powers of a sum of powers are products with the one before.
-    fn term_cost(&self, reduction: &Reduction, count: i64) -> f64 {
-        let cost = |node: &Node| self.points.nodes[*node].cost;
-        let powers = self.rising_powers(reduction, count);
-        let saved = powers.iter().map(|(power, base)| cost(power) - cost(base) - 1.0);
-        cost(&reduction.body) - saved.sum::<f64>()
-    }
-
-    /// The powers in a sum whose exponents are its indices and less than the number of its terms,
-    /// with what they are of. Products give these as well as the sum is: each is as far from the
-    /// power as a partial sum may be from what it stands for.
-    fn rising_powers(&self, reduction: &Reduction, count: i64) -> Vec<(Node, Node)> {
-        let Reduction { op: ReduceOp::Sum | ReduceOp::Mean, binders, body, .. } = reduction else {
-            return Vec::new();
-        };
-        let own = |node: Node| binders.iter().any(|(ix, ..)| self.points.depends(node, *ix));
-        let rising = |node: Node| match self.points.nodes[node].kind {
-            Kind::Binary(BinaryOp::Pow, base, exponent) if !own(base) => {
-                // An exponent of floats is an integer that was converted.
-                let n = match self.points.nodes[exponent].kind {
-                    Kind::Cast(n) => n,
-                    _ => exponent,
-                };
-                let range = self.points.nodes[n].range?;
-                let own = own(n) && range.0 >= 0 && range.1 < i128::from(count);
-                (own && self.points.nodes[node].ty.is_float()).then_some((node, base))
-            }
-            _ => None,
-        };
-        self.points.below(&[*body]).into_iter().filter_map(rising).collect()
-    }
-
     /// A power as products.
     fn by_products(&mut self, base: Node, exponent: i64) -> Node {
         let ty = self.points.nodes[base].ty;
@@ -111,14 +50,12 @@ impl Emit {
             return self.value(node);
         };
         let op = operation(reduction.op);
-        let (ty, first) = self.start(&reduction);
-        let held = self.all_terms(&reduction).into_iter().fold(
+        let (ty, first) = start(&self.view(), &reduction);
+        let held = self.all_terms(&reduction).into_iter().enumerate().fold(
             Operand::Const(first),
-            |held, (term, guard)| match (held, guard) {
+            |held, (at, (term, guard))| match (at, guard) {
                 // What the others are compared with need not be compared itself.
-                (Operand::Const(_), None) if matches!(op, BinaryOp::Max | BinaryOp::Min) => {
-                    self.value(term)
-                }
+                (0, None) if matches!(op, BinaryOp::Max | BinaryOp::Min) => self.value(term),
                 _ => self.add_term(held, term, guard, op, ty),
             },
         );
@@ -142,7 +79,7 @@ impl Emit {
     /// The terms and the conditions under which they count.
     fn all_terms(&mut self, reduction: &Reduction) -> Vec<(Node, Option<Node>)> {
         let count = self.points.point_count(reduction).unwrap_or(0);
-        let powers = self.rising_powers(reduction, count);
+        let powers = rising_powers(&self.view(), reduction, count);
         let mut terms = vec![(reduction.body, reduction.guard)];
         for (ix, lo, hi) in &reduction.binders {
             let constant = "terms that are written out have bounds that are numbers";
@@ -163,4 +100,66 @@ impl Emit {
         }
         terms
     }
+}
+
+/// Whether these reductions have few terms each, which are read in vectors.
+pub(crate) fn have_few_terms(view: &View<'_>, loops: &[Loop], inner: &[Node]) -> bool {
+    let Some((ix, lo, hi)) = loops.last().copied() else { return false };
+    let loads = view.points.loads(inner);
+    let strides: Vec<_> =
+        loads.iter().map(|(arr, at)| view.stride_between_edges(*arr, at, ix)).collect();
+    let in_vectors = strides.iter().all(|it| it.is_some_and(|it| (0..=APART).contains(&it)));
+    let long = view.constant_extent(lo, hi).is_some_and(|extent| extent >= LEAST);
+    let few = |node: &Node| match &view.points.nodes[*node].kind {
+        Kind::Reduce(reduction) => has_few_terms(view, reduction),
+        _ => false,
+    };
+    let some = strides.iter().any(|it| *it != Some(0));
+    long && in_vectors && some && inner.iter().all(few)
+}
+
+fn has_few_terms(view: &View<'_>, reduction: &Reduction) -> bool {
+    let body = &view.points.nodes[reduction.body];
+    let half = matches!(body.ty, ScalarType::F16 | ScalarType::BF16);
+    let count = view.points.point_count(reduction).unwrap_or(0);
+    // Without vectors there is nothing to gain.
+    !view.points.exact
+        && is_accumulated(view, reduction)
+        && !half
+        && !body.reduces
+        && reduction.guard.is_none_or(|guard| !view.points.nodes[guard].reduces)
+        && (1..=TERMS).contains(&count)
+        && term_cost(view, reduction, count) * count as f64 <= COST
+}
+
+/// What a term costs; powers of a sum of powers are products with the one before.
+fn term_cost(view: &View<'_>, reduction: &Reduction, count: i64) -> f64 {
+    let cost = |node: &Node| view.points.nodes[*node].cost;
+    let powers = rising_powers(view, reduction, count);
+    let saved = powers.iter().map(|(power, base)| cost(power) - cost(base) - 1.0);
+    cost(&reduction.body) - saved.sum::<f64>()
+}
+
+/// The powers in a sum whose exponents are its indices and less than the number of its terms,
+/// with what they are of. Products give these as well as the sum is: each is as far from the
+/// power as a partial sum may be from what it stands for.
+fn rising_powers(view: &View<'_>, reduction: &Reduction, count: i64) -> Vec<(Node, Node)> {
+    let Reduction { op: ReduceOp::Sum | ReduceOp::Mean, binders, body, .. } = reduction else {
+        return Vec::new();
+    };
+    let own = |node: Node| binders.iter().any(|(ix, ..)| view.points.depends(node, *ix));
+    let rising = |node: Node| match view.points.nodes[node].kind {
+        Kind::Binary(BinaryOp::Pow, base, exponent) if !own(base) => {
+            // An exponent of floats is an integer that was converted.
+            let n = match view.points.nodes[exponent].kind {
+                Kind::Cast(n) => n,
+                _ => exponent,
+            };
+            let range = view.points.nodes[n].range?;
+            let own = own(n) && range.0 >= 0 && range.1 < i128::from(count);
+            (own && view.points.nodes[node].ty.is_float()).then_some((node, base))
+        }
+        _ => None,
+    };
+    view.points.below(&[*body]).into_iter().filter_map(rising).collect()
 }

@@ -123,6 +123,37 @@ impl Gen {
         self.bind(name, ty, shape, x.lo, x.hi);
     }
 
+    /// Short rows whose sums run over other terms in each row: below a diagonal, beside it, and over what
+    /// belongs to the row (a sparse matrix in rows).
+    pub(super) fn short_rows(&mut self) {
+        let ty = self.number_type();
+        let x = self.tensor(ty, 2, 5.0);
+        let (n, width) = (x.shape[0].min(24), x.shape[1].min(20));
+        let (name, i, j, k) = (self.fresh("t"), self.fresh("i"), self.fresh("i"), self.fresh("k"));
+        let v = &x.text;
+        let head = format!("let {name}[{i} in 0..{n}, {j} in 0..{width}]");
+        let text = match self.rng.below(4) {
+            0 => format!("{head} = sum[{k} in 0..{i} + 1]({v}[{k}, {j}]);"),
+            1 => format!("{head} = max[{k} in {i}..{n}]({v}[{k}, {j}]);"),
+            2 => {
+                let last = n - 1;
+                format!(
+                    "{head} = sum[{k} in max({i} - 2, 0)..min({i} + 2, {last}) + 1]({v}[{k}, {j}]);"
+                )
+            }
+            _ => {
+                let (starts, r) = (self.fresh("s"), self.fresh("i"));
+                let each = self.rng.between(1, 3);
+                self.statements.push(format!(
+                    "let {starts}[{r} in 0..{}] = min({r} * {each} / 2, {n});",
+                    n + 1
+                ));
+                format!("{head} = sum[{k} in {starts}[{i}]..{starts}[{i} + 1]]({v}[{k}, {j}]);")
+            }
+        };
+        self.statements.push(text);
+    }
+
     /// A range that a number of the program decides.
     pub(super) fn bound_by_data(&mut self) {
         let ty = self.number_type();

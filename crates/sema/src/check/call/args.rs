@@ -101,13 +101,16 @@ impl Report {
             } else {
                 format!("{required} to {count}")
             };
-            let d = error(
-                Code::E0508,
-                span,
-                format!("{what} takes {takes} {}, but gets {}", plural(count), args.len()),
-            )
-            .here(format!("{} {}", args.len(), plural(args.len())))
-            .label(declared, "declared here");
+            let gets = match missing.and_then(|(param, _)| param.name) {
+                // There are enough of them: they are for other parameters.
+                Some(missing) if (required..=count).contains(&args.len()) => {
+                    format!("{what} gets no value for `{missing}`")
+                }
+                _ => format!("{what} takes {takes} {}, but gets {}", plural(count), args.len()),
+            };
+            let d = error(Code::E0508, span, gets)
+                .here(format!("{} {}", args.len(), plural(args.len())))
+                .label(declared, "declared here");
             let d = match missing.and_then(|(param, _)| param.name) {
                 Some(missing) if next <= count => d.help(format!("pass a value for `{missing}`")),
                 _ => d.help("leave out what is too much"),

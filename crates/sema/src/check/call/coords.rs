@@ -3,7 +3,7 @@
 use super::super::matching::Match;
 use super::super::{Binding, Cx, Declared, IndexId, error};
 use crate::check::state::{Build, Index, Report};
-use crate::check::{expr, index, matching, vars};
+use crate::check::{expr, index, matching, result, vars};
 use crate::hir::{self, CoordArg, Function};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Bounds, Expr, Type};
@@ -196,7 +196,7 @@ pub(super) fn bracket(
 /// Without a declared result the caller's names are those of the result as well.
 pub(super) fn as_declared(hir: &hir::Program, m: &Match, function: &Function, ty: &Type) -> Type {
     let Type::Array(array) = ty else { return ty.clone() };
-    if function.ret.is_none() {
+    if result::declared(function).is_none() {
         return ty.clone();
     }
     let mut array = (**array).clone();

@@ -8,10 +8,12 @@
 
 use super::super::symbolic::SizeRelation;
 use super::super::{Cx, error};
-use crate::check::state::{Build, Index, Report};
-use crate::check::{coerce, expr, function, template, vars};
-use crate::hir::{Arg, CoordArg, DimKind, ExprId, ExprKind as H, Param, TypeKind};
-use ein_base::{Code, Span};
+use crate::check::matching::{self, Cell, Match};
+use crate::check::state::{Build, Index, Infer, Report};
+use crate::check::template::Template;
+use crate::check::{coerce, expr, function, lift, template, vars};
+use crate::hir::{Arg, CoordArg, DimKind, ExprId, ExprKind as H, Function, Param, TypeKind};
+use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{Bounds, Expr, Type};
 
@@ -54,6 +56,70 @@ pub(super) fn call_functions(
     }
     let frame = Frame { coords, args, want, span, ranked: ranks.is_some() };
     call_frame(cx, items, frame, &mut Vec::new())
+}
+
+/// Calls each function of an array that is a value: the frames of arguments begin with its axes, as
+/// far as the functions say the ranks of their cells.
+pub(super) fn call_each(cx: &mut Cx, id: u32, callee: Expr, args: Vec<Expr>, span: Span) -> Expr {
+    if args.iter().any(|arg| arg.ty.is_broken()) {
+        return Expr::error(span);
+    }
+    let ranks = template_ranks(&cx.infer, id);
+    let cell = |(at, arg): (usize, &Expr)| {
+        let rank = arg.ty.rank();
+        let cell =
+            ranks.as_ref().and_then(|ranks| ranks.get(at)).map_or(rank, |cell| rank.min(*cell));
+        Cell { frame: (0..rank - cell).collect(), cell: (rank - cell..rank).collect() }
+    };
+    let mut cells = vec![Cell { frame: (0..callee.ty.rank()).collect(), cell: Vec::new() }];
+    cells.extend(args.iter().enumerate().map(cell));
+    let mut all = vec![callee];
+    all.extend(args);
+    let name = Symbol::intern("the functions of an array");
+    lift::lift(cx, name, all, &cells, span, |cx, mut cells| {
+        let callee = cells.remove(0);
+        template::apply_template(cx, id, callee, cells, span)
+    })
+}
+
+/// Arrays of functions among arguments, in the signatures that the parameters declare.
+pub(super) fn in_signatures(
+    cx: &mut Cx,
+    m: &Match,
+    function: &Function,
+    args: Vec<Expr>,
+) -> Vec<Expr> {
+    let declared = |param: &Param| match param.ty.as_deref().map(|ty| &ty.kind) {
+        Some(TypeKind::Array { elem, .. }) if matches!(elem.kind, TypeKind::Function(..)) => {
+            Some(elem.clone())
+        }
+        _ => None,
+    };
+    let adapt = |(arg, param): (Expr, &Param)| match (declared(param), arg.ty.elem()) {
+        (Some(elem), Type::Template(..)) if arg.ty.is_array() => {
+            let elem = matching::lower_quietly(cx, &elem, m);
+            coerce::each_item(cx, arg, &elem, "the parameter")
+        }
+        _ => arg,
+    };
+    args.into_iter().zip(&function.params).map(adapt).collect()
+}
+
+/// The ranks of the cells of a function value, if it says them.
+fn template_ranks(infer: &Infer, id: u32) -> Option<Vec<usize>> {
+    match infer.templates.get(id as usize)? {
+        Template::Fn(def) => {
+            function::function(infer.hir, *def)?.params.iter().map(cell_rank).collect()
+        }
+        Template::Closure(closure) => cell_ranks(infer.hir, *closure),
+        Template::Rerank(_, ranks) => Some(ranks.clone()),
+        Template::Choice(ids) => {
+            let mut ranks = ids.iter().map(|id| template_ranks(infer, *id));
+            let first = ranks.next()??;
+            ranks.all(|other| other.as_ref() == Some(&first)).then_some(first)
+        }
+        Template::Builtin(_) => None,
+    }
 }
 
 /// Whether these are functions, or arrays of them.

@@ -50,9 +50,10 @@ pub(super) fn call_number(callee: ExprId, args: &[hir::Arg], numbers: &mut Numbe
                 let known = generics.get(&generic).copied().unwrap_or_default();
                 let both = numbers.meet(known, *value);
                 generics.insert(generic, both);
+                numbers.params.insert(generic, both);
             }
             Some(Err(ty)) => {
-                let wanted = numbers.infer.declared_number(ty);
+                let wanted = numbers.declared_number(ty);
                 numbers.meet(wanted, *value);
                 numbers.locals.insert(*local, wanted);
             }
@@ -71,7 +72,7 @@ pub(super) fn call_number(callee: ExprId, args: &[hir::Arg], numbers: &mut Numbe
     }
     match ret.map(|ret| generic_or_declared(ret)) {
         Some(Ok(generic)) => generics.get(&generic).copied().unwrap_or_default(),
-        Some(Err(ty)) => numbers.infer.declared_number(ty),
+        Some(Err(ty)) => numbers.declared_number(ty),
         None if numbers.depth < DEPTH => {
             numbers.depth += 1;
             let value = super::number(body, numbers);
@@ -162,6 +163,7 @@ fn builtin_number(builtin: Builtin, given: &[Number], numbers: &mut Numbers) -> 
         | Builtin::Hessian
         | Builtin::Io(_)
         | Builtin::Plain(_)
+        | Builtin::By(_)
         | Builtin::Python(_) => Number::default(),
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers in tuples: each part is a number of its own.
 
-use super::{DEPTH, Number, Numbers, number, stmt_number, type_of_local};
+use super::{DEPTH, Number, Numbers, calls, number, stmt_number, type_of_local};
 use crate::check::state::{Index, Infer};
 use crate::check::widen::holds;
 use crate::check::{define, function};
@@ -155,7 +155,8 @@ fn parts(id: ExprId, numbers: &mut Numbers) -> Vec<Number> {
             let Some(function) = function::function(hir, *def) else { return Vec::new() };
             match function.ret.as_ref().map(|ret| &ret.kind) {
                 Some(TypeKind::Tuple(items)) => {
-                    items.iter().map(|item| numbers.infer.declared_number(item)).collect()
+                    calls::call_number(*callee, args, numbers);
+                    items.iter().map(|item| numbers.declared_number(item)).collect()
                 }
                 None if numbers.depth < DEPTH => {
                     for (param, arg) in function.params.iter().zip(args) {

@@ -243,7 +243,7 @@ fn is_float(ty: &Type) -> bool {
 }
 
 /// Whether a value of this type can have a tangent.
-fn moves(ty: &Type) -> bool {
+pub(in crate::check) fn moves(ty: &Type) -> bool {
     match ty.scalar() {
         Some(ty) => ty.is_float(),
         None => !matches!(ty, Type::Str | Type::Unit),

@@ -130,8 +130,8 @@ impl<'p> Flatten<'p> {
             let shape = &self.points.arrs[def.arr].shape;
             let whole = |(_, output): &(VarId, Output)| output.arrays().contains(&def.arr);
             let kept = match self.points.window(def) {
-                Some((_, kept)) if !outputs.iter().any(whole) => kept,
-                Some(_) | None => shape[body.axis()],
+                Ok((_, kept)) if !outputs.iter().any(whole) => kept.steps(),
+                Ok(_) | Err(_) => shape[body.axis()],
             };
             let beside = shape.iter().enumerate().filter(|(axis, _)| *axis != body.axis());
             let cells = beside.fold(kept, |cells, (_, extent)| cells.saturating_mul(*extent));

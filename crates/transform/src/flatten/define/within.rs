@@ -242,7 +242,7 @@ impl Join<'_> {
         self.points.renumber();
         let at = self.points.def_of(arr)?;
         self.points.defs[at].body = self.body(before, (clauses, steps), &mut reads, at);
-        let windowed = self.points.window(&self.points.defs[at]).is_some();
+        let windowed = self.points.window(&self.points.defs[at]).is_ok();
         (windowed || cells.is_some_and(|cells| cells <= CELLS)).then_some(arr)
     }
 

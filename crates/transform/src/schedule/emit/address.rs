@@ -185,35 +185,12 @@ impl Emit {
     /// How far apart in memory the cells are that a read reaches for two neighbouring values of an
     /// index; `None` if that varies.
     pub(crate) fn stride(&self, arr: Arr, at: &[Node], ix: Ix) -> Option<i64> {
-        self.stride_by(arr, at, |node| self.points.factor(node, ix))
+        self.view().stride(arr, at, ix)
     }
 
     /// The same where positions do not wrap around or meet an edge.
     pub(crate) fn stride_between_edges(&self, arr: Arr, at: &[Node], ix: Ix) -> Option<i64> {
-        self.stride_by(arr, at, |node| self.points.slope(node, ix))
-    }
-
-    fn stride_by(
-        &self,
-        arr: Arr,
-        at: &[Node],
-        factor: impl Fn(Node) -> Option<i64>,
-    ) -> Option<i64> {
-        let axes = match self.places.get(&arr)? {
-            Place::Register(_) => return Some(0),
-            Place::Buffer(_, axes) => axes,
-        };
-        let mut total = 0;
-        for (node, axis) in at.iter().zip(axes) {
-            let factor = factor(*node)?;
-            match axis {
-                AxisPlace::Fixed => {}
-                AxisPlace::Strided(stride) | AxisPlace::From(stride, _) => total += factor * stride,
-                AxisPlace::Ring(..) if factor != 0 => return None,
-                AxisPlace::Ring(..) => {}
-            }
-        }
-        Some(total)
+        self.view().stride_between_edges(arr, at, ix)
     }
 
     /// Writes a cell.

@@ -6,6 +6,7 @@
 //! matrix out of that condition. Of all ways to copy operands or not the cheapest one is taken.
 
 use crate::points::Ix;
+use crate::schedule::plan::Product;
 
 /// The dimensions of matrices are not cut below this.
 const LEAST_PART: i64 = 256;
@@ -126,6 +127,14 @@ impl Plan {
             total += 0.5 * m_loops * n_loops * m * n;
         }
         total
+    }
+
+    /// The decision that it is.
+    pub(super) fn decided(&self, parallel: bool) -> Product {
+        let loops = [&self.m, &self.n, &self.k].iter().map(|split| split.loops.len()).sum();
+        let size = [self.m.size(), self.n.size(), self.k.size()];
+        let copied = [self.a != Copied::Not, self.b != Copied::Not, self.turned];
+        Product { size, loops, copied, parallel }
     }
 
     /// Whether neighbours in a row of the result are neighbours in memory.

@@ -2,18 +2,19 @@
 
 use super::{Group, Member, MemberKind};
 use crate::points::{Arr, Body, Def, Ix, Node, Subst};
-use crate::schedule::emit::{AxisPlace, Emit, Place, Use};
+use crate::schedule::emit::{Emit, Place};
+use crate::schedule::home;
 use crate::schedule::nest::{Loop, TILE};
+use crate::schedule::plan::{Turns, What};
 use crate::schedule::tidy::as_contraction;
-use crate::schedule::{def_cost, row_major};
 use ein_base::Symbol;
-use ein_ir::loops::{BufferKind, ForKind, Operand, Reg};
+use ein_ir::loops::{ForKind, Operand, Reg};
 use ein_scalar::Scalar;
-use rustc_hash::FxHashSet;
 
 impl Emit {
     /// Writes the loops of a group.
-    pub(crate) fn group(&mut self, group: &Group, wanted: &FxHashSet<Arr>) {
+    pub(crate) fn group(&mut self, group: &Group) {
+        self.plan.begin(group.decided(&self.points), group.why.clone());
         let defs: Vec<Def> =
             group.members.iter().map(|member| self.points.defs[member.def].clone()).collect();
         // Contractions have their own ways with strides.
@@ -24,52 +25,45 @@ impl Emit {
         };
         let mut defs: Vec<Def> =
             group.members.iter().zip(&defs).map(|pair| turned(self, pair)).collect();
-        if group.is_fused() {
-            self.name_alike(group, &mut defs);
-        }
-        if !group.is_fused() {
-            for def in &defs {
-                // States that change until a condition holds find their places by themselves.
-                let itself = matches!(def.body, Body::Again(_));
-                if !itself && !self.places.contains_key(&def.arr) {
-                    self.storage(def);
-                }
-                self.alone(def);
+        match group.is_fused() {
+            true => {
+                self.name_alike(group, &mut defs);
+                self.fused(group, &defs);
             }
-            return self.filled_once(group);
+            false => {
+                for (member, def) in group.members.iter().zip(&defs) {
+                    member.home.iter().for_each(|home| {
+                        home::settle(self, home, None);
+                    });
+                    self.alone(def);
+                }
+            }
         }
-        let work: f64 = defs.iter().map(|def| def_cost(&self.points, def)).sum();
+        self.filled_once(group);
+        self.plan.end();
+    }
+
+    /// The shared loops, and in them one member after another.
+    fn fused(&mut self, group: &Group, defs: &[Def]) {
         let int = |value: i64| Operand::Const(Scalar::I64(value));
-        let last = group.extents.len() - 1;
-        // Threads share the first loop with more than one turn.
-        let across = group.extents.iter().position(|extent| *extent > 1).unwrap_or(0);
-        let tile = if last == across { group.tile as f64 } else { 1.0 };
-        let first = group.extents[across] as f64 / tile;
-        let (flat, around) = (group.is_flat(&self.points), self.here());
+        let (last, around) = (group.extents.len() - 1, self.here());
         let mut bounds = None;
-        let outside: Vec<bool> =
-            defs.iter().map(|def| self.read_elsewhere(group, def.arr)).collect();
-        for (def, outside) in defs.iter().zip(&outside) {
-            if *outside && !wanted.contains(&def.arr) {
-                self.storage(def);
+        for home in group.members.iter().filter_map(|member| member.home.as_ref()) {
+            if !home.is_inside() {
+                home::settle(self, home, None);
             }
         }
-        for (at, extent) in group.extents.iter().enumerate() {
-            let kind = if at == across && !self.in_parallel && work > self.points.cost.thread_work()
-            {
-                let each = (work / first.max(1.0)).max(1.0);
-                ForKind::Parallel {
-                    grain: ((self.points.cost.thread_work() / 2.0 / each).ceil() as i64).max(1),
-                }
-            } else {
-                ForKind::Serial
-            };
+        for (at, (extent, (how, why))) in group.extents.iter().zip(&group.loops).enumerate() {
             let range = (0, i128::from(extent - 1).max(0));
             let shared = self.points.fresh(Symbol::intern("shared"), range);
             let (zero, end) = (self.points.int(0), self.points.int(*extent));
-            if at == last && flat {
+            let turns = Turns::Exactly(*extent);
+            let what = What::Loop { index: Symbol::intern("shared"), turns, how: *how };
+            self.plan.note(what, why.clone());
+            let kind = how.kind();
+            if at == last && group.flat {
                 let var = self.open_flat((shared, zero, end), kind);
-                for (member, def) in group.members.iter().zip(&defs) {
+                for (member, def) in group.members.iter().zip(defs) {
                     self.share(def, member.axes[at], var);
                 }
                 continue;
@@ -84,26 +78,27 @@ impl Emit {
                 continue;
             }
             let var = self.open(shared, int(0), int(*extent), kind);
-            for (member, def) in group.members.iter().zip(&defs) {
+            for (member, def) in group.members.iter().zip(defs) {
                 self.share(def, member.axes[at], var);
             }
         }
-        for ((member, def), outside) in group.members.iter().zip(&defs).zip(outside) {
-            if !outside && !wanted.contains(&def.arr) {
-                self.local(group, member, def, bounds.map(|bounds| bounds.2));
+        for (member, def) in group.members.iter().zip(defs) {
+            if let Some(home) = member.home.as_ref().filter(|home| home.is_inside()) {
+                let here = self.here();
+                self.floors.insert(def.arr, here);
+                home::settle(self, home, bounds.map(|bounds| bounds.2));
             }
             self.member(group, member, def, bounds.map(|(lo, hi, _)| (lo, hi)));
-            if flat {
+            if group.flat {
                 self.remember_cell(def);
             }
         }
-        if flat {
+        if group.flat {
             self.close_vector();
         }
         while self.here() > around {
             self.close();
         }
-        self.filled_once(group);
     }
 
     /// Gives the shared loops the same indices in all plain members, so that what these have in
@@ -172,62 +167,6 @@ impl Emit {
                 self.once.insert(*buf);
             }
         }
-    }
-
-    /// Whether a definition outside the group reads an array.
-    fn read_elsewhere(&self, group: &Group, arr: Arr) -> bool {
-        let inside = |at: usize| group.members.iter().any(|member| member.def == at);
-        self.points.defs.iter().enumerate().any(|(at, def)| {
-            !inside(at)
-                && self.points.loads(&self.points.roots(def)).iter().any(|(other, _)| *other == arr)
-        })
-    }
-
-    /// Gives an array that only its group reads room for one step of the shared loops.
-    fn local(&mut self, group: &Group, member: &Member, def: &Def, origin: Option<Reg>) {
-        let info = self.points.arrs[def.arr].clone();
-        let here = self.here();
-        self.floors.insert(def.arr, here);
-        let last = member.axes.last().copied();
-        let tiled = |axis: usize| group.tile > 1 && last == Some(axis);
-        let ring = self.points.window(def);
-        let mut shape = Vec::new();
-        for (axis, extent) in info.shape.iter().enumerate() {
-            shape.push(match ring {
-                Some((ring_axis, steps)) if ring_axis == axis => steps,
-                _ if tiled(axis) => group.tile,
-                _ if member.axes.contains(&axis) => 1,
-                _ => *extent,
-            });
-        }
-        if shape.iter().product::<i64>() == 1 && group.tile == 1 && ring.is_none() {
-            self.places.remove(&def.arr);
-            return;
-        }
-        // Short axes go first, so that the tile runs along memory.
-        let mut order: Vec<usize> = (0..shape.len()).collect();
-        if member.kind == MemberKind::Recurrence {
-            order.sort_by_key(|axis| (tiled(*axis), *axis));
-        }
-        let ordered: Vec<i64> = order.iter().map(|axis| shape[*axis]).collect();
-        let mut strides = vec![0; shape.len()];
-        for (axis, stride) in order.iter().zip(row_major(&ordered)) {
-            strides[*axis] = stride;
-        }
-        let axes = (0..shape.len())
-            .map(|axis| match (ring, origin) {
-                (Some((ring_axis, steps)), _) if ring_axis == axis => {
-                    AxisPlace::Ring(strides[axis], steps)
-                }
-                (_, Some(origin)) if tiled(axis) => AxisPlace::From(strides[axis], origin),
-                _ if member.axes.contains(&axis) => AxisPlace::Fixed,
-                _ => AxisPlace::Strided(strides[axis]),
-            })
-            .collect();
-        let name = info.name.map_or_else(|| "t".to_owned(), |name| name.to_string());
-        let len = shape.iter().product();
-        let buf = self.buffer(name, info.ty, len, BufferKind::Local, Use::Local);
-        self.places.insert(def.arr, Place::Buffer(buf, axes));
     }
 
     /// One definition at one step of the shared loops.

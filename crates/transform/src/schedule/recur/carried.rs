@@ -4,11 +4,12 @@
 use super::super::emit::{AxisPlace, Emit};
 use super::At;
 use crate::points::{Arr, Clause, Ix, Kind, Node, Subst};
+use crate::schedule::view::View;
 use ein_ir::loops::{ForKind, Op, Operand, Reg, Stmt};
 use ein_scalar::BinaryOp;
 
 /// Steps whose independent parts are computed together.
-const PASS: i64 = 1024;
+pub(super) const PASS: i64 = 1024;
 
 /// A cell that the next step reads again.
 #[derive(Clone, Copy, Debug)]
@@ -22,27 +23,6 @@ pub(super) struct Carried {
 }
 
 impl Emit {
-    /// Whether all cells of the same array that a clause reads, but for one, were complete before
-    /// the steps along an axis began.
-    pub(super) fn only_waits_for(
-        &self,
-        at: &At<'_>,
-        clause: &Clause,
-        cell: Node,
-        axis: usize,
-    ) -> bool {
-        self.points.below(&[clause.value]).into_iter().all(|node| {
-            let Kind::Load(arr, place) = &self.points.nodes[node].kind else { return true };
-            *arr != at.arr
-                || node == cell
-                || at.steps.iter().any(|step| {
-                    let offset =
-                        self.points.offset_from(place[step.axis], clause.slots[step.axis].ix);
-                    step.axis != axis && offset.is_some_and(|offset| offset != 0)
-                })
-        })
-    }
-
     /// A value with every extreme of several values in it turned so that those that depend on the cell
     /// before are at its end: the others need not wait.
     pub(crate) fn with_cell_last(&mut self, value: Node, cell: Node) -> Node {
@@ -53,7 +33,7 @@ impl Emit {
         let waits = |it: &Emit, node: Node| it.points.below(&[node]).contains(&cell);
         if let Kind::Binary(op @ (BinaryOp::Max | BinaryOp::Min), ..) = info.kind {
             let mut parts = Vec::new();
-            self.extremes(value, op, &mut parts);
+            extremes(&self.view(), value, op, &mut parts);
             let (late, mut ordered): (Vec<Node>, Vec<Node>) =
                 parts.into_iter().partition(|part| waits(self, *part));
             for part in late {
@@ -72,42 +52,6 @@ impl Emit {
             return value;
         }
         Subst::nodes([(child, turned)].into_iter().collect()).apply(&mut self.points, value)
-    }
-
-    /// The values of which a value is the extreme.
-    fn extremes(&self, value: Node, op: BinaryOp, parts: &mut Vec<Node>) {
-        match self.points.nodes[value].kind {
-            Kind::Binary(other, a, b) if other == op => {
-                self.extremes(a, op, parts);
-                self.extremes(b, op, parts);
-            }
-            _ if parts.contains(&value) => {}
-            _ => parts.push(value),
-        }
-    }
-
-    /// The largest parts of a value that do not depend on the cell before, but on the step.
-    pub(crate) fn independent(&self, value: Node, cell: Node, ix: Ix) -> Vec<Node> {
-        let mut found = Vec::new();
-        self.find_independent(value, cell, ix, &mut found);
-        found
-    }
-
-    fn find_independent(&self, node: Node, cell: Node, ix: Ix, found: &mut Vec<Node>) {
-        if node == cell || found.contains(&node) || !self.points.depends(node, ix) {
-            return;
-        }
-        if !self.points.below(&[node]).contains(&cell) {
-            let simple = matches!(self.points.nodes[node].kind, Kind::Index(_) | Kind::Load(..));
-            let info = &self.points.nodes[node];
-            if !simple && !info.reduces && !info.ty.is_bool() {
-                found.push(node);
-            }
-            return;
-        }
-        let mut children = Vec::new();
-        self.points.each_child(node, &mut |child| children.push(child));
-        children.into_iter().for_each(|child| self.find_independent(child, cell, ix, found));
     }
 
     /// Steps of single cells in tiles: first in vectors what does not wait for the cell before,
@@ -194,4 +138,60 @@ impl Emit {
         let cell = self.cell(clause, at.arr);
         self.carry_cells(at, &[cell], (axis, clause.slots[axis].ix), bounds, backward)
     }
+}
+
+/// Whether all cells of the same array that a clause reads, but for one, were complete before
+/// the steps along an axis began.
+pub(super) fn only_waits_for(
+    view: &View<'_>,
+    at: &At<'_>,
+    clause: &Clause,
+    cell: Node,
+    axis: usize,
+) -> bool {
+    view.points.below(&[clause.value]).into_iter().all(|node| {
+        let Kind::Load(arr, place) = &view.points.nodes[node].kind else { return true };
+        *arr != at.arr
+            || node == cell
+            || at.steps.iter().any(|step| {
+                let offset = view.points.offset_from(place[step.axis], clause.slots[step.axis].ix);
+                step.axis != axis && offset.is_some_and(|offset| offset != 0)
+            })
+    })
+}
+
+/// The values of which a value is the extreme.
+fn extremes(view: &View<'_>, value: Node, op: BinaryOp, parts: &mut Vec<Node>) {
+    match view.points.nodes[value].kind {
+        Kind::Binary(other, a, b) if other == op => {
+            extremes(view, a, op, parts);
+            extremes(view, b, op, parts);
+        }
+        _ if parts.contains(&value) => {}
+        _ => parts.push(value),
+    }
+}
+
+/// The largest parts of a value that do not depend on the cell before, but on the step.
+pub(crate) fn independent(view: &View<'_>, value: Node, cell: Node, ix: Ix) -> Vec<Node> {
+    let mut found = Vec::new();
+    find_independent(view, value, cell, ix, &mut found);
+    found
+}
+
+fn find_independent(view: &View<'_>, node: Node, cell: Node, ix: Ix, found: &mut Vec<Node>) {
+    if node == cell || found.contains(&node) || !view.points.depends(node, ix) {
+        return;
+    }
+    if !view.points.below(&[node]).contains(&cell) {
+        let simple = matches!(view.points.nodes[node].kind, Kind::Index(_) | Kind::Load(..));
+        let info = &view.points.nodes[node];
+        if !simple && !info.reduces && !info.ty.is_bool() {
+            found.push(node);
+        }
+        return;
+    }
+    let mut children = Vec::new();
+    view.points.each_child(node, &mut |child| children.push(child));
+    children.into_iter().for_each(|child| find_independent(view, child, cell, ix, found));
 }

@@ -21,9 +21,11 @@ use crate::points::{
 use crate::schedule::before::Before;
 use crate::schedule::bins;
 use crate::schedule::contract;
-use crate::schedule::emit::{Emit, Use};
+use crate::schedule::emit::Emit;
 use crate::schedule::factor;
 use crate::schedule::hoist::{self, loops_of, store_repeated};
+use crate::schedule::home;
+use crate::schedule::plan::Why;
 use crate::schedule::tidy::as_contraction;
 use ein_ir::loops::BufferKind;
 use ein_ir::tensor::ReduceOp;
@@ -74,7 +76,11 @@ impl Emit {
         let inner = &loops[ordered.len()..];
         let mut before = Before::new(&def);
         store_repeated(&mut self.points, &mut before, &mut clause, (inner, &ordered), |_, _| true);
-        self.fill_parts(before.take());
+        let parts = match self.points.exact {
+            true => before.take(),
+            false => bins::of_parts(&mut self.points, before.take(), &ordered),
+        };
+        self.fill_parts(parts);
         if bins::has_some(&self.points, &clause, &ordered) {
             let mut before = Before::new(&def);
             clause.value = bins::of_step(&mut self.points, &mut before, &clause, &ordered);
@@ -159,7 +165,9 @@ impl Emit {
 
     fn fill_parts(&mut self, parts: Vec<Def>) {
         for part in parts {
-            self.whole(part.arr, BufferKind::Scratch, Use::Scratch);
+            let part = with_turned_inputs(self, part);
+            let why = Why::Since("the cells of a step share it");
+            home::give(self, part.arr, BufferKind::Scratch, why);
             let here = self.here();
             if let Some(found) = as_contraction(&self.points, &part) {
                 self.contraction(part.arr, &found, None);
@@ -191,4 +199,18 @@ impl Emit {
         }
         self.nest(arr, loops, cells);
     }
+}
+
+/// A part that reads inputs along memory, from copies that are made before all steps.
+fn with_turned_inputs(emit: &mut Emit, part: Def) -> Def {
+    if emit.any_parallel() || as_contraction(&emit.points, &part).is_some() {
+        return part;
+    }
+    let loads = emit.points.loads(&emit.points.roots(&part));
+    let is_input = |arr: &Arr| matches!(emit.points.arrs[*arr].source, Source::Input(..));
+    let others: Vec<Arr> = loads.iter().map(|(arr, _)| *arr).filter(|arr| !is_input(arr)).collect();
+    let sweeping = std::mem::replace(&mut emit.sweeping, true);
+    let part = emit.with_turned_reads(&part, &others);
+    emit.sweeping = sweeping;
+    part
 }

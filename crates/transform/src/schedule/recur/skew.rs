@@ -16,8 +16,10 @@
 
 use super::super::emit::{AxisPlace, Emit, Place};
 use super::super::node_cost;
+use super::super::plan::Why;
 use super::At;
 use crate::points::{Clause, Node, Step};
+use crate::schedule::view::View;
 use ein_ir::loops::ForKind;
 use ein_scalar::BinaryOp;
 
@@ -38,11 +40,21 @@ pub(super) struct Skew {
     /// The first row that is filled and one past the last.
     rows: (i64, i64),
     /// The rows of a tile.
-    width: i64,
+    pub(super) width: i64,
     /// The steps of a block.
-    block: i64,
+    pub(super) block: i64,
+    /// The bytes of the ring, and what stays in a cache.
+    bytes: (i64, i64),
     /// The length of the ring.
     pub(super) kept: i64,
+}
+
+impl Skew {
+    /// Why it is done.
+    pub(super) fn why(&self) -> Why {
+        let (size, limit) = self.bytes;
+        Why::TooLarge { size, limit, of: "bytes of the ring stay in a cache" }
+    }
 }
 
 impl Emit {
@@ -65,7 +77,7 @@ impl Emit {
         }
         let mut reach = 0;
         for clause in active {
-            reach = reach.max(self.reach_of(at, clause, time, axis)?);
+            reach = reach.max(reach_of(&self.view(), at, clause, time, axis)?);
         }
         let ranges = active.iter().map(|clause| self.points.ixs[clause.slots[axis].ix].range);
         let first = ranges.clone().map(|range| range.0).min()? as i64;
@@ -84,36 +96,9 @@ impl Emit {
                 block >= fewest && (width * block) as f64 * each >= self.points.cost.thread_work();
             pays.then_some((width, block))
         });
-        let (width, block) = cut.filter(|_| reach > 0 && ring > self.points.cost.ring_bytes())?;
-        Some(Skew { axis, reach, rows, width, block, kept })
-    }
-
-    /// How many rows away a clause reads cells of earlier steps; `None` if that varies, if it reads
-    /// cells of its own step, or if there is more in it than cells.
-    fn reach_of(&self, at: &At<'_>, clause: &Clause, time: usize, axis: usize) -> Option<i64> {
-        let roots: Vec<Node> =
-            [clause.value].into_iter().chain(clause.guard).chain(clause.otherwise).collect();
-        let constant = |node: Node| self.points.as_int(node).is_some();
-        let fixed = clause.slots.iter().all(|slot| constant(slot.lo) && constant(slot.hi));
-        if !fixed || roots.iter().any(|root| self.points.nodes[*root].reduces) {
-            return None;
-        }
-        let mut reach = 0;
-        for (arr, place) in self.points.loads(&roots) {
-            if arr != at.arr {
-                continue;
-            }
-            self.points.offset_from(place[time], clause.slots[time].ix).filter(|back| *back < 0)?;
-            let slot = clause.slots[axis].ix;
-            let (first, last) = self.points.ixs[slot].range;
-            let away = match self.points.offset_from(place[axis], slot) {
-                Some(away) => away,
-                None if first == last => self.points.as_int(place[axis])? - first as i64,
-                None => return None,
-            };
-            reach = reach.max(away.abs());
-        }
-        Some(reach)
+        let limit = self.points.cost.ring_bytes();
+        let (width, block) = cut.filter(|_| reach > 0 && ring > limit)?;
+        Some(Skew { axis, reach, rows, width, block, bytes: (ring, limit), kept })
     }
 
     /// Fills the steps of a run in blocks and tiles. What no clause fills is in place already.
@@ -222,4 +207,38 @@ impl Emit {
         let factor = self.points.int(factor);
         self.points.binary(BinaryOp::Mul, node, factor, None)
     }
+}
+
+/// How many rows away a clause reads cells of earlier steps; `None` if that varies, if it reads
+/// cells of its own step, or if there is more in it than cells.
+fn reach_of(
+    view: &View<'_>,
+    at: &At<'_>,
+    clause: &Clause,
+    time: usize,
+    axis: usize,
+) -> Option<i64> {
+    let roots: Vec<Node> =
+        [clause.value].into_iter().chain(clause.guard).chain(clause.otherwise).collect();
+    let constant = |node: Node| view.points.as_int(node).is_some();
+    let fixed = clause.slots.iter().all(|slot| constant(slot.lo) && constant(slot.hi));
+    if !fixed || roots.iter().any(|root| view.points.nodes[*root].reduces) {
+        return None;
+    }
+    let mut reach = 0;
+    for (arr, place) in view.points.loads(&roots) {
+        if arr != at.arr {
+            continue;
+        }
+        view.points.offset_from(place[time], clause.slots[time].ix).filter(|back| *back < 0)?;
+        let slot = clause.slots[axis].ix;
+        let (first, last) = view.points.ixs[slot].range;
+        let away = match view.points.offset_from(place[axis], slot) {
+            Some(away) => away,
+            None if first == last => view.points.as_int(place[axis])? - first as i64,
+            None => return None,
+        };
+        reach = reach.max(away.abs());
+    }
+    Some(reach)
 }

@@ -15,6 +15,7 @@ use super::super::nest::{Cell, FEW};
 use super::At;
 use super::carried::Carried;
 use crate::points::{Arr, Clause, Ix, Kind, Node, Subst};
+use crate::schedule::view::View;
 use ein_ir::loops::{Op, Operand, Stmt};
 use rustc_hash::FxHashMap;
 
@@ -53,7 +54,7 @@ impl Emit {
             }
             count += cells;
         }
-        let crossed = active.iter().any(|clause| self.looks_around(at, clause, &open));
+        let crossed = active.iter().any(|clause| looks_around(&self.view(), at, clause, &open));
         let fits = count <= FEW || (count <= CELLS && crossed);
         if count < 2 || !fits {
             return None;
@@ -69,22 +70,6 @@ impl Emit {
         let cells = self.without_own_reads(at, (steps[depth].axis, ix), cells)?;
         let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
         (self.points.below(&values).len() <= VALUES).then_some(cells)
-    }
-
-    /// Whether the cells of a clause depend on others than themselves, or each in its own way.
-    fn looks_around(&self, at: &At<'_>, clause: &Clause, open: &[usize]) -> bool {
-        self.points.below(&[clause.value]).iter().any(|node| match &self.points.nodes[*node].kind {
-            Kind::Load(arr, place) => {
-                let own = |axis: &usize| {
-                    self.points.offset_from(place[*axis], clause.slots[*axis].ix) == Some(0)
-                };
-                *arr == at.arr && !open.iter().all(own)
-            }
-            Kind::Select(cond, ..) => {
-                open.iter().any(|axis| self.points.depends(*cond, clause.slots[*axis].ix))
-            }
-            _ => false,
-        })
     }
 
     /// The cells of a clause, with the indices of the steps replaced.
@@ -192,4 +177,20 @@ impl Emit {
             self.push(Stmt::Set(it.var, value));
         }
     }
+}
+
+/// Whether the cells of a clause depend on others than themselves, or each in its own way.
+fn looks_around(view: &View<'_>, at: &At<'_>, clause: &Clause, open: &[usize]) -> bool {
+    view.points.below(&[clause.value]).iter().any(|node| match &view.points.nodes[*node].kind {
+        Kind::Load(arr, place) => {
+            let own = |axis: &usize| {
+                view.points.offset_from(place[*axis], clause.slots[*axis].ix) == Some(0)
+            };
+            *arr == at.arr && !open.iter().all(own)
+        }
+        Kind::Select(cond, ..) => {
+            open.iter().any(|axis| view.points.depends(*cond, clause.slots[*axis].ix))
+        }
+        _ => false,
+    })
 }

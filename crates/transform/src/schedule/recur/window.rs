@@ -1,62 +1,50 @@
 //! Windows: how many steps of a recurrence have to be kept.
 
+use super::super::plan::{Kept, Why};
 use crate::points::{Body, Clause, Def, End, Kind, Node, Points, Step, Until};
 
 impl Points {
-    /// How many steps of a recurrence are ever looked at together: the axis and the number, if it
-    /// is less than all.
-    pub(crate) fn window(&self, def: &Def) -> Option<(usize, i64)> {
+    /// How many steps of a recurrence are ever looked at together, along the first axis of its steps;
+    /// or why all of it is kept.
+    pub(crate) fn window(&self, def: &Def) -> Result<(usize, Kept), Why> {
         let (clauses, steps, ended) = match &def.body {
             Body::Clauses(clauses, Some(steps)) => (clauses, steps, None),
             Body::Until(body) => (&body.clauses, &body.steps, Some(body)),
             Body::Clauses(_, None) | Body::Scatter(_) | Body::InPlace(_) | Body::Again(_) => {
-                return None;
+                return Err(Why::Since("others read all of it"));
             }
         };
-        let Step { axis, backward } = *steps.first()?;
+        let unordered = Why::Since("no axis orders its steps");
+        let Step { axis, backward } = *steps.first().ok_or(unordered)?;
         let extent = self.arrs[def.arr].shape[axis];
+        let varies = Why::Since("it reads itself at a distance that is not constant");
         let mut kept = match ended {
-            Some(body) => self.asked_window(def, body)?,
-            None => 1,
+            Some(body) => self.asked_window(def, body).ok_or(varies.clone())?,
+            None => Kept::default(),
         };
         for clause in clauses {
-            let slot = clause.slots[axis];
-            let here = self.ixs[slot.ix].range;
-            let roots: Vec<Node> =
-                [clause.value].into_iter().chain(clause.guard).chain(clause.otherwise).collect();
-            for (arr, at) in self.loads(&roots) {
-                if arr != def.arr {
-                    continue;
-                }
-                let back = match self.offset_from(at[axis], slot.ix) {
-                    Some(offset) => -offset,
-                    None if here.0 == here.1 => here.0 as i64 - self.as_int(at[axis])?,
-                    None => return None,
-                };
-                let back = if backward { -back } else { back };
-                if back < 0 {
-                    return None;
-                }
-                // What is read only where it is about to be written may be overwritten.
-                let in_place = back > 0 && self.is_own_place(&at, clause, axis);
-                kept = kept.max(if in_place { back } else { back + 1 });
-            }
+            kept = own_reads(self, def, clause, (axis, backward), kept).ok_or(varies.clone())?;
         }
+        let unknown = Why::Since("it is observed at steps that are not known relative to the end");
         for other in self.defs.iter().filter(|other| other.arr != def.arr) {
             for (arr, at) in self.loads(&self.roots(other)) {
                 if arr == def.arr
                     && !backward
                     && let Some(body) = ended
                 {
-                    kept = kept.max(self.before_last(body, &at)? + 1);
+                    let before = self.before_last(body, &at).ok_or(unknown.clone())?;
+                    kept.tail = kept.tail.max(before + 1);
                 } else if arr == def.arr {
-                    let (lo, hi) = self.nodes[at[axis]].range?;
+                    let (lo, hi) = self.nodes[at[axis]].range.ok_or(unknown.clone())?;
                     let seen = if backward { hi as i64 + 1 } else { extent - lo as i64 };
-                    kept = kept.max(seen);
+                    kept.tail = kept.tail.max(seen);
                 }
             }
         }
-        (kept < extent).then_some((axis, kept))
+        match kept.steps() < extent {
+            true => Ok((axis, kept)),
+            false => Err(Why::Since("all of its steps are looked at together")),
+        }
     }
 
     /// Whether a position is that of the cell of a clause, but for one axis.
@@ -67,14 +55,14 @@ impl Points {
     }
 
     /// How many steps of a recurrence the condition that ends it looks at.
-    fn asked_window(&self, def: &Def, body: &Until) -> Option<i64> {
-        let End::Asked { ix, cond, .. } = body.end else { return Some(1) };
+    fn asked_window(&self, def: &Def, body: &Until) -> Option<Kept> {
+        let mut kept = Kept::default();
+        let End::Asked { ix, cond, .. } = body.end else { return Some(kept) };
         let axis = body.axis();
-        let mut kept = 1;
         for (arr, at) in self.loads(&[cond]) {
             if arr == def.arr {
                 let back = -self.offset_from(at[axis], ix)?;
-                kept = (back >= 0).then_some(kept.max(back + 1))?;
+                kept = (back >= 0).then(|| kept.with(back, false))?;
             }
         }
         Some(kept)
@@ -110,4 +98,33 @@ impl Points {
         };
         matches!(self.nodes[at].kind, Kind::Load(arr, _) if arr == body.last)
     }
+}
+
+/// What the steps of a clause look at, with what others look at; `None` if that varies.
+fn own_reads(
+    points: &Points,
+    def: &Def,
+    clause: &Clause,
+    (axis, backward): (usize, bool),
+    mut kept: Kept,
+) -> Option<Kept> {
+    let slot = clause.slots[axis];
+    let here = points.ixs[slot.ix].range;
+    let roots: Vec<Node> =
+        [clause.value].into_iter().chain(clause.guard).chain(clause.otherwise).collect();
+    for (arr, at) in points.loads(&roots) {
+        if arr != def.arr {
+            continue;
+        }
+        let back = match points.offset_from(at[axis], slot.ix) {
+            Some(offset) => -offset,
+            None if here.0 == here.1 => here.0 as i64 - points.as_int(at[axis])?,
+            None => return None,
+        };
+        let back = if backward { -back } else { back };
+        // What is read only where it is about to be written may be overwritten.
+        let in_place = back > 0 && points.is_own_place(&at, clause, axis);
+        kept = (back >= 0).then(|| kept.with(back, in_place))?;
+    }
+    Some(kept)
 }

@@ -18,6 +18,8 @@ use super::{Acc, LONG_SUM, STREAMS, neutral};
 use crate::points::{Ix, Node, Subst};
 use crate::schedule::emit::Emit;
 use crate::schedule::node_cost;
+use crate::schedule::plan::Why;
+use crate::schedule::view::View;
 use ein_base::Symbol;
 use ein_ir::loops::{ForKind, Op, Operand, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
@@ -29,18 +31,30 @@ const STREAM: i64 = 128;
 const CHEAP: f64 = 12.0;
 
 impl Emit {
-    /// Runs the innermost loop in blocks and streams, if that helps.
-    pub(super) fn in_blocks(&mut self, accs: &[Acc], ix: Ix, lo: Operand, hi: Operand) -> bool {
-        let (Operand::Const(Scalar::I64(lo)), Operand::Const(Scalar::I64(hi))) = (lo, hi) else {
-            return false;
-        };
-        let length = hi - lo;
+    /// The terms of a block and its streams, if blocks and streams help.
+    pub(super) fn blocks(&self, accs: &[Acc], length: i64) -> Option<((i64, i64), Why)> {
         let long = accs.iter().any(|acc| self.is_wide(acc));
         let size = if long { LONG_SUM.min(length) } else { length };
-        let streams = self.streams(accs, size);
+        let streams = streams(&self.view(), accs, size);
         if self.points.exact || length < STREAM || (!long && streams == 1) {
-            return false;
+            return None;
         }
+        let why = match long {
+            true => Why::Count(length, "costly terms, which are added in the wider type by blocks"),
+            false => Why::Count(length, "cheap terms, of which a sum would wait for itself"),
+        };
+        Some(((size, streams), why))
+    }
+
+    /// Runs the innermost loop in blocks of so many terms and so many streams.
+    pub(super) fn in_blocks(
+        &mut self,
+        accs: &[Acc],
+        ix: Ix,
+        (lo, hi): (i64, i64),
+        (size, streams): (i64, i64),
+    ) {
+        let length = hi - lo;
         let int = |value: i64| Operand::Const(Scalar::I64(value));
         let blocks = length / size;
         let block = self.points.fresh(Symbol::intern("block"), (0, i128::from(blocks - 1)));
@@ -63,7 +77,6 @@ impl Emit {
             self.terms(&narrow, ix, int(rest), int(hi), true);
             self.widen_accs(accs, &narrow);
         }
-        true
     }
 
     /// Whether a sum of costly terms is kept in a wider type than they have.
@@ -71,22 +84,6 @@ impl Emit {
         acc.body_ty == ScalarType::F32
             && self.kernel.regs[acc.var] == ScalarType::F64
             && node_cost(&self.points, acc.reduction.body) > CHEAP
-    }
-
-    /// How many streams a block is worth.
-    fn streams(&self, accs: &[Acc], size: i64) -> i64 {
-        let waits = |acc: &Acc| {
-            // Streams would share the number of points.
-            acc.extra.is_none()
-                && matches!(acc.op(), BinaryOp::Add | BinaryOp::Mul)
-                && acc.body_ty.is_float()
-                && node_cost(&self.points, acc.reduction.body) <= CHEAP
-        };
-        let fits = |count: &i64| size % count == 0 && size / count >= STREAM;
-        match accs.len() <= 2 && accs.iter().all(waits) {
-            true => [STREAMS, 2].into_iter().find(fits).unwrap_or(1),
-            false => 1,
-        }
     }
 
     /// Accumulators for one block: those of long sums begin anew in the type of the terms.
@@ -146,5 +143,21 @@ impl Emit {
         for (at, other) in others.iter().enumerate() {
             self.take_in(&first[at % first.len()], Operand::Reg(other.var));
         }
+    }
+}
+
+/// How many streams a block is worth.
+fn streams(view: &View<'_>, accs: &[Acc], size: i64) -> i64 {
+    let waits = |acc: &Acc| {
+        // Streams would share the number of points.
+        acc.extra.is_none()
+            && matches!(acc.op(), BinaryOp::Add | BinaryOp::Mul)
+            && acc.body_ty.is_float()
+            && node_cost(view.points, acc.reduction.body) <= CHEAP
+    };
+    let fits = |count: &i64| size % count == 0 && size / count >= STREAM;
+    match accs.len() <= 2 && accs.iter().all(waits) {
+        true => [STREAMS, 2].into_iter().find(fits).unwrap_or(1),
+        false => 1,
     }
 }

@@ -1,6 +1,6 @@
 //! Reductions outside all loops, in parts that threads share.
 
-use super::{Acc, STREAMS};
+use super::{Acc, STREAMS, in_vectors, start};
 use crate::points::{Ix, Kind, Node, Subst};
 use crate::schedule::emit::{Emit, Use};
 use ein_base::Symbol;
@@ -25,7 +25,7 @@ impl Emit {
         let mut partials = Vec::new();
         for node in group {
             let Kind::Reduce(reduction) = self.points.nodes[*node].kind.clone() else { continue };
-            let (ty, _) = self.start(&reduction);
+            let (ty, _) = start(&self.view(), &reduction);
             let kind = BufferKind::Scratch;
             partials.push(self.buffer("parts".into(), ty, parts, kind, Use::Scratch));
         }
@@ -127,7 +127,7 @@ impl Emit {
     /// of one for each, and only a few terms are added in the narrow type.
     fn joins(&self, streams: &[Acc], ix: Ix) -> bool {
         !self.points.exact
-            && self.in_vectors(streams, ix)
+            && in_vectors(&self.view(), streams, ix)
             && streams.iter().all(|acc| {
                 acc.op() == BinaryOp::Add
                     && acc.body_ty == ScalarType::F32

@@ -5,8 +5,10 @@ use super::build::{Built, Kept, Part, Pass, Single, Stage};
 use super::needs::Halo;
 use crate::points::{Arr, ArrInfo, Node, Source};
 use crate::schedule::emit::{AxisPlace, Emit, Place, Use};
+use crate::schedule::group::Group;
 use crate::schedule::nest::Loop;
-use crate::schedule::{Keeps, group, row_major};
+use crate::schedule::plan::Why;
+use crate::schedule::{Keeps, group, home, row_major};
 use ein_base::Symbol;
 use ein_ir::loops::{Buf, BufferKind, ForKind, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
@@ -36,12 +38,14 @@ struct Store {
 }
 
 impl Emit {
-    /// Writes a sweep.
-    pub(crate) fn sweep(&mut self, sweep: &Sweep, ad_memory: Option<u64>, wanted: &FxHashSet<Arr>) {
+    /// Writes a sweep, with these groups between its passes.
+    pub(crate) fn sweep(&mut self, sweep: &Sweep, groups: &[Group], wanted: &FxHashSet<Arr>) {
         let built = &sweep.built;
+        let (what, why) = sweep.decided(&self.points);
+        self.plan.begin(what, why);
         let mut writer = Writer {
             built,
-            keeps: sweep.keeps(&self.points, ad_memory),
+            keeps: sweep.keeps,
             wanted,
             placed: wanted.clone(),
             changing: Vec::new(),
@@ -54,16 +58,16 @@ impl Emit {
         writer.each_between(self, ForKind::Serial, |writer, emit| writer.forward(emit, between));
         writer.forward(self, last);
         writer.leave(self);
-        let groups = group::run(&self.points, &sweep.between, wanted);
-        groups.iter().for_each(|group| self.group(group, wanted));
+        groups.iter().for_each(|group| self.group(group));
         if writer.keeps == Keeps::Segment {
-            return;
+            return self.plan.end();
         }
         writer.clear(self, &built.late_sums);
         writer.back(self, last);
         writer.each_between(self, ForKind::Backward, |writer, emit| writer.back(emit, between));
         writer.back(self, first);
         writer.leave(self);
+        self.plan.end();
     }
 
     /// Loops over a shape, and the place that they are at.
@@ -167,7 +171,8 @@ impl Writer<'_> {
     }
 
     fn scratch(&mut self, emit: &mut Emit, arr: Arr) {
-        emit.whole(arr, BufferKind::Scratch, Use::Scratch);
+        let why = Why::Since("it outlives a segment");
+        home::give(emit, arr, BufferKind::Scratch, why);
         self.place(arr);
     }
 
@@ -379,8 +384,10 @@ impl Writer<'_> {
 
     /// Computes definitions.
     fn run(&self, emit: &mut Emit, stage: &Stage, defs: &[usize]) {
-        for group in group::run(&emit.points, defs, self.wanted) {
-            emit.group(&group, &self.placed);
+        let fused = |arr: Arr| self.placed.contains(&arr);
+        let alone = |arr: Arr| emit.places.contains_key(&arr);
+        for group in group::plan(&emit.points, defs, self.wanted, [&fused, &alone]) {
+            emit.group(&group);
             self.hold(emit, stage);
         }
     }

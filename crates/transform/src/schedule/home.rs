@@ -1,0 +1,168 @@
+//! Where the array of a definition is: all of it, a window of its steps, or what one turn of the loops
+//! of its group needs.
+
+use super::emit::{AxisPlace, Emit, Place, Use};
+use super::plan::{Placed, What, Where, Why};
+use super::row_major;
+use crate::points::{Arr, Def, Points};
+use ein_ir::loops::{Buf, BufferKind, Reg};
+
+/// A place that has been decided.
+#[derive(Clone, Debug)]
+pub(crate) struct Home {
+    placed: Placed,
+    why: Why,
+    /// The buffer that holds it; none if it is a register.
+    kind: Option<BufferKind>,
+    /// How positions count.
+    axes: Vec<Axis>,
+    /// The cells that are kept.
+    len: i64,
+}
+
+/// How a position along an axis counts.
+#[derive(Clone, Copy, Debug)]
+enum Axis {
+    /// So many elements per step.
+    Strided(i64),
+    /// Not at all.
+    Fixed,
+    /// So many elements per step from the start of the tile.
+    Tiled(i64),
+    /// So many elements per step, modulo the number of steps that are kept.
+    Ring(i64, i64),
+}
+
+impl Home {
+    /// The array and where it is.
+    pub(crate) fn placed(&self) -> &Placed {
+        &self.placed
+    }
+
+    /// Whether it is made inside of the loops that its group shares.
+    pub(crate) fn is_inside(&self) -> bool {
+        !matches!(self.kind, Some(BufferKind::Scratch | BufferKind::Output))
+    }
+}
+
+/// A buffer for all cells of an array.
+pub(crate) fn whole(points: &Points, arr: Arr, kind: BufferKind, why: Why) -> Home {
+    let place = if kind == BufferKind::Output { Where::Output } else { Where::Whole };
+    let placed = Placed::of(points, arr, place);
+    let len = placed.shape.iter().product();
+    let axes = row_major(&placed.shape).into_iter().map(Axis::Strided).collect();
+    Home { placed, why, kind: Some(kind), axes, len }
+}
+
+/// A window of the steps of a recurrence that few of them suffice for; all of anything else.
+pub(crate) fn of_definition(points: &Points, def: &Def) -> Home {
+    let (axis, kept) = match points.window(def) {
+        Ok(window) => window,
+        Err(why) => return whole(points, def.arr, BufferKind::Scratch, why),
+    };
+    let steps = kept.steps();
+    let mut room = points.arrs[def.arr].shape.clone();
+    room[axis] = steps;
+    let strides = row_major(&room).into_iter().enumerate();
+    let of =
+        |(at, stride)| if at == axis { Axis::Ring(stride, steps) } else { Axis::Strided(stride) };
+    let axes = strides.map(of).collect();
+    let len = room.iter().product();
+    let placed = Placed::of(points, def.arr, Where::Ring { axis, steps, room });
+    Home { placed, why: Why::Steps(kept), kind: Some(BufferKind::Scratch), axes, len }
+}
+
+/// Room for one turn of the loops that a group shares over these axes, the last of them in tiles.
+pub(crate) fn of_turn(
+    points: &Points,
+    def: &Def,
+    (shared, tile): (&[usize], i64),
+    along_tile: bool,
+) -> Home {
+    let extents = &points.arrs[def.arr].shape;
+    let tiled = |axis: usize| tile > 1 && shared.last() == Some(&axis);
+    let window = points.window(def).ok();
+    let ring = window.map(|(axis, kept)| (axis, kept.steps()));
+    let of = |(axis, extent): (usize, &i64)| match ring {
+        Some((ring_axis, steps)) if ring_axis == axis => steps,
+        _ if tiled(axis) => tile,
+        _ if shared.contains(&axis) => 1,
+        _ => *extent,
+    };
+    let room: Vec<i64> = extents.iter().enumerate().map(of).collect();
+    let why = Why::Since("only what runs in the same loops reads it");
+    if room.iter().product::<i64>() == 1 && tile == 1 && ring.is_none() {
+        let placed = Placed::of(points, def.arr, Where::Register);
+        return Home { placed, why, kind: None, axes: Vec::new(), len: 1 };
+    }
+    // Short axes go first, so that the tile runs along memory.
+    let mut order: Vec<usize> = (0..room.len()).collect();
+    if along_tile {
+        order.sort_by_key(|axis| (tiled(*axis), *axis));
+    }
+    let ordered: Vec<i64> = order.iter().map(|axis| room[*axis]).collect();
+    let mut strides = vec![0; room.len()];
+    for (axis, stride) in order.iter().zip(row_major(&ordered)) {
+        strides[*axis] = stride;
+    }
+    let place = |axis: usize| match ring {
+        Some((ring_axis, steps)) if ring_axis == axis => Axis::Ring(strides[axis], steps),
+        _ if tiled(axis) => Axis::Tiled(strides[axis]),
+        _ if shared.contains(&axis) => Axis::Fixed,
+        _ => Axis::Strided(strides[axis]),
+    };
+    let axes = (0..room.len()).map(place).collect();
+    let len = room.iter().product();
+    let (place, why) = match window {
+        Some((axis, kept)) => (Where::Ring { axis, steps: kept.steps(), room }, Why::Steps(kept)),
+        None => (Where::Tile(room), why),
+    };
+    let placed = Placed::of(points, def.arr, place);
+    Home { placed, why, kind: Some(BufferKind::Local), axes, len }
+}
+
+/// Room for some steps of a recurrence beside its ring.
+pub(crate) fn sample(points: &Points, to: Arr, every: i64) -> Home {
+    let why = Why::Since("others read no more of it than these and the last steps");
+    let home = whole(points, to, BufferKind::Scratch, why);
+    Home { placed: Placed { place: Where::Sample { every }, ..home.placed }, ..home }
+}
+
+/// Room for a copy of an array with an axis last.
+pub(crate) fn turned(points: &Points, to: Arr, axis: usize) -> Home {
+    let why = Why::Since("what reads it runs along that axis");
+    let home = whole(points, to, BufferKind::Scratch, why);
+    Home { placed: Placed { place: Where::Turned(axis), ..home.placed }, ..home }
+}
+
+/// Gives an array a buffer for all its cells.
+pub(crate) fn give(emit: &mut Emit, arr: Arr, kind: BufferKind, why: Why) {
+    let home = whole(&emit.points, arr, kind, why);
+    settle(emit, &home, None);
+}
+
+/// Makes the place of an array; tiles begin at `origin`. The buffer, if it is one.
+pub(crate) fn settle(emit: &mut Emit, home: &Home, origin: Option<Reg>) -> Option<Buf> {
+    let Home { placed, why, kind, axes, len } = home;
+    emit.plan.note(What::Place(placed.clone()), why.clone());
+    let Some(kind) = *kind else {
+        emit.places.remove(&placed.arr);
+        return None;
+    };
+    let axis = |axis: &Axis| match (*axis, origin) {
+        (Axis::Strided(stride), _) | (Axis::Tiled(stride), None) => AxisPlace::Strided(stride),
+        (Axis::Tiled(stride), Some(origin)) => AxisPlace::From(stride, origin),
+        (Axis::Fixed, _) => AxisPlace::Fixed,
+        (Axis::Ring(stride, steps), _) => AxisPlace::Ring(stride, steps),
+    };
+    let axes = axes.iter().map(axis).collect();
+    let used = match kind {
+        BufferKind::Output => Use::Output(placed.shape.clone()),
+        BufferKind::Local => Use::Local,
+        BufferKind::Scratch | BufferKind::Input => Use::Scratch,
+    };
+    let name = placed.name.map_or_else(|| "t".to_owned(), |name| name.to_string());
+    let buf = emit.buffer(name, emit.points.arrs[placed.arr].ty, *len, kind, used);
+    emit.places.insert(placed.arr, Place::Buffer(buf, axes));
+    Some(buf)
+}
