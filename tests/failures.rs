@@ -5,7 +5,7 @@
 //! `EINLANG_NATIVE=200` builds more of them with the system's compiler.
 
 use ein_driver::Engine;
-use ein_tests::engines::{Agreement, Setting, compare, run, shrink};
+use ein_tests::engines::{Agreement, Setting, compare, few_steps, shrink};
 use ein_tests::{generate, seeds};
 use std::sync::Mutex;
 
@@ -56,15 +56,6 @@ fn late_failures_are_told_by_kernels() {
 #[test]
 fn late_failures_are_told_by_native_code() {
     late(Engine::Native, seeds::setting("EINLANG_NATIVE", 6));
-}
-
-/// Runs a program that would take the evaluator millions of steps, and holds those that it takes to
-/// find the failure to a bound.
-fn few_steps(text: &str, code: Option<&str>, most: u64) {
-    let ran = run(text, &Setting::new(Engine::Jit)).expect("a program that runs");
-    assert_eq!(ran.failure.as_ref().map(|it| it.0.as_str()), code, "{:?}\n{text}", ran.failure);
-    let steps: u64 = ran.evaluated.iter().map(|(_, steps)| steps).sum();
-    assert!(steps <= most, "{steps} thousand steps of {text}\n{:?}", ran.evaluated);
 }
 
 #[test]

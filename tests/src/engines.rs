@@ -79,6 +79,15 @@ pub fn run(text: &str, setting: &Setting) -> Result<Ran, String> {
     )
 }
 
+/// Runs a program that would take the evaluator millions of steps, which ends with this code or none, and
+/// holds the thousands of steps that are evaluated all the same to a bound.
+pub fn few_steps(text: &str, code: Option<&str>, most: u64) {
+    let ran = run(text, &Setting::new(Engine::Jit)).expect("a program that runs");
+    assert_eq!(ran.failure.as_ref().map(|it| it.0.as_str()), code, "{:?}\n{text}", ran.failure);
+    let steps: u64 = ran.evaluated.iter().map(|(_, steps)| steps).sum();
+    assert!(steps <= most, "{steps} thousand steps of {text}\n{:?}", ran.evaluated);
+}
+
 /// Runs what a session can load.
 pub fn run_input(mut session: Session, input: Input, setting: &Setting) -> Result<Ran, String> {
     let options = RunOptions {

@@ -145,7 +145,8 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs the statements of a block with this value: what the accelerator takes of them at once, unless
-    /// a loop of the evaluator is under way.
+    /// a loop of the evaluator is under way. Steps of a recurrence are no such loop: there are few, one
+    /// after another, and a block is run once in each.
     pub(crate) fn block(&mut self, stmts: &'p [Stmt], value: &'p Expr) -> Result<(), Stop> {
         let mut rest = stmts;
         while let Some((stmt, after)) = rest.split_first() {
@@ -176,9 +177,9 @@ impl<'p> Machine<'p> {
         self.offer(e)
     }
 
-    /// Whether an index has a value here, and not one alone.
+    /// Whether an index has a value here that is neither a step of a recurrence nor alone.
     pub(crate) fn in_a_loop(&self) -> bool {
-        let inner = self.marks.get(self.alone..).unwrap_or_default();
+        let inner = self.marks.get(self.alone.max(self.ordered)..).unwrap_or_default();
         inner.iter().any(|mark| matches!(mark.kind, MarkKind::Index(_)))
     }
 

@@ -9,7 +9,7 @@
 //! by functions that see a [`View`]. All that is decided is in the plan, with its reason.
 //!
 //! * [`plan`]: the decisions as data, their text and their rules; [`view`](mod@view): what they may look at;
-//!   [`home`](mod@home): where arrays are.
+//!   [`home`](mod@home): where arrays are; [`packed`](mod@packed): parts of unequal shapes one after another.
 //! * [`address`](mod@address): addresses of extremes, in vectors.
 //! * [`halves`](mod@halves): sums of long integers as sums of their halves.
 //! * [`factor`](mod@factor): sums of products of several factors become sums of products of two.
@@ -53,6 +53,7 @@ mod home;
 mod in_place;
 pub(crate) mod means;
 mod nest;
+mod packed;
 pub(crate) mod peel;
 pub mod plan;
 mod recur;
@@ -254,7 +255,8 @@ fn part(emit: &mut Emit, item: Item, wanted: &FxHashSet<Arr>) -> Part {
     let groups = |emit: &Emit, defs: &[usize]| {
         let (fused, alone) =
             (|arr: Arr| wanted.contains(&arr), |arr: Arr| emit.places.contains_key(&arr));
-        group::plan(&emit.points, defs, wanted, [&fused, &alone])
+        let copied = |arr: Arr| emit.samples.contains_key(&arr);
+        group::plan(&emit.points, defs, wanted, [&fused, &alone, &copied])
     };
     match item {
         Item::Definitions(mut defs) => {

@@ -33,7 +33,7 @@ impl Emit {
     /// Fills cells of an array with the choices among their values made first, if there are any.
     pub(crate) fn chosen(&mut self, arr: Arr, loops: &[Loop], cells: &[Cell]) -> bool {
         // What lives in a register cannot leave a branch.
-        if loops.is_empty() || !matches!(self.places.get(&arr), Some(Place::Buffer(..))) {
+        if loops.is_empty() || self.places.get(&arr).and_then(Place::buffer).is_none() {
             return false;
         }
         let choices = outer_choices(&self.view(), loops, cells);

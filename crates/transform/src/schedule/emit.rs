@@ -12,6 +12,7 @@
 mod address;
 mod taken;
 
+use super::packed::Packed;
 use super::plan::Making;
 use super::sample::Sample;
 use super::view::View;
@@ -19,6 +20,8 @@ use crate::points::{Arr, Input, Ix, Kind, Node, Points};
 use ein_ir::loops::{Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 /// What a buffer is to whoever runs the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +41,48 @@ pub enum Use {
 pub(crate) enum Place {
     /// In a buffer.
     Buffer(Buf, Vec<AxisPlace>),
+    /// In a buffer, part after part in each step: these are the axes before the one that tells parts apart.
+    Packed(Buf, Vec<AxisPlace>, Arc<Packed>),
     /// In a register, for the point that the loops around are at.
     Register(Operand),
+}
+
+impl Place {
+    /// The buffer, if it is one.
+    pub(crate) fn buffer(&self) -> Option<Buf> {
+        match self {
+            Place::Buffer(buf, _) | Place::Packed(buf, ..) => Some(*buf),
+            Place::Register(_) => None,
+        }
+    }
+
+    /// The parts that lie one after another, if there are any.
+    pub(crate) fn packed(&self) -> Option<&Packed> {
+        match self {
+            Place::Packed(_, _, packed) => Some(packed),
+            Place::Buffer(..) | Place::Register(_) => None,
+        }
+    }
+
+    /// How positions count along an axis that does not depend on the part.
+    pub(crate) fn axis(&self, axis: usize) -> Option<AxisPlace> {
+        match self {
+            Place::Buffer(_, axes) | Place::Packed(_, axes, _) => axes.get(axis).copied(),
+            Place::Register(_) => None,
+        }
+    }
+
+    /// How positions count along all axes for a cell at these, and what is added.
+    pub(crate) fn axes(&self, points: &Points, at: &[Node]) -> (Cow<'_, [AxisPlace]>, i64) {
+        match self {
+            Place::Buffer(_, axes) => (Cow::Borrowed(axes.as_slice()), 0),
+            Place::Packed(_, before, packed) => {
+                let (axes, offset) = packed.places(points, before, at);
+                (Cow::Owned(axes), offset)
+            }
+            Place::Register(_) => (Cow::Borrowed(&[]), 0),
+        }
+    }
 }
 
 /// How a position along an axis counts.

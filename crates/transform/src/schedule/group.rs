@@ -68,8 +68,9 @@ enum MemberKind {
     Other,
 }
 
-/// Which arrays have their places: in groups that share loops, and by themselves.
-pub(crate) type Has<'a> = [&'a dyn Fn(Arr) -> bool; 2];
+/// Which arrays have their places: in groups that share loops, and by themselves; and those of which steps
+/// are copied as they are.
+pub(crate) type Has<'a> = [&'a dyn Fn(Arr) -> bool; 3];
 
 /// Forms groups of these definitions and decides how their loops run and where their arrays are, as far
 /// as they have no places.
@@ -348,7 +349,12 @@ impl Group {
 
     /// Where the array of a member is: with all its cells if others read it, or a window of its steps;
     /// with those of one step of the shared loops if only the group does.
-    fn home_of(&self, points: &Points, member: &Member, [fused, alone]: Has<'_>) -> Option<Home> {
+    fn home_of(
+        &self,
+        points: &Points,
+        member: &Member,
+        [fused, alone, copied]: Has<'_>,
+    ) -> Option<Home> {
         let def = &points.defs[member.def];
         let placed = if self.is_fused() { fused(def.arr) } else { alone(def.arr) };
         // States that change until a condition holds find their places by themselves.
@@ -357,7 +363,7 @@ impl Group {
         }
         Some(match self.is_fused() && !self.is_read_elsewhere(points, def.arr) {
             true => home::of_turn(points, def, (&member.axes, self.tile), member.along_tile()),
-            false => home::of_definition(points, def),
+            false => home::of_definition(points, def, copied(def.arr)),
         })
     }
 

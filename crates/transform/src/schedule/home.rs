@@ -2,10 +2,12 @@
 //! of its group needs.
 
 use super::emit::{AxisPlace, Emit, Place, Use};
+use super::packed::Packed;
 use super::plan::{Placed, What, Where, Why};
 use super::row_major;
 use crate::points::{Arr, Def, Points};
 use ein_ir::loops::{Buf, BufferKind, Reg};
+use std::sync::Arc;
 
 /// A place that has been decided.
 #[derive(Clone, Debug)]
@@ -14,8 +16,10 @@ pub(crate) struct Home {
     why: Why,
     /// The buffer that holds it; none if it is a register.
     kind: Option<BufferKind>,
-    /// How positions count.
+    /// How positions count; of packed parts along the axes before the one that tells them apart.
     axes: Vec<Axis>,
+    /// Parts that lie one after another.
+    packed: Option<Arc<Packed>>,
     /// The cells that are kept.
     len: i64,
 }
@@ -51,25 +55,41 @@ pub(crate) fn whole(points: &Points, arr: Arr, kind: BufferKind, why: Why) -> Ho
     let placed = Placed::of(points, arr, place);
     let len = placed.shape.iter().product();
     let axes = row_major(&placed.shape).into_iter().map(Axis::Strided).collect();
-    Home { placed, why, kind: Some(kind), axes, len }
+    Home { placed, why, kind: Some(kind), axes, packed: None, len }
 }
 
-/// A window of the steps of a recurrence that few of them suffice for; all of anything else.
-pub(crate) fn of_definition(points: &Points, def: &Def) -> Home {
-    let (axis, kept) = match points.window(def) {
-        Ok(window) => window,
-        Err(why) => return whole(points, def.arr, BufferKind::Scratch, why),
+/// A window of the steps of a recurrence that few of them suffice for; all of anything else. Parts of
+/// unequal shapes lie one after another, unless steps are copied as they are.
+pub(crate) fn of_definition(points: &Points, def: &Def, copied: bool) -> Home {
+    let (ring, why) = match points.window(def) {
+        Ok((axis, kept)) => (Some((axis, kept.steps())), Why::Steps(kept)),
+        Err(why) => (None, why),
     };
-    let steps = kept.steps();
+    let after = ring.map_or(0, |(axis, _)| axis + 1);
+    let packed = if copied { None } else { Packed::of(points, def, after) };
     let mut room = points.arrs[def.arr].shape.clone();
-    room[axis] = steps;
-    let strides = row_major(&room).into_iter().enumerate();
-    let of =
-        |(at, stride)| if at == axis { Axis::Ring(stride, steps) } else { Axis::Strided(stride) };
-    let axes = strides.map(of).collect();
+    if let Some((axis, steps)) = ring {
+        room[axis] = steps;
+    }
+    if let Some(packed) = &packed {
+        room.truncate(packed.axis());
+        room.push(packed.cells());
+    }
+    let of = |(at, stride)| match ring {
+        Some((axis, steps)) if at == axis => Axis::Ring(stride, steps),
+        Some(_) | None => Axis::Strided(stride),
+    };
+    let before = packed.as_ref().map_or(room.len(), Packed::axis);
+    let axes = row_major(&room).into_iter().enumerate().map(of).take(before).collect();
     let len = room.iter().product();
-    let placed = Placed::of(points, def.arr, Where::Ring { axis, steps, room });
-    Home { placed, why: Why::Steps(kept), kind: Some(BufferKind::Scratch), axes, len }
+    let place = match ring {
+        Some((axis, steps)) => Where::Ring { axis, steps, room },
+        None => Where::Whole,
+    };
+    let parts = packed.iter().flat_map(Packed::shapes).map(<[i64]>::to_vec).collect();
+    let placed = Placed { parts, ..Placed::of(points, def.arr, place) };
+    let packed = packed.map(Arc::new);
+    Home { placed, why, kind: Some(BufferKind::Scratch), axes, packed, len }
 }
 
 /// Room for one turn of the loops that a group shares over these axes, the last of them in tiles.
@@ -93,7 +113,7 @@ pub(crate) fn of_turn(
     let why = Why::Since("only what runs in the same loops reads it");
     if room.iter().product::<i64>() == 1 && tile == 1 && ring.is_none() {
         let placed = Placed::of(points, def.arr, Where::Register);
-        return Home { placed, why, kind: None, axes: Vec::new(), len: 1 };
+        return Home { placed, why, kind: None, axes: Vec::new(), packed: None, len: 1 };
     }
     // Short axes go first, so that the tile runs along memory.
     let mut order: Vec<usize> = (0..room.len()).collect();
@@ -118,7 +138,7 @@ pub(crate) fn of_turn(
         None => (Where::Tile(room), why),
     };
     let placed = Placed::of(points, def.arr, place);
-    Home { placed, why, kind: Some(BufferKind::Local), axes, len }
+    Home { placed, why, kind: Some(BufferKind::Local), axes, packed: None, len }
 }
 
 /// Room for some steps of a recurrence beside its ring.
@@ -143,7 +163,7 @@ pub(crate) fn give(emit: &mut Emit, arr: Arr, kind: BufferKind, why: Why) {
 
 /// Makes the place of an array; tiles begin at `origin`. The buffer, if it is one.
 pub(crate) fn settle(emit: &mut Emit, home: &Home, origin: Option<Reg>) -> Option<Buf> {
-    let Home { placed, why, kind, axes, len } = home;
+    let Home { placed, why, kind, axes, packed, len } = home;
     emit.plan.note(What::Place(placed.clone()), why.clone());
     let Some(kind) = *kind else {
         emit.places.remove(&placed.arr);
@@ -163,6 +183,10 @@ pub(crate) fn settle(emit: &mut Emit, home: &Home, origin: Option<Reg>) -> Optio
     };
     let name = placed.name.map_or_else(|| "t".to_owned(), |name| name.to_string());
     let buf = emit.buffer(name, emit.points.arrs[placed.arr].ty, *len, kind, used);
-    emit.places.insert(placed.arr, Place::Buffer(buf, axes));
+    let place = match packed {
+        Some(packed) => Place::Packed(buf, axes, Arc::clone(packed)),
+        None => Place::Buffer(buf, axes),
+    };
+    emit.places.insert(placed.arr, place);
     Some(buf)
 }

@@ -171,7 +171,7 @@ impl Emit {
             Some(Place::Register(_)) | None => {
                 self.places.insert(arr, Place::Register(values[0]));
             }
-            Some(Place::Buffer(..)) => {
+            Some(Place::Buffer(..) | Place::Packed(..)) => {
                 for ((at, _), value) in cells.iter().zip(values) {
                     self.store(arr, at, value);
                 }

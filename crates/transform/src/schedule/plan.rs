@@ -274,6 +274,8 @@ pub struct Placed {
     pub shape: Vec<i64>,
     /// Where it is.
     pub place: Where,
+    /// The extents of parts that lie one after another; none if it is one box.
+    pub parts: Vec<Vec<i64>>,
 }
 
 /// Where an array is.
@@ -340,7 +342,7 @@ impl Placed {
     /// An array of these points in a place.
     pub(crate) fn of(points: &Points, arr: Arr, place: Where) -> Placed {
         let info = &points.arrs[arr];
-        Placed { arr, name: info.name, shape: info.shape.clone(), place }
+        Placed { arr, name: info.name, shape: info.shape.clone(), place, parts: Vec::new() }
     }
 }
 

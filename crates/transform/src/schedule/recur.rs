@@ -4,7 +4,7 @@
 //! if its storage is used again before anybody reads it.
 
 use super::beside;
-use super::emit::Emit;
+use super::emit::{Emit, Place};
 use super::plan::{Stepped, What, Why};
 use super::sample::RowAxis;
 use super::until::Ends;
@@ -122,6 +122,11 @@ impl Emit {
         for clause in clauses {
             let (lo, hi) = self.points.ixs[clause.slots[axis].ix].range;
             cuts.extend([lo as i64, hi as i64 + 1]);
+        }
+        let packed = self.places.get(&at.arr).and_then(Place::packed);
+        if packed.is_some_and(|packed| packed.axis() == axis) {
+            // Parts lie in places of their own, also those that no clause defines here.
+            cuts.extend(first..end);
         }
         cuts.sort_unstable();
         cuts.dedup();

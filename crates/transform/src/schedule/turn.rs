@@ -222,7 +222,7 @@ fn across_memory(view: &View<'_>, of: Arr, at: &[Node], ix: Ix, work: f64) -> Op
     let pays = size <= view.points.cost.turned_elements()
         && work >= view.points.cost.reads_of_a_copy() * size as f64;
     let axis = at.iter().position(|node| view.points.nodes[*node].kind == Kind::Index(ix));
-    axis.filter(|_| jumps && pays && !view.floors.contains_key(&of))
+    axis.filter(|_| jumps && pays && view.can_be_copied(of))
 }
 
 /// The axis that has to come last so that a read runs along memory for one index and not for
@@ -236,10 +236,7 @@ fn turning(view: &View<'_>, of: Arr, at: &[Node], along: Ix, inner: Ix) -> Optio
         && view.stride(of, at, along).is_some_and(|stride| stride > 1);
     let axis = at.iter().position(|node| view.points.nodes[*node].kind == Kind::Index(along));
     axis.filter(|_| {
-        plain
-            && wrong
-            && size <= view.points.cost.turned_elements()
-            && !view.floors.contains_key(&of)
+        plain && wrong && size <= view.points.cost.turned_elements() && view.can_be_copied(of)
     })
 }
 

@@ -31,6 +31,12 @@ impl View<'_> {
         self.scopes.iter().any(|scope| scope.binds(ix))
     }
 
+    /// Whether an array can be copied as a whole: all of it is there, in one box.
+    pub(crate) fn can_be_copied(&self, arr: Arr) -> bool {
+        let packed = self.places.get(&arr).and_then(Place::packed);
+        packed.is_none() && !self.floors.contains_key(&arr)
+    }
+
     /// How many values an index has, if that is a constant.
     pub(crate) fn constant_extent(&self, lo: Node, hi: Node) -> Option<i64> {
         Some(self.points.as_int(hi)? - self.points.as_int(lo)?)
@@ -53,12 +59,10 @@ impl View<'_> {
         at: &[Node],
         factor: impl Fn(Node) -> Option<i64>,
     ) -> Option<i64> {
-        let axes = match self.places.get(&arr)? {
-            Place::Register(_) => return Some(0),
-            Place::Buffer(_, axes) => axes,
-        };
+        // What is in a register has no axes.
+        let (axes, _) = self.places.get(&arr)?.axes(self.points, at);
         let mut total = 0;
-        for (node, axis) in at.iter().zip(axes) {
+        for (node, axis) in at.iter().zip(axes.iter()) {
             let factor = factor(*node)?;
             match axis {
                 AxisPlace::Fixed => {}

@@ -152,7 +152,7 @@ fn front(view: &View<'_>, arr: Arr, clauses: &[Clause], steps: &[Step]) -> Optio
     let both = shape.len() == 2 && steps.len() == 2 && steps.iter().all(|step| !step.backward);
     let whole = match view.places.get(&arr)? {
         Place::Buffer(_, axes) => axes.iter().all(|axis| matches!(axis, AxisPlace::Strided(_))),
-        Place::Register(_) => false,
+        Place::Packed(..) | Place::Register(_) => false,
     };
     if !both || !whole || view.in_parallel || clauses.iter().any(|c| c.guard.is_some()) {
         return None;

@@ -1,6 +1,6 @@
 //! Where cells are: positions as registers, and addresses in buffers.
 
-use super::{AxisPlace, Emit, Place, Scope};
+use super::{AxisPlace, Emit, Scope};
 use crate::points::{Arr, Ix, Kind, Linear, Node};
 use ein_ir::loops::{Addr, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
@@ -112,11 +112,14 @@ impl Emit {
 
     /// The address of a cell, and the scope in which it is known.
     pub(crate) fn address(&mut self, arr: Arr, at: &[Node]) -> (Addr, usize) {
-        let Some(Place::Buffer(buf, axes)) = self.places.get(&arr).cloned() else {
+        let Some(place) = self.places.get(&arr) else {
             // Not reached: every array has a place before it is read.
             return (Addr { buf: ein_base::Idx::from_usize(0), terms: Vec::new(), offset: 0 }, 0);
         };
-        let mut addr = Addr { buf, terms: Vec::new(), offset: 0 };
+        let buf = place.buffer().unwrap_or_else(|| ein_base::Idx::from_usize(0));
+        let (axes, offset) = place.axes(&self.points, at);
+        let axes = axes.into_owned();
+        let mut addr = Addr { buf, terms: Vec::new(), offset };
         let mut level = 0;
         for (node, axis) in at.iter().zip(axes) {
             let (stride, origin) = match axis {

@@ -163,9 +163,7 @@ impl Emit {
         }
         for member in group.members.iter().filter(|member| member.kind == MemberKind::Plain) {
             let arr = self.points.defs[member.def].arr;
-            if let Some(Place::Buffer(buf, _)) = self.places.get(&arr) {
-                self.once.insert(*buf);
-            }
+            self.once.extend(self.places.get(&arr).and_then(Place::buffer));
         }
     }
 

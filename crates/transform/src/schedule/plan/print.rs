@@ -102,6 +102,10 @@ impl fmt::Display for Placed {
             Where::Sample { every: 1 } => write!(f, "{name}{shape:?} are some cells of its steps"),
             Where::Sample { every } => write!(f, "{name}{shape:?} is one of {every} steps"),
             Where::Turned(axis) => write!(f, "{name}{shape:?} is a copy with axis {axis} last"),
+        }?;
+        match self.parts.is_empty() {
+            true => Ok(()),
+            false => write!(f, ", in each step its parts {:?} one after another", self.parts),
         }
     }
 }

@@ -35,7 +35,7 @@ impl Emit {
         depth: usize,
         ix: Ix,
     ) -> Option<Vec<Cell>> {
-        let stored = matches!(self.places.get(&at.arr), Some(Place::Buffer(..)));
+        let stored = self.places.get(&at.arr).and_then(Place::buffer).is_some();
         if !stored || !at.shared.is_empty() {
             return None;
         }

@@ -1,6 +1,7 @@
 //! Cells of a step that no clause defines: they are zero.
 
 use super::super::emit::{AxisPlace, Emit, Place};
+use super::super::packed::Packed;
 use super::At;
 use crate::points::{Clause, Step};
 use ein_base::Symbol;
@@ -15,8 +16,11 @@ impl Emit {
             .filter(|axis| at.place[*axis].is_none())
             .filter(|axis| !at.shared.iter().any(|(shared, _)| shared == axis))
             .collect();
-        let mut boxes: Vec<Vec<(i64, i64)>> =
-            vec![open.iter().map(|axis| (0, shape[*axis])).collect()];
+        let whole: Vec<(i64, i64)> = open.iter().map(|axis| (0, shape[*axis])).collect();
+        let mut boxes = match self.places.get(&at.arr).and_then(Place::packed) {
+            Some(packed) => self.boxes_of_parts(at, &open, packed),
+            None => vec![whole],
+        };
         let mut fixed = true;
         for clause in clauses {
             let constant = |axis: &usize| {
@@ -50,13 +54,32 @@ impl Emit {
         }
     }
 
+    /// The cells of the parts that the step has, along these axes.
+    fn boxes_of_parts(&self, at: &At<'_>, open: &[usize], packed: &Packed) -> Vec<Vec<(i64, i64)>> {
+        let shape = &self.points.arrs[at.arr].shape;
+        let chosen = at.place[packed.axis()].and_then(|node| self.points.nodes[node].range);
+        let here = |part: i128| chosen.is_none_or(|(lo, hi)| (lo..=hi).contains(&part));
+        let parts = packed.shapes().zip(0i64..).filter(|(_, number)| here(i128::from(*number)));
+        let along = |(own, number): (&[i64], i64)| {
+            let range = |axis: &usize| match axis.checked_sub(packed.axis()) {
+                None => (0, shape[*axis]),
+                Some(0) => (number, number + 1),
+                Some(after) => (0, own[after - 1]),
+            };
+            open.iter().map(range).collect::<Vec<_>>()
+        };
+        let some = |region: &Vec<(i64, i64)>| region.iter().all(|(lo, hi)| lo < hi);
+        parts.map(along).filter(some).collect()
+    }
+
     /// Whether this step is the first of its run in its place of a ring: what no clause of the run
     /// fills stays as it is until the run ends. `None` if every step has its own place, or is the
     /// first.
     fn fresh_slot(&mut self, at: &At<'_>) -> Option<Operand> {
         let ([Step { axis, .. }], Some(run)) = (at.steps, at.run) else { return None };
-        let Some(Place::Buffer(_, axes)) = self.places.get(&at.arr) else { return None };
-        let AxisPlace::Ring(_, len) = axes[*axis] else { return None };
+        let Some(AxisPlace::Ring(_, len)) = self.places.get(&at.arr)?.axis(*axis) else {
+            return None;
+        };
         if run.steps <= len {
             return None;
         }

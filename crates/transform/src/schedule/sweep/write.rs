@@ -386,7 +386,7 @@ impl Writer<'_> {
     fn run(&self, emit: &mut Emit, stage: &Stage, defs: &[usize]) {
         let fused = |arr: Arr| self.placed.contains(&arr);
         let alone = |arr: Arr| emit.places.contains_key(&arr);
-        for group in group::plan(&emit.points, defs, self.wanted, [&fused, &alone]) {
+        for group in group::plan(&emit.points, defs, self.wanted, [&fused, &alone, &|_| true]) {
             emit.group(&group);
             self.hold(emit, stage);
         }
