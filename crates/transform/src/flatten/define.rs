@@ -558,9 +558,12 @@ impl<'p> Flatten<'p> {
 
     /// Binds an index variable; none if its domain is empty.
     pub(crate) fn open(&mut self, binder: &'p Binder) -> Flat<Option<(Ix, Node, Node)>> {
+        let obliged = self.obliged.len();
         let lo = self.scalar(&binder.lo)?;
         let hi = self.scalar(&binder.hi)?;
         let (lo, hi) = (self.bound(lo, &binder.lo)?, self.bound(hi, &binder.hi)?);
+        // What bounds compute beside themselves is computed where there is nothing between them, too.
+        let lo = self.discharge(obliged, lo, &[hi]);
         let (Some((first, _)), Some((_, end))) =
             (self.points.nodes[lo].range, self.points.nodes[hi].range)
         else {

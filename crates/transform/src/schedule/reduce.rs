@@ -22,6 +22,7 @@ pub(crate) use how::{fits_a_row, is_accumulated, row_type, start};
 
 use super::emit::{Emit, takes_turns};
 use super::plan::{Reduced, What, Why};
+use super::windows;
 use crate::points::{Ix, Kind, Node, Reduction, in_turn};
 use ein_ir::loops::{ForKind, Op, Operand, Reg, Stmt};
 use ein_ir::tensor::ReduceOp;
@@ -75,17 +76,13 @@ impl Emit {
     pub(crate) fn reduction(&mut self, node: Node) -> (Operand, usize) {
         let level = self.level(node);
         if self.is_vector(level) {
-            let terms = match &self.points.nodes[node].kind {
-                Kind::Reduce(reduction) => self.points.point_count(reduction),
-                _ => Some(1),
-            };
-            if let Some(terms) = terms {
+            if let Some(terms) = windows::to_write_out(&self.view(), node) {
                 let how = Reduced::WrittenOut(terms);
                 let why = Why::Since("no loop can stand in a loop in vectors");
                 self.plan.note(What::Reduction { count: 1, how }, why);
                 return (self.written_out_terms(node), level);
             }
-            // How many terms there are only the run knows: the loop around them is no vector loop.
+            // A loop has to go over the terms, and perhaps count them: the one around it is no vector loop.
             takes_turns(self, level);
         }
         let group = self.companions(node, level);

@@ -23,6 +23,9 @@ use rustc_hash::FxHashMap;
 /// So many terms are few.
 const TERMS: i64 = 32;
 
+/// More than so many terms are never written out.
+const MOST: i64 = 256;
+
 /// A row has at least so many cells.
 const LEAST: i64 = 8;
 
@@ -100,6 +103,15 @@ impl Emit {
         }
         terms
     }
+}
+
+/// How many terms of a reduction are written out in a vector loop, if they can be: none is counted or
+/// looked at by itself, and the code for them is not out of hand. (A careful kernel keeps reductions that may
+/// fail inside of loops for which nobody has asked this.)
+pub(super) fn to_write_out(view: &View<'_>, node: Node) -> Option<i64> {
+    let Kind::Reduce(reduction) = &view.points.nodes[node].kind else { return Some(1) };
+    let terms = view.points.point_count(reduction)?;
+    (is_accumulated(view, reduction) && terms <= MOST).then_some(terms)
 }
 
 /// Whether these reductions have few terms each, which are read in vectors.

@@ -33,15 +33,22 @@ impl Emit {
 
     /// The sum that a node is; what may fail in it and cancels out of the sum is computed as well.
     fn whole_sum(&mut self, node: Node) -> Linear {
+        self.whole_sum_at(node).0
+    }
+
+    /// The same, and the scope in which that is computed.
+    fn whole_sum_at(&mut self, node: Node) -> (Linear, usize) {
         let sum = self.points.linear(node);
-        if self.points.loses_a_trap(node, &sum) {
-            self.valued(node);
-        }
-        sum
+        let level = match self.points.loses_a_trap(node, &sum) {
+            true => self.valued(node).1,
+            false => 0,
+        };
+        (sum, level)
     }
 
     fn clamp(&mut self, at: Node, extent: i64, traps: bool, when: Option<Node>) -> (Reg, usize) {
-        let sum = self.whole_sum(at);
+        // The position is known there only: elsewhere what may fail has to be computed again.
+        let (sum, looked) = self.whole_sum_at(at);
         // What is an `i32` is compared as one: vectors have twice as many of them.
         let narrow = i32::try_from(extent).is_ok() && self.points.nodes[at].ty == ScalarType::I32;
         let plain = sum.offset == 0 && matches!(sum.terms.as_slice(), [(term, 1)] if *term == at);
@@ -50,6 +57,7 @@ impl Emit {
             ScalarType::I32 => self.valued(at),
             _ => self.sum(&sum),
         };
+        level = level.max(looked);
         if traps {
             level = level.max(super::unsure(self));
         }
