@@ -14,6 +14,7 @@ pub(crate) mod builtins;
 mod defs;
 mod exprs;
 mod foreign;
+mod hidden;
 mod imports;
 mod known;
 mod lower;

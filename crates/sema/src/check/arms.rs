@@ -72,9 +72,7 @@ pub(super) fn match_expr(
             value: value.clone(),
         })
         .collect();
-    if let Some(choice) =
-        choice::choose_arm(&mut cx.infer, &mut cx.ix, &mut cx.build, &values, &value, &tests, span)
-    {
+    if let Some(choice) = choice::choose_arm(cx, &values, &value, &tests, span) {
         return choice;
     }
     let what = "the arms of this `match`";

@@ -108,12 +108,12 @@ fn call_value(cx: &mut Cx, callee: Expr, args: &[Arg], want: Option<&Type>, span
             template::call_template(cx, template, callee, args, want, span)
         }
         Type::Signature(of) => {
-            let args = signature_args(cx, &of.params, args, span);
+            let args = signature_args(cx, &callee, &of, args, span);
             call_signature(cx, callee, Vec::new(), &of, args, span)
         }
         Type::Array(array) => match &array.elem {
             Type::Signature(of) => {
-                let args = signature_args(cx, &of.params, args, span);
+                let args = signature_args(cx, &callee, of, args, span);
                 let frame = (0..array.axes.len()).collect();
                 call_signature(cx, callee, frame, of, args, span)
             }
@@ -146,19 +146,51 @@ fn not_callable(ix: &Index, report: &mut Report, callee: &Expr, span: Span) -> E
     report.fail(d)
 }
 
-fn signature_args(cx: &mut Cx, params: &[Type], args: &[Arg], span: Span) -> Vec<Expr> {
-    if cx.report.refuse_names(args, "a function value") {
-        return Vec::new();
+/// Applies a function value to checked arguments.
+pub(super) fn apply_value(cx: &mut Cx, callee: Expr, args: Vec<Expr>, span: Span) -> Expr {
+    match callee.ty.clone() {
+        Type::Template(id, _) => template::apply_template(cx, id, callee, args, span),
+        Type::Signature(of) => {
+            match as_many(&cx.ix, &mut cx.report, &callee, &of, args.len(), span) {
+                true => call_signature(cx, callee, Vec::new(), &of, args, span),
+                false => Expr::error(span),
+            }
+        }
+        _ => Expr::error(span),
     }
-    if args.len() != params.len() {
-        let d = error(
-            Code::E0508,
-            span,
-            format!("this function takes {} arguments, but gets {}", params.len(), args.len()),
-        )
-        .here(format!("{} arguments", args.len()))
+}
+
+/// Whether a function value gets as many arguments as it takes; reports it otherwise.
+fn as_many(
+    ix: &Index,
+    report: &mut Report,
+    callee: &Expr,
+    of: &Signature,
+    given: usize,
+    span: Span,
+) -> bool {
+    let takes = of.params.len();
+    if given == takes {
+        return true;
+    }
+    let name = ix.show_name(callee).map_or("this function".into(), |name| format!("`{name}`"));
+    let message = format!("{name} takes {takes} arguments, but gets {given}");
+    let d = error(Code::E0508, span, message)
+        .here(format!("{given} arguments"))
         .help("pass one argument for each parameter");
-        cx.report.report_at(d);
+    report.report_at(d);
+    false
+}
+
+fn signature_args(
+    cx: &mut Cx,
+    callee: &Expr,
+    of: &Signature,
+    args: &[Arg],
+    span: Span,
+) -> Vec<Expr> {
+    let named = cx.report.refuse_names(args, "a function value");
+    if named || !as_many(&cx.ix, &mut cx.report, callee, of, args.len(), span) {
         return Vec::new();
     }
     let pass = |(arg, ty): (&Arg, &Type)| {
@@ -170,7 +202,7 @@ fn signature_args(cx: &mut Cx, params: &[Type], args: &[Arg], span: Span) -> Vec
             _ => value,
         }
     };
-    args.iter().zip(params).map(pass).collect()
+    args.iter().zip(&of.params).map(pass).collect()
 }
 
 pub(super) fn call_signature(
@@ -436,7 +468,9 @@ fn call_instance(
         cx.report.report_at(d);
         return Expr::error(span);
     };
-    check_assumed(&cx.ix, &mut cx.build, &mut cx.report, &instance, &sizes, &args, span);
+    if !check_assumed(&cx.ix, &mut cx.build, &mut cx.report, &instance, &sizes, &args, span) {
+        return Expr::error(span);
+    }
     let ty = match result::declared(function) {
         Some(ret) => {
             let declared = matching::result::result_type(cx, m, ret);
@@ -483,7 +517,8 @@ fn as_far_as_held(ix: &mut Index, declared: Type, own: &Type) -> Type {
 }
 
 /// Sizes that an unannotated function or closure compares at run time, where this call decides
-/// them; what it does not decide is up to the calls of the function around it.
+/// them; what it does not decide is up to the calls of the function around it. Says whether nothing
+/// differs.
 pub(super) fn check_assumed(
     ix: &Index,
     build: &mut Build,
@@ -492,7 +527,7 @@ pub(super) fn check_assumed(
     sizes: &[size::Expr],
     args: &[Expr],
     span: Span,
-) {
+) -> bool {
     for require in &instance.assumed {
         let left = in_caller(ix, build, &require.left, instance, sizes, args);
         let right = in_caller(ix, build, &require.right, instance, sizes, args);
@@ -512,7 +547,7 @@ pub(super) fn check_assumed(
             .label(require.span, "compared here")
             .help("pass arrays whose extents agree");
             report.report_at(d);
-            return;
+            return false;
         }
         let known = |size: &size::Expr| {
             let mut atoms = size.atoms().into_iter();
@@ -523,6 +558,7 @@ pub(super) fn check_assumed(
             build.f.assumed.push(Require { left, right, what, span });
         }
     }
+    true
 }
 
 /// A size of an instance in the terms of one call, as far as the call decides it.

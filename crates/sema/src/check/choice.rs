@@ -9,7 +9,7 @@
 use super::instance::{Key, Source};
 use super::state::{Build, Index, Infer, Report};
 use super::template::Template;
-use super::{Cx, error, function, layouts, template, types, vars, widen};
+use super::{Cx, error, function, layouts, template, vars, widen};
 use crate::hir::TypeKind;
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Arm, Expr, ExprKind, Signature, Type, VarId};
@@ -17,9 +17,7 @@ use ein_scalar::BinaryOp;
 
 /// The two branches of an `if` as a choice between functions, if they are that.
 pub(super) fn choose_function(
-    infer: &mut Infer,
-    ix: &mut Index,
-    build: &mut Build,
+    cx: &mut Cx,
     then: &Expr,
     otherwise: &Expr,
     cond: &Expr,
@@ -32,14 +30,12 @@ pub(super) fn choose_function(
     let number = |at: i64| Expr::int(at, span);
     let kind = ExprKind::If { cond: cond.clone(), then: number(0), otherwise: number(1) };
     let selector = Expr::new(kind, Type::I32, span);
-    choice_value(infer, ix, build, &values, selector, span)
+    choose(cx, &values, selector, span)
 }
 
 /// The arms of a `match` as a choice between functions, if they are that.
 pub(super) fn choose_arm(
-    infer: &mut Infer,
-    ix: &mut Index,
-    build: &mut Build,
+    cx: &mut Cx,
     values: &[Expr],
     value: &Expr,
     arms: &[Arm],
@@ -56,7 +52,35 @@ pub(super) fn choose_arm(
         .collect();
     let kind = ExprKind::Match { value: value.clone(), arms };
     let selector = Expr::new(kind, Type::I32, span);
-    choice_value(infer, ix, build, &all, selector, span)
+    choose(cx, &all, selector, span)
+}
+
+/// The choice that a selector makes, or an error where no call of it could have a type.
+fn choose(cx: &mut Cx, values: &[&Expr], selector: Expr, span: Span) -> Option<Expr> {
+    if !results_agree(&cx.infer, &cx.ix, &mut cx.report, values) {
+        return Some(Expr::error(span));
+    }
+    choice_value(&mut cx.infer, &mut cx.ix, &mut cx.build, values, selector, span)
+}
+
+/// Whether the results that functions declare can be one type; reports two that cannot.
+fn results_agree(infer: &Infer, ix: &Index, report: &mut Report, values: &[&Expr]) -> bool {
+    let mut declared = values.iter().filter_map(|value| {
+        let Type::Template(id, _) = value.ty else { return None };
+        Some((*value, declared_result(infer, id)?))
+    });
+    let Some((first, ty)) = declared.next() else { return true };
+    let Some((other, given)) = declared.find(|(_, it)| widen::wider_type(&ty, it).is_none()) else {
+        return true;
+    };
+    let (p, q) = (ix.show(&ty), ix.show(&given));
+    let message = format!("one of these functions gives `{p}`, but this one gives `{q}`");
+    let d = error(Code::E0505, other.span, message)
+        .here(format!("gives `{q}`"))
+        .label(first.span, format!("gives `{p}`"))
+        .help("choose between functions whose results are of one type");
+    report.report_at(d);
+    false
 }
 
 /// Whether values are functions that do not have one type already.
@@ -89,13 +113,8 @@ fn choice_value(
 }
 
 /// The functions of an array as values of one type: each is the choice of itself among all of them.
-pub(super) fn choose_items(
-    infer: &mut Infer,
-    ix: &mut Index,
-    build: &mut Build,
-    report: &mut Report,
-    items: Vec<Expr>,
-) -> Option<Vec<Expr>> {
+pub(super) fn choose_items(cx: &mut Cx, items: Vec<Expr>) -> Option<Vec<Expr>> {
+    let Cx { infer, ix, build, report, .. } = cx;
     let all: Vec<&Expr> = items.iter().collect();
     if !are_different_functions(&all) {
         return Some(items);
@@ -111,6 +130,9 @@ pub(super) fn choose_items(
             .label(first.span, format!("takes {p}"))
             .help("use a tuple for functions that are called in different ways: `(f, g)`");
         report.report_at(d);
+        return None;
+    }
+    if !results_agree(infer, ix, report, &all) {
         return None;
     }
     let mut itself = |(item, at): (&Expr, i64)| {
@@ -144,20 +166,27 @@ pub(super) fn functions_alike(cx: &mut Cx, a: Expr, b: Expr) -> (Expr, Expr) {
 
 /// The signature of a function that says all of it.
 fn declared_signature(cx: &mut Cx, id: u32) -> Option<Signature> {
-    let Some(Template::Fn(def)) = cx.infer.templates.get(id as usize).cloned() else { return None };
-    let function = function::function(cx.hir, def)?;
-    let plain = |ty: &crate::hir::Type| matches!(ty.kind, TypeKind::Scalar(_) | TypeKind::Str);
-    let params: Option<Vec<Type>> = function
-        .params
-        .iter()
-        .map(|param| {
-            let ty = param.ty.as_deref().filter(|ty| plain(ty))?;
-            Some(types::lower_type(cx, ty))
-        })
-        .collect();
-    let ret = function.ret.as_ref().filter(|ty| plain(ty))?;
-    let ret = types::lower_type(cx, ret);
+    let ret = declared_result(&cx.infer, id)?;
+    let Some(Template::Fn(def)) = cx.infer.templates.get(id as usize) else { return None };
+    let function = function::function(cx.hir, *def)?;
+    let params: Option<Vec<Type>> =
+        function.params.iter().map(|param| plain_type(param.ty.as_deref()?)).collect();
     Some(Signature { params: params?, ret })
+}
+
+/// The result that a function declares, if it is one value.
+fn declared_result(infer: &Infer, id: u32) -> Option<Type> {
+    let Some(Template::Fn(def)) = infer.templates.get(id as usize) else { return None };
+    plain_type(function::function(infer.hir, *def)?.ret.as_ref()?)
+}
+
+/// A type that is one value, and means the same everywhere.
+fn plain_type(ty: &crate::hir::Type) -> Option<Type> {
+    match ty.kind {
+        TypeKind::Scalar(scalar) => Some(Type::Scalar(scalar)),
+        TypeKind::Str => Some(Type::Str),
+        _ => None,
+    }
 }
 
 /// A call of a choice on checked arguments.

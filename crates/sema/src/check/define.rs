@@ -420,8 +420,13 @@ fn clause_body(cx: &mut Cx, body: ExprId, elem: Option<&Type>) -> (Vec<Item>, Ex
             let (more, value, inner) = clause_body(cx, *body, elem);
             cx.ix.f.facts.truncate(before);
             items.extend(more);
-            let otherwise = otherwise.map(|id| wheres::else_value(cx, id, &value));
-            (items, value, otherwise.or(inner))
+            match otherwise {
+                Some(id) => {
+                    let (value, otherwise) = wheres::else_value(cx, *body, value, *id);
+                    (items, value, Some(otherwise))
+                }
+                None => (items, value, inner),
+            }
         }
         _ => (Vec::new(), vars::scoped(cx, |cx| expr::expr(cx, body, elem)), None),
     }

@@ -1,7 +1,7 @@
 //! Derivative requests: what may be asked for, and the shape of the answer.
 
 use super::state::{Build, Index, Report};
-use super::{Cx, coerce, error, expr, fields, pointwise, rule, vars};
+use super::{Cx, coerce, error, expr, fields, layouts, pointwise, rule, vars};
 use crate::hir::{Arg, ExprId, ExprKind as H};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Axis, Coord, Derivative, Expr, ExprKind, Type};
@@ -220,8 +220,11 @@ pub(super) fn derivative_product(
         _ => (x, y),
     };
     let direction = coerce::expect_type(cx, direction, &contracted.ty, "the direction");
-    if direction.ty.has_error() {
-        return direction;
+    let what = format!("{} and its direction", cx.ix.quote(&contracted));
+    let fits = !direction.ty.has_error()
+        && layouts::agree_in_layout(&cx.ix, &mut cx.report, &contracted, &direction, &what);
+    if !fits {
+        return Expr::error(span);
     }
     let forward = builtin == Builtin::Jvp;
     let (target, parameter) = if forward { (kept, contracted) } else { (contracted, kept) };

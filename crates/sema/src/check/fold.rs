@@ -4,7 +4,7 @@
 //! `reduce(op, zero, a)` its last row, or `zero` if there is none.
 
 use super::{
-    Cx, Declared, builtin, call, coerce, error, expr, pointwise, stmt, template, vars, widen,
+    Cx, Declared, builtin, call, coerce, error, expr, layouts, pointwise, stmt, vars, widen,
 };
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size;
@@ -59,15 +59,7 @@ pub(super) fn fold_recurrence(
         let at = Expr::size(before.clone(), span);
         let state = expr::read(earlier, vec![at.clone()], Bounds::Proved, span);
         let item = expr::read(array.clone(), vec![at], Bounds::Proved, span);
-        match op.ty.clone() {
-            Type::Template(template, _) => {
-                template::apply_template(cx, template, op, vec![state, item], span)
-            }
-            Type::Signature(of) => {
-                call::call_signature(cx, op, Vec::new(), &of, vec![state, item], span)
-            }
-            _ => Expr::error(span),
-        }
+        call::apply_value(cx, op, vec![state, item], span)
     });
     cx.ix.f.loops -= 1;
     if step.ty.has_error() {
@@ -76,6 +68,11 @@ pub(super) fn fold_recurrence(
     let zero = expect_cell(cx, zero, &cell, span);
     let step = coerce::expect_type(cx, step, &cell, "the result of the operation");
     if step.ty.has_error() || zero.ty.has_error() {
+        return Expr::error(span);
+    }
+    let what = format!("a cell of {}", cx.ix.quote(&array));
+    let fits = |value| layouts::holds_names(&cx.ix, &mut cx.report, value, cell.axes(), &what);
+    if ![&zero, &step].into_iter().all(fits) {
         return Expr::error(span);
     }
     let clause = |slot, value| Clause {

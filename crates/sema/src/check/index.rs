@@ -92,13 +92,16 @@ pub(super) fn index(cx: &mut Cx, base: Expr, slots: &[Slot], span: Span) -> Expr
             }
             Slot::Pack(local, at) => {
                 for index in cx.ix.pack_members(*local) {
-                    let position = parts.len();
-                    let value = cx.ix.index_expr(index, *at);
-                    let Cx { ix, build, report, .. } = cx;
-                    coordinates::check_coordinate(ix, build, report, &base, position, &value);
-                    parts.push(Part::Point(value));
+                    parts.push(Part::Point(cx.ix.index_expr(index, *at)));
                 }
             }
+        }
+    }
+    let Cx { ix, build, report, .. } = cx;
+    coordinates::unswap(ix, report, &base, &mut parts);
+    for (position, part) in parts.iter().enumerate() {
+        if let Part::Point(value) = part {
+            coordinates::check_coordinate(ix, build, report, &base, position, value);
         }
     }
     if parts.len() > base.ty.rank() {
@@ -174,8 +177,6 @@ fn part(cx: &mut Cx, base: &Expr, position: usize, id: ExprId) -> Option<Part> {
     if value.ty.has_error() {
         return None;
     }
-    let Cx { ix, build, report, .. } = cx;
-    coordinates::check_coordinate(ix, build, report, base, position, &value);
     warn_if_hidden(&cx.ix, &mut cx.report, base, position, id);
     Some(Part::Point(value))
 }

@@ -381,12 +381,19 @@ fn direct_range(
                 }
             }
             SizeRelation::Different => {
-                two_extents(ix, report, var, first, other);
+                if !is_broken(ix, atom) {
+                    two_extents(ix, report, var, first, other);
+                }
                 return Some((size::Expr::zero(), hi));
             }
         }
     }
     Some((size::Expr::zero(), hi))
+}
+
+/// Whether a mistake with this index was reported already.
+fn is_broken(ix: &Index, atom: Atom) -> bool {
+    ix.index_atoms.get(&atom).is_some_and(|index| ix.indices[*index].broken)
 }
 
 fn two_extents(ix: &Index, report: &mut Report, var: VarId, first: &Read, other: &Read) {
@@ -526,8 +533,7 @@ fn cannot_infer(
 ) {
     let info = &ix.vars[var];
     let (name, span) = (info.name, info.span);
-    if ix.index_atoms.get(&atom).is_some_and(|index| ix.indices[*index].broken) {
-        // A mistake with this index was reported already.
+    if is_broken(ix, atom) {
         return;
     }
     let known = ix.f.extents.iter().any(|extent| extent.name == name && extent.contract);

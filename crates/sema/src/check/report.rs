@@ -5,7 +5,7 @@ use super::instance::{Key, Source};
 use super::ledger::Ledger;
 use super::paths::Path;
 use super::state::{Build, Index, Report};
-use super::{Cx, bounds, close, consts, expr, facts, function, ledger, paths, result, stmt};
+use super::{Cx, bounds, close, consts, expr, facts, function, ledger, paths, stmt};
 use crate::hir::{DefKind, ModuleId};
 use ein_base::Idx;
 use ein_ir::size::Facts;
@@ -135,7 +135,6 @@ fn uncalled_functions(cx: &mut Cx) {
     }
     for (def, item) in hir.defs.iter_enumerated().filter(|(_, item)| own(item.module)) {
         if let DefKind::Fn(_) = item.kind {
-            result::check_result_sizes(cx.hir, &mut cx.report, def);
             function::check_uncalled(cx, def);
         }
     }

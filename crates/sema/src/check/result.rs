@@ -1,11 +1,10 @@
 //! What functions give: results against what their signatures say.
 
-use super::state::{Index, Report};
-use super::{Cx, annotation, close, coerce, error, expr, function, types, vars, widen};
-use crate::hir::{self, DefId, Dim, DimKind, Function, LocalId, TypeKind};
-use ein_base::{Code, Name, Span, Symbol};
+use super::state::Index;
+use super::{Cx, annotation, close, coerce, error, expr, types, widen};
+use crate::hir::{self, Dim, DimKind, Function, TypeKind};
+use ein_base::{Code, Name, Symbol};
 use ein_ir::tensor::{Expr, Type};
-use rustc_hash::FxHashMap;
 
 /// The result that a function declares; `[T; *]` leaves its rank, and so all but its elements, to the
 /// body.
@@ -151,76 +150,4 @@ pub(super) fn meet_result(cx: &mut Cx, value: Expr, elem: Type, dims: &[Dim], wh
         }
     }
     value
-}
-
-/// Sizes of a result that no parameter determines.
-pub(super) fn check_result_sizes(hir: &hir::Program, report: &mut Report, def: DefId) {
-    let Some(function) = function::function(hir, def) else { return };
-    let Some(ret) = &function.ret else { return };
-    let mut in_params: FxHashMap<LocalId, ()> = FxHashMap::default();
-    for param in &function.params {
-        if let Some(ty) = &param.ty {
-            sizes_in(hir, ty, &mut |local, _| {
-                in_params.insert(local, ());
-            });
-        }
-    }
-    let mut hidden = Vec::new();
-    sizes_in(hir, ret, &mut |local, span| {
-        if !in_params.contains_key(&local) {
-            hidden.push((local, span));
-        }
-    });
-    for (local, span) in hidden {
-        let name = vars::local_name(hir, local);
-        let d = error(
-            Code::E0412,
-            span,
-            format!("size `?{name}` is not known to the caller of `{}`", hir.defs[def].name),
-        )
-        .here("appears in no parameter")
-        .help(format!("hide it: `-> some {name}. […; {name}]`"));
-        report.report_at(d);
-    }
-}
-
-/// Calls `f` on every `?n` in a type, but for those that it hides itself.
-pub(super) fn sizes_in(hir: &hir::Program, ty: &hir::Type, f: &mut dyn FnMut(LocalId, Span)) {
-    match &ty.kind {
-        TypeKind::Array { elem, dims, .. } => {
-            sizes_in(hir, elem, f);
-            for dim in dims {
-                match &dim.kind {
-                    DimKind::Size(e) | DimKind::Coord { extent: Some(e), .. } => {
-                        sizes_in_expr(hir, *e, f);
-                    }
-                    DimKind::Unknown | DimKind::Coord { extent: None, .. } | DimKind::Pack(_) => {}
-                }
-            }
-        }
-        TypeKind::Tuple(items) | TypeKind::Data(_, items) => {
-            items.iter().for_each(|item| sizes_in(hir, item, f));
-        }
-        TypeKind::AnyRank(elem) | TypeKind::Jagged(elem, _) => sizes_in(hir, elem, f),
-        TypeKind::Some(hidden, body) => {
-            sizes_in(hir, body, &mut |local, span| {
-                if !hidden.contains(&local) {
-                    f(local, span);
-                }
-            });
-        }
-        TypeKind::Function(..)
-        | TypeKind::Scalar(_)
-        | TypeKind::Str
-        | TypeKind::Param(_)
-        | TypeKind::Error => {}
-    }
-}
-
-pub(super) fn sizes_in_expr(hir: &hir::Program, id: hir::ExprId, f: &mut dyn FnMut(LocalId, Span)) {
-    let node = &hir.exprs[id];
-    if let hir::ExprKind::Size(local) = &node.kind {
-        f(*local, node.span);
-    }
-    crate::visit::each_child(hir, id, &mut |child| sizes_in_expr(hir, child, f));
 }

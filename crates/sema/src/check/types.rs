@@ -125,7 +125,7 @@ pub(super) fn size_value(cx: &mut Cx, e: ExprId) -> size::Expr {
                     .here(format!("this is {}", cx.ix.show_size(&size)))
                     .help("write an extent of zero or more");
                 cx.report.report_at(d);
-                return size::Expr::zero();
+                return cx.ix.unknown_size(true);
             }
             size
         }

@@ -1,7 +1,7 @@
 //! `where`: bindings, guards and what stands where no guard holds.
 
 use super::state::{Build, Index};
-use super::{Binding, Cx, coerce, error, expr, layouts, pointwise, vars, widen};
+use super::{Binding, Cx, coerce, error, expr, layouts, literal, pointwise, vars, widen};
 use crate::hir::{ExprId, WhereItem};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Expr, ExprKind, Item, Type};
@@ -50,11 +50,13 @@ pub(super) fn where_expr(
         let value = vars::scoped(cx, |cx| expr::expr(cx, body, want));
         // After `else` the guards do not hold.
         cx.ix.f.facts.truncate(before);
-        let otherwise = match otherwise {
-            Some(id) => else_value(cx, id, &value),
-            None => zero_value(&mut cx.ix, &mut cx.build, &value.ty, span),
+        let (mut result, otherwise) = match otherwise {
+            Some(id) => else_value(cx, body, value, id),
+            None => {
+                let zero = zero_value(&mut cx.ix, &mut cx.build, &value.ty, span);
+                (value, zero)
+            }
         };
-        let mut result = value;
         for item in items.into_iter().rev() {
             match item {
                 Item::Let(var, bound) => {
@@ -76,17 +78,31 @@ pub(super) fn where_expr(
     })
 }
 
-/// The value where a guard fails; of the type that it has where the guard holds.
-pub(super) fn else_value(cx: &mut Cx, id: ExprId, value: &Expr) -> Expr {
+/// A value and the one where its guard fails, in one type: a body of literals takes that of the
+/// other, and numbers are widened.
+pub(super) fn else_value(cx: &mut Cx, body: ExprId, value: Expr, id: ExprId) -> (Expr, Expr) {
     let otherwise = vars::scoped(cx, |cx| expr::expr(cx, id, Some(&value.ty)));
-    let otherwise =
-        widen::scoped_widening(&mut cx.ix, &mut cx.build, &mut cx.report, otherwise, &value.ty);
+    let classes = (literal::literal_class(cx.hir, body), literal::literal_class(cx.hir, id));
+    let open = match classes {
+        (Some(class), None) if otherwise.ty != value.ty => {
+            literal::literal_like(class, &otherwise.ty)
+        }
+        (Some(class), Some(other)) if class < other => otherwise.ty.scalar().map(Type::Scalar),
+        _ => None,
+    };
+    let value = match open {
+        Some(ty) => vars::scoped(cx, |cx| expr::expr(cx, body, Some(&ty))),
+        None => value,
+    };
+    let mut both = [value, otherwise];
+    widen::widen_all(&mut cx.ix, &mut cx.build, &mut cx.report, &mut both);
+    let [value, otherwise] = both;
     if coerce::same_kind(&otherwise.ty, &value.ty) {
         let what = "the values before and after `else`";
-        layouts::agree_in_layout(&cx.ix, &mut cx.report, value, &otherwise, what);
+        layouts::agree_in_layout(&cx.ix, &mut cx.report, &value, &otherwise, what);
         let Cx { ix, build, report, .. } = cx;
         coerce::expect_sizes(ix, build, report, &otherwise, &value.ty, "the value before `else`");
-        return otherwise;
+        return (value, otherwise);
     }
     let (have, other) = (cx.ix.show(&value.ty), cx.ix.show(&otherwise.ty));
     let message = format!("the value is `{have}`, but after `else` it is `{other}`");
@@ -94,7 +110,7 @@ pub(super) fn else_value(cx: &mut Cx, id: ExprId, value: &Expr) -> Expr {
         .here("of another type")
         .label(value.span, format!("this is `{have}`"))
         .help("make both values of one type");
-    cx.report.fail(d)
+    (value, cx.report.fail(d))
 }
 
 /// What stands where nothing is defined.

@@ -178,9 +178,12 @@ impl<'r> Lower<'r, '_> {
     ) -> hir::Function {
         let outside = self.enter_item(FrameKind::Fn, Some(def));
         let generics = self.generics(&function.generics);
-        let signature = self.signature(function);
+        let mut signature = self.signature(function);
         let params = self.params(&function.params, LocalKind::Param);
-        let ret = function.ret.map(|ty| self.ty(ty));
+        let mut ret = function.ret.map(|ty| self.ty(ty));
+        if let Some(ret) = &mut ret {
+            self.hide_sizes(function.name, &params, ret, &mut signature);
+        }
         let body = self.own_region(function.body);
         let captures = self.frames.last().map(|frame| frame.captures.clone()).unwrap_or_default();
         self.leave_item(outside);

@@ -381,9 +381,28 @@ impl Resolver<'_> {
         self.report(diagnostic.help(format!("write `pub` before the declaration of `{name}`")));
     }
 
+    /// Where a module imports a name that is being looked for.
+    fn busy_import(&self, owner: ModuleId, name: Symbol) -> Option<Span> {
+        let imports = self.modules[owner].table.import_list.iter().map(|id| &self.imports[*id]);
+        let busy = |it: &&Import| it.name.sym == name && matches!(it.state, ImportState::Busy);
+        imports.filter(|it| !it.glob).find(busy).map(|it| it.span)
+    }
+
     /// Reports a name that a module does not have.
     pub(super) fn no_such_member(&mut self, owner: ModuleId, name: Name, from: ModuleId) {
         let path = self.module_path(owner);
+        if let Some(other) = self.busy_import(owner, name.sym) {
+            // Of files that import each other it is said that they do.
+            if self.file_module(owner) == self.file_module(from) {
+                let message = format!("`{name}` is imported in a ring, and nothing defines it");
+                let diagnostic = Diagnostic::new(Code::E0209, name.span, message)
+                    .here(format!("imported from `{path}`"))
+                    .label(other, format!("`{path}` imports it here"))
+                    .help(format!("define `{name}` in one of the modules of the ring"));
+                self.report(diagnostic);
+            }
+            return;
+        }
         let mut diagnostic =
             Diagnostic::new(Code::E0204, name.span, format!("there is no `{name}` in `{path}`"))
                 .here(format!("not in `{path}`"));

@@ -89,7 +89,7 @@ impl Resolver<'_> {
     }
 
     /// The module whose file a module stands in.
-    fn file_module(&self, module: ModuleId) -> ModuleId {
+    pub(super) fn file_module(&self, module: ModuleId) -> ModuleId {
         let mut at = module;
         while let Some(parent) = self.program.modules[at].parent {
             if self.program.modules[parent].file != self.program.modules[at].file {

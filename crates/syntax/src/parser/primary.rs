@@ -183,6 +183,10 @@ impl Parser<'_> {
                 let clauses = self.clauses(open)?;
                 break ExprKind::Comprehension { body: item, clauses };
             }
+            if items.is_empty() && self.is_repetition() {
+                self.repetition(item)?;
+                break ExprKind::Error;
+            }
             items.push(item);
             if !self.eat(TokenKind::Comma) && !self.at(TokenKind::RBracket) {
                 return Err(self.unclosed(open, TokenKind::RBracket));

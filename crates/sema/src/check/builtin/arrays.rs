@@ -1,8 +1,9 @@
 //! Builtins that take or make whole arrays.
 
 use crate::check::index::select;
+use crate::check::matching::Cell;
 use crate::check::state::{Build, Index, Report};
-use crate::check::{Cx, Declared, anonymous, error, expr, is_numeric, pointwise, template, vars};
+use crate::check::{Cx, Declared, anonymous, call, error, expr, is_numeric, lift, pointwise, vars};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{Bounds, Expr, ExprKind, HostOp, Reduce, ReduceOp, Type};
@@ -217,30 +218,12 @@ pub(in crate::check) fn filter(cx: &mut Cx, keep: Expr, array: Expr, span: Span)
     }
     let array = expr::settle_expr(&mut cx.ix, &mut cx.build, array);
     let array = vars::atomise(&mut cx.ix, &mut cx.build, array);
-    let mask = match &keep.ty {
-        Type::Template(id, _) => {
-            let id = *id;
-            let axes = vec![array.ty.axes()[0].clone()];
-            let base = array.clone();
-            let (table, indices) = pointwise::open_table(&mut cx.ix, &mut cx.build, axes, span);
-            let item = expr::read(base, indices, Bounds::Proved, span);
-            let kept = template::apply_template(cx, id, keep, vec![item], span);
-            pointwise::close_table(&mut cx.ix, &mut cx.build, table, kept, span)
-        }
-        Type::Signature(..) => {
-            let axes = vec![array.ty.axes()[0].clone()];
-            let base = array.clone();
-            pointwise::tabulate(&mut cx.ix, &mut cx.build, axes, span, |_, _, indices| {
-                let item = expr::read(base, indices.to_vec(), Bounds::Proved, span);
-                Expr::new(ExprKind::CallValue { callee: keep, args: vec![item] }, Type::BOOL, span)
-            })
-        }
-        _ => keep,
-    };
+    let mask = mask_of(cx, keep, &array, span);
     if mask.ty.has_error() {
         return Expr::error(span);
     }
-    if mask.ty.rank() != 1 || mask.ty.scalar() != Some(ScalarType::Bool) {
+    let (rank, kind) = (mask.ty.rank(), mask.ty.scalar());
+    if rank == 0 || rank > array.ty.rank() || kind != Some(ScalarType::Bool) {
         let have = cx.ix.show(&mask.ty);
         let d = error(
             Code::E0501,
@@ -252,13 +235,35 @@ pub(in crate::check) fn filter(cx: &mut Cx, keep: Expr, array: Expr, span: Span)
         return cx.report.fail(d);
     }
     let mask = expr::settle_expr(&mut cx.ix, &mut cx.build, mask);
-    if !select::fits_mask(&mut cx.ix, &mut cx.build, &mut cx.report, &array, &mask) {
-        return Expr::error(span);
+    let cell = |of: &Expr| Cell {
+        frame: (0..rank - 1).collect(),
+        cell: (rank - 1..of.ty.rank()).collect(),
+    };
+    let cells = [cell(&array), cell(&mask)];
+    let name = Symbol::intern("filter");
+    lift::lift(cx, name, vec![array, mask], &cells, span, |cx, cells| {
+        let [array, mask] = cells.as_slice() else { return Expr::error(span) };
+        if !select::fits_mask(&mut cx.ix, &mut cx.build, &mut cx.report, array, mask) {
+            return Expr::error(span);
+        }
+        let mut axes = array.ty.axes().to_vec();
+        axes[0].size = cx.ix.unknown_size(false);
+        let ty = Type::array(array.ty.elem().clone(), axes);
+        Expr::new(ExprKind::Host(HostOp::Compress, cells), ty, span)
+    })
+}
+
+/// Where a predicate holds: asked for each position of the first axis. One that takes smaller cells
+/// than these answers for each of its own.
+fn mask_of(cx: &mut Cx, keep: Expr, array: &Expr, span: Span) -> Expr {
+    if !matches!(keep.ty, Type::Template(..) | Type::Signature(..)) {
+        return keep;
     }
-    let mut axes = array.ty.axes().to_vec();
-    axes[0].size = cx.ix.unknown_size(false);
-    let ty = Type::array(array.ty.elem().clone(), axes);
-    Expr::new(ExprKind::Host(HostOp::Compress, vec![array, mask]), ty, span)
+    let axes = vec![array.ty.axes()[0].clone()];
+    let (table, indices) = pointwise::open_table(&mut cx.ix, &mut cx.build, axes, span);
+    let item = expr::read(array.clone(), indices, Bounds::Proved, span);
+    let kept = call::apply_value(cx, keep, vec![item], span);
+    pointwise::close_table(&mut cx.ix, &mut cx.build, table, kept, span)
 }
 
 pub(super) fn iota(ix: &mut Index, report: &mut Report, arg: Expr, span: Span) -> Expr {

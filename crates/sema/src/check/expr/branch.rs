@@ -113,9 +113,7 @@ pub(in crate::check) fn literal_hint(
 }
 
 pub(super) fn join_branches(cx: &mut Cx, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
-    if let Some(choice) =
-        choice::choose_function(&mut cx.infer, &mut cx.ix, &mut cx.build, &a, &b, &cond, span)
-    {
+    if let Some(choice) = choice::choose_function(cx, &a, &b, &cond, span) {
         return choice;
     }
     let (a, b) = choice::functions_alike(cx, a, b);

@@ -3,6 +3,7 @@
 //! computed index that does not come from another axis of the same tensor. At any other axis an
 //! index variable renames the axis for this definition.
 
+use super::Part;
 use crate::check::state::{Build, Index, Report};
 use crate::check::{Declared, Ground, IndexId, error, show};
 use ein_base::{Code, Diagnostic, Span, Symbol};
@@ -69,6 +70,89 @@ impl Index<'_> {
         let (coefficient, rest) = size.affine_in(self.indices[index].atom)?;
         (coefficient == 1 && rest.as_constant().is_some()).then_some(index)
     }
+
+    /// Whether an index variable may stand at a contract axis, by its name or by what it was
+    /// declared over.
+    fn fits_axis(&self, base: &Expr, position: usize, coord: Coord, index: IndexId) -> bool {
+        let info = &self.indices[index];
+        let names_another = self.names_another(base, position, coord, index);
+        let own = info.name == coord.name || (info.name == coord.root() && !names_another);
+        match info.declared {
+            Declared::Name => own,
+            Declared::Over(over) => {
+                (over == coord.name || over == coord.root()) && (!names_another || own)
+            }
+            Declared::Range => !names_another,
+            Declared::Any => true,
+        }
+    }
+
+    /// Whether an index variable has the name of another axis of the tensor that it reads.
+    fn names_another(&self, base: &Expr, position: usize, coord: Coord, index: IndexId) -> bool {
+        let info = &self.indices[index];
+        let name = info.name;
+        // Roles that definitions gave to one coordinate may change places, those of types may not.
+        let free_role = matches!(info.declared, Declared::Over(over) if over == coord.root())
+            && !self.declared_roles.contains(&(coord.name, coord.root()));
+        name != coord.name
+            && base.ty.axes().iter().enumerate().any(|(other, axis)| {
+                let named =
+                    |it: Coord| it.name == name && !(free_role && it.root() == coord.root());
+                other != position && axis.coord.is_some_and(named)
+            })
+    }
+
+    /// Says in which order the axes of a tensor are.
+    fn with_order(&self, d: Diagnostic, base: &Expr) -> Diagnostic {
+        let layout = show::show_coords(base.ty.axes());
+        d.note(format!("{} has the coordinates {layout}, in this order", self.quote(base))).help(
+            format!(
+                "write the indices in the order of the layout: `{}[{}]`",
+                self.show_name(base).map_or("x".into(), |n| n.to_string()),
+                layout.trim_matches(['{', '}'])
+            ),
+        )
+    }
+}
+
+/// Indices that stand at each other's axes are one mistake: it is told once, and the read goes on in
+/// the order of the layout, so that nothing else is wrong because of it.
+pub(super) fn unswap(ix: &mut Index, report: &mut Report, base: &Expr, parts: &mut Vec<Part>) {
+    let axes = base.ty.axes();
+    let mut moved = Vec::new();
+    for (position, part) in parts.iter().enumerate() {
+        let Part::Point(value) = part else { continue };
+        let Some(coord) = axes.get(position).and_then(|axis| axis.coord) else { continue };
+        let Some(index) = ix.shifted_index(value).filter(|_| coord.contract) else { continue };
+        if !ix.indices[index].broken && !ix.fits_axis(base, position, coord, index) {
+            let name = ix.indices[index].name;
+            let home = axes.iter().position(|axis| axis.coord.is_some_and(|c| c.name == name));
+            moved.extend(home.map(|home| (position, home, name, coord.name, value.span)));
+        }
+    }
+    let goes_home = |(position, ..): &(usize, usize, Symbol, Symbol, Span)| {
+        moved.iter().filter(|(_, home, ..)| home == position).count() == 1
+    };
+    let [(_, _, name, at, span), others @ ..] = moved.as_slice() else { return };
+    if others.is_empty() || !moved.iter().all(goes_home) {
+        return;
+    }
+    let tensor = ix.quote(base);
+    let mut message = format!("`{name}` stands at the axis `{at}` of {tensor}");
+    let last = others.len() - 1;
+    for (i, (_, _, name, at, _)) in others.iter().enumerate() {
+        let comma = if i == last { ", and" } else { "," };
+        message += &format!("{comma} `{name}` at the axis `{at}`");
+    }
+    let mut d = error(Code::E0303, *span, message).here(format!("this axis is `{at}`"));
+    for (_, _, _, at, span) in others {
+        d = d.label(*span, format!("this axis is `{at}`"));
+    }
+    report.report_at(ix.with_declaration(ix.with_order(d, base), base));
+    let mut before: Vec<Option<Part>> = std::mem::take(parts).into_iter().map(Some).collect();
+    let mut order: Vec<usize> = (0..before.len()).collect();
+    moved.iter().for_each(|(position, home, ..)| order[*home] = *position);
+    parts.extend(order.into_iter().filter_map(|from| before[from].take()));
 }
 
 /// Rules 1 to 3 at one axis of a read.
@@ -123,29 +207,9 @@ fn check_index(
     if info.broken {
         return;
     }
-    let name = info.name;
-    // Roles that definitions gave to one coordinate may change places, those of types may not.
-    let free_role = matches!(info.declared, Declared::Over(over) if over == coord.root())
-        && !ix.declared_roles.contains(&(coord.name, coord.root()));
-    let names_another = name != coord.name
-        && base.ty.axes().iter().enumerate().any(|(other, axis)| {
-            other != position
-                && axis
-                    .coord
-                    .is_some_and(|it| it.name == name && !(free_role && it.root() == coord.root()))
-        });
-    let own = name == coord.name || (name == coord.root() && !names_another);
-    let fits = match info.declared {
-        Declared::Name => own,
-        Declared::Over(over) => {
-            (over == coord.name || over == coord.root()) && (!names_another || own)
-        }
-        Declared::Range => !names_another,
-        Declared::Any => true,
-    };
-    if !fits {
+    if !ix.fits_axis(base, position, coord, index) {
         match info.declared {
-            Declared::Over(over) if !names_another => {
+            Declared::Over(over) if !ix.names_another(base, position, coord, index) => {
                 let ground = Ground {
                     coord: crate::check::types::contract(over, None),
                     tensor: None,
@@ -267,18 +331,11 @@ fn ghost(
     let here = axes.get(position).and_then(|axis| axis.coord);
     let elsewhere = axes.iter().position(|axis| axis.coord.is_some_and(|c| c.name == name));
     let d = match (elsewhere, here) {
-        (Some(_), Some(here)) => error(
-            Code::E0303,
-            span,
-            format!("`{name}` stands at the axis `{}` of {tensor}", here.name),
-        )
-        .here(format!("this axis is `{}`", here.name))
-        .note(format!("{tensor} has the coordinates {layout}, in this order"))
-        .help(format!(
-            "write the indices in the order of the layout: `{}[{}]`",
-            ix.show_name(base).map_or("x".into(), |n| n.to_string()),
-            layout.trim_matches(['{', '}'])
-        )),
+        (Some(_), Some(here)) => {
+            let message = format!("`{name}` stands at the axis `{}` of {tensor}", here.name);
+            let d = error(Code::E0303, span, message).here(format!("this axis is `{}`", here.name));
+            ix.with_order(d, base)
+        }
         (_, here) => {
             let d = error(Code::E0301, span, format!("{tensor} has no coordinate `{name}`"))
                 .here(format!("not a coordinate of {tensor}"));

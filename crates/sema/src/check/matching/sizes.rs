@@ -78,11 +78,13 @@ pub(super) fn bind_size_coord(
     None
 }
 
-/// The dimensions of arrays inside tuples, with the axes that the parts of an argument have there and
-/// the number of the first of them: several where a pack stands for them.
+/// The dimensions of arrays inside tuples and among the arguments of data types, with the axes that the
+/// parts of an argument have there and the number of the first of them: several where a pack stands for
+/// them.
 pub(super) fn inside<'t>(ty: &'t hir::Type, have: &Type) -> Vec<(&'t Dim, Vec<Axis>, usize)> {
     match (&ty.kind, have) {
-        (TypeKind::Tuple(items), Type::Tuple(parts)) => {
+        (TypeKind::Tuple(items), Type::Tuple(parts))
+        | (TypeKind::Data(_, items), Type::Data(_, parts)) => {
             let part = |(item, part): (&'t hir::Type, &Type)| {
                 let mut found = Vec::new();
                 if let TypeKind::Array { dims, .. } = &item.kind {
