@@ -2,7 +2,7 @@
 
 use super::state::{Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, close, coerce, error, expr, layouts, show, stmt, types, vars, widen};
+use super::{Cx, close, coerce, error, expr, layouts, result, show, stmt, types, vars, widen};
 use crate::hir::{self, Dim, DimKind, ExprId, ExprKind as H, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size;
@@ -55,10 +55,9 @@ pub(super) fn meet(cx: &mut Cx, value: Expr, ty: &hir::Type, what: &str) -> Expr
     match &ty.kind {
         TypeKind::Array { elem, dims, .. } if !matches!(elem.kind, TypeKind::Some(..)) => {
             let elem = types::lower_type(cx, elem);
-            match open_packs(dims, value.ty.rank()) {
-                Some(dims) => meet_array(cx, value, elem, &dims, what),
-                None => meet_array(cx, value, elem, dims, what),
-            }
+            let dims = result::expand_packs(&cx.ix, dims);
+            let dims = open_packs(&dims, value.ty.rank()).unwrap_or(dims);
+            meet_array(cx, value, elem, &dims, what)
         }
         TypeKind::Array { .. } => value,
         TypeKind::AnyRank(elem) => {

@@ -505,6 +505,11 @@ pub(super) fn pack_coord(pack: Name, position: usize) -> Symbol {
     Symbol::intern(&format!("{}.{position}", pack.sym))
 }
 
+/// The pack that a coordinate is a member of.
+pub(super) fn pack_of(coord: Symbol) -> Option<Symbol> {
+    coord.as_str().rsplit_once('.').map(|(pack, _)| Symbol::intern(pack))
+}
+
 /// The coordinates of a signature whose extents it does not state, in order.
 pub(super) fn unstated_coords(function: &Function) -> Vec<Name> {
     let mut names: Vec<Name> = Vec::new();

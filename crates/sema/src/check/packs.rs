@@ -1,13 +1,14 @@
 //! Packs: how many axes `..b` stands for, and the index variables it becomes.
 //!
 //! A pack is solved from a use that fixes its length: a read `x[..b, i]` of an array whose rank is
-//! known. Packs of a signature have their length from the instance.
+//! known. Packs of a signature have their length from the instance; closures and nested functions find
+//! those of the bodies around in the axes of what they capture.
 
 use super::state::{Index, Report};
-use super::{Binding, Cx, Declared, IndexId, data, error, fields, vars};
+use super::{Binding, Cx, Declared, IndexId, data, error, fields, function, vars};
 use crate::hir::{ExprId, ExprKind as H, LocalId, Slot};
 use ein_base::{Code, Name, Span, Symbol};
-use ein_ir::tensor::{Expr, Type};
+use ein_ir::tensor::{Axis, Expr, Type};
 use rustc_hash::FxHashMap;
 
 /// A read with packs among its indices.
@@ -41,7 +42,7 @@ impl Index<'_> {
             return members.clone();
         }
         let name = self.hir.locals[local].name;
-        let count = match self.f.signature_packs.get(&local) {
+        let count = match self.pack_axes(local) {
             Some(axes) => axes.len(),
             None => match self.f.pack_lengths.get(&local) {
                 Some(count) => *count,
@@ -76,14 +77,17 @@ pub(super) fn pack_is_bound(ix: &Index, report: &mut Report, local: LocalId, spa
 
 impl Index<'_> {
     fn new_members(&mut self, local: LocalId, name: Name, count: usize) -> Vec<IndexId> {
-        let axes = self.signature_pack(local, name).cloned();
+        let axes = self.pack_axes(local).cloned();
         (0..count)
             .map(|position| {
-                let sym = match axes.as_ref().and_then(|axes| axes.get(position)?.coord) {
-                    Some(coord) => coord.name,
-                    None => Symbol::intern(&format!("{}.{position}", name.sym)),
+                let coord = axes.as_ref().and_then(|axes| axes.get(position)?.coord);
+                // What a signature names is held to its name, as a coordinate is.
+                let (sym, declared) = match coord {
+                    Some(coord) if coord.contract => (coord.name, Declared::Name),
+                    Some(coord) => (coord.name, Declared::Any),
+                    None => (function::pack_coord(name, position), Declared::Any),
                 };
-                self.new_index(Name { sym, span: name.span }, Declared::Any)
+                self.new_index(Name { sym, span: name.span }, declared)
             })
             .collect()
     }
@@ -104,9 +108,9 @@ pub(super) fn solve_packs(
     let mut uses = Vec::new();
     bodies.iter().for_each(|body| pack_uses(cx, *body, &mut uses));
     let mut lengths: FxHashMap<LocalId, usize> = FxHashMap::default();
-    for (local, name) in &open {
+    for (local, _) in &open {
         // `..left` on the left of a definition is the signature's `..left` again.
-        if let Some(axes) = cx.ix.signature_pack(*local, *name) {
+        if let Some(axes) = cx.ix.pack_axes(*local) {
             lengths.insert(*local, axes.len());
         }
     }
@@ -167,6 +171,7 @@ impl Index<'_> {
         }
         match unknown.as_slice() {
             [pack] => Some((*pack, rest)),
+            [pack, ..] if rest == 0 => Some((*pack, 0)),
             _ => None,
         }
     }
@@ -176,19 +181,31 @@ impl Index<'_> {
             .get(&pack)
             .copied()
             .or_else(|| self.f.packs.get(&pack).map(Vec::len))
-            .or_else(|| self.f.signature_packs.get(&pack).map(Vec::len))
+            .or_else(|| self.pack_axes(pack).map(Vec::len))
     }
 
-    /// The axes of the signature's pack of this name.
-    fn signature_pack(&self, local: LocalId, name: Name) -> Option<&Vec<ein_ir::tensor::Axis>> {
-        self.f.signature_packs.get(&local).or_else(|| {
-            let same = self
-                .f
-                .signature_packs
-                .iter()
-                .find(|(other, _)| vars::local_name(self.hir, **other) == name.sym);
-            same.map(|(_, axes)| axes)
-        })
+    /// The axes of the pack of this name, of the signature or of the bodies around.
+    pub(super) fn pack_axes(&self, local: LocalId) -> Option<&Vec<Axis>> {
+        let name = vars::local_name(self.hir, local);
+        let packs = &self.f.signature_packs;
+        let same = || packs.iter().find(|(other, _)| vars::local_name(self.hir, **other) == name);
+        packs
+            .get(&local)
+            .or_else(|| same().map(|(_, axes)| axes))
+            .or_else(|| self.f.captured_packs.get(&name))
+    }
+
+    /// Remembers the axes of a value that belong to packs of the bodies around.
+    pub(super) fn capture_packs(&mut self, ty: &Type) {
+        let mut packs: FxHashMap<Symbol, Vec<Axis>> = FxHashMap::default();
+        for axis in ty.axes() {
+            if let Some(pack) = axis.coord.and_then(|coord| function::pack_of(coord.name)) {
+                packs.entry(pack).or_default().push(axis.clone());
+            }
+        }
+        for (pack, axes) in packs {
+            self.f.captured_packs.entry(pack).or_insert(axes);
+        }
     }
 }
 

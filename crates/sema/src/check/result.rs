@@ -71,7 +71,7 @@ pub(super) fn signature_layout(ix: &Index, dims: &[Dim]) -> Option<Vec<Symbol>> 
         match &dim.kind {
             DimKind::Coord { name, .. } => layout.push(name.sym),
             DimKind::Pack(local) => {
-                let axes = ix.f.signature_packs.get(local)?;
+                let axes = ix.pack_axes(*local)?;
                 layout.extend(axes.iter().filter_map(|axis| axis.coord.map(|c| c.name)));
             }
             DimKind::Unknown | DimKind::Size(_) => return None,
@@ -80,21 +80,28 @@ pub(super) fn signature_layout(ix: &Index, dims: &[Dim]) -> Option<Vec<Symbol>> 
     Some(layout)
 }
 
-/// The dimensions with packs as the coordinates they stand for.
+/// The dimensions with packs as the coordinates they stand for; those that are not known yet stay.
 pub(super) fn expand_packs(ix: &Index, dims: &[Dim]) -> Vec<Dim> {
     let mut expanded = Vec::new();
     for dim in dims {
-        match &dim.kind {
-            DimKind::Pack(local) => {
-                for axis in ix.f.signature_packs.get(local).into_iter().flatten() {
-                    if let Some(coord) = axis.coord {
-                        let name = Name { sym: coord.name, span: dim.span };
-                        let kind = DimKind::Coord { name, extent: None, over: None };
-                        expanded.push(Dim { kind, span: dim.span });
-                    }
-                }
+        let pack = match &dim.kind {
+            DimKind::Pack(local) => ix.pack_axes(*local),
+            DimKind::Unknown | DimKind::Size(_) | DimKind::Coord { .. } => None,
+        };
+        match pack {
+            Some(axes) => {
+                expanded.extend(axes.iter().map(|axis| {
+                    let kind = match axis.coord {
+                        Some(coord) => {
+                            let name = Name { sym: coord.name, span: dim.span };
+                            DimKind::Coord { name, extent: None, over: None }
+                        }
+                        None => DimKind::Unknown,
+                    };
+                    Dim { kind, span: dim.span }
+                }));
             }
-            _ => expanded.push(dim.clone()),
+            None => expanded.push(dim.clone()),
         }
     }
     expanded

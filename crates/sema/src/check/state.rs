@@ -114,6 +114,8 @@ pub(super) struct IndexFrame {
     pub packs: FxHashMap<LocalId, Vec<IndexId>>,
     /// The axes of the packs of the signature.
     pub signature_packs: FxHashMap<LocalId, Vec<Axis>>,
+    /// The axes of packs of the bodies around, by name: those of what was captured.
+    pub captured_packs: FxHashMap<Symbol, Vec<Axis>>,
     /// How many axes free packs stand for.
     pub pack_lengths: FxHashMap<LocalId, usize>,
     /// Extents of the coordinates of the signature that it does not state.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::hir::{self, Arg, Builtin, DefId, ExprId, ExprKind as H, LocalId, Param};
 use ein_base::{Code, Name, Span, Symbol};
-use ein_ir::tensor::{Axis, Expr, ExprKind, Type};
+use ein_ir::tensor::{Expr, ExprKind, Type};
 
 /// What a function value stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -408,7 +408,8 @@ fn call_closure(cx: &mut Cx, closure: ExprId, callee: Expr, args: Vec<Expr>, spa
         else {
             continue;
         };
-        let stated = layouts::stated(cx, dims);
+        let dims = super::result::expand_packs(&cx.ix, dims);
+        let stated = layouts::stated(cx, &dims);
         let mut cell = arg.clone();
         cell.ty = stmt::without_axes(&arg.ty, arg.ty.rank().saturating_sub(dims.len()));
         let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
@@ -496,7 +497,7 @@ fn closure_instance(
         cx.infer.instances.items[at].captures = enter_captures(&mut cx.ix, locals, &captures);
         let mut vars = Vec::new();
         for (param, ty) in params.iter().zip(&types) {
-            enter_pack(&mut cx.ix, param, ty);
+            enter_packs(&mut cx.ix, param, ty);
             vars.push(function::enter_parameter(cx, param, Some(ty)));
         }
         cx.infer.instances.items[at].params = vars;
@@ -505,27 +506,36 @@ fn closure_instance(
     })
 }
 
-/// A pack in the type of a closure's parameter stands for those axes of the argument that its other
-/// dimensions leave.
-fn enter_pack(ix: &mut Index, param: &Param, given: &Type) {
+/// Packs in the type of a closure's parameter: those of the bodies around are known by the axes of the
+/// argument, and one more stands for the axes that the other dimensions leave.
+fn enter_packs(ix: &mut Index, param: &Param, given: &Type) {
     let Some(hir::Type { kind: hir::TypeKind::Array { dims, .. }, .. }) = param.ty.as_deref()
     else {
         return;
     };
-    let packs = |dim: &hir::Dim| match dim.kind {
+    let pack = |dim: &hir::Dim| match dim.kind {
         hir::DimKind::Pack(local) => Some(local),
         hir::DimKind::Unknown | hir::DimKind::Size(_) | hir::DimKind::Coord { .. } => None,
     };
-    let Some(at) = dims.iter().position(|dim| packs(dim).is_some()) else { return };
-    let after = dims.len() - at - 1;
-    if let Some(local) = packs(&dims[at])
-        && let Some(end) = given.rank().checked_sub(after)
-        && at <= end
+    // Extents of the argument mean nothing here.
+    let given = vars::map_sizes(given.clone(), &mut |_| ix.unknown_size(true));
+    if dims.iter().filter_map(pack).count() > 1 {
+        ix.capture_packs(&given);
+    }
+    let new = |dim: &hir::Dim| pack(dim).filter(|local| ix.pack_axes(*local).is_none());
+    let Some((at, local)) = dims.iter().enumerate().find_map(|(at, dim)| Some((at, new(dim)?)))
+    else {
+        return;
+    };
+    let width =
+        |dim: &hir::Dim| pack(dim).and_then(|local| ix.pack_axes(local)).map_or(1, Vec::len);
+    let before: usize = dims[..at].iter().map(width).sum();
+    let after: usize = dims[at + 1..].iter().map(width).sum();
+    if let Some(end) = given.rank().checked_sub(after)
+        && before <= end
     {
-        let axes = given.axes()[at..end].iter();
-        let axes = axes.map(|axis| Axis { coord: axis.coord, size: ix.unknown_size(true) });
-        let axes = axes.collect();
-        ix.f.signature_packs.entry(local).or_insert(axes);
+        let axes = given.axes()[before..end].to_vec();
+        ix.f.signature_packs.insert(local, axes);
     }
 }
 
@@ -551,6 +561,7 @@ pub(super) fn enter_captures(
         }
         ix.f.env.insert(*local, Binding::Var(var));
         stmt::declare_extents(ix, name.sym, name.span, &ty);
+        ix.capture_packs(&ty);
         vars.push(var);
     }
     vars

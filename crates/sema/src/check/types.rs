@@ -72,7 +72,7 @@ pub(super) fn lower_dims(cx: &mut Cx, dims: &[hir::Dim]) -> Vec<Axis> {
                 axes.push(Axis { coord: Some(coord), size });
             }
             DimKind::Pack(local) => {
-                axes.extend(cx.ix.f.signature_packs.get(local).cloned().unwrap_or_default());
+                axes.extend(cx.ix.pack_axes(*local).cloned().unwrap_or_default());
             }
         }
     }

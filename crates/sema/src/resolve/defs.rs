@@ -235,6 +235,7 @@ impl<'r> Lower<'r, '_> {
         for ty in types {
             self.signature_names(ty, &mut signature);
         }
+        self.signature_packs.extend(&signature.packs);
         signature
     }
 

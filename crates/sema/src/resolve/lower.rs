@@ -167,6 +167,8 @@ pub(super) struct Lower<'r, 'a> {
     pub(super) floor: u32,
     /// Parameters that are integers: their names in types are extents.
     pub(super) int_params: FxHashSet<LocalId>,
+    /// Packs of signatures: what they stand for is known from the types around, and not captured.
+    pub(super) signature_packs: FxHashSet<LocalId>,
     /// The item that is being resolved.
     pub(super) owner: Option<DefId>,
     pub(super) contexts: Vec<Context<'r>>,
@@ -198,6 +200,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             frames: vec![frame],
             floor: 0,
             int_params: FxHashSet::default(),
+            signature_packs: FxHashSet::default(),
             owner: None,
             contexts: Vec::new(),
             regions: vec![state.region],
@@ -407,6 +410,7 @@ impl<'r, 'a> Lower<'r, 'a> {
                 }
             }
             LocalKind::TypeParam => {}
+            LocalKind::Pack if self.signature_packs.contains(&local) => {}
             LocalKind::Let
             | LocalKind::Param
             | LocalKind::Index

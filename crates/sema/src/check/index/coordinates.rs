@@ -5,10 +5,10 @@
 
 use super::Part;
 use crate::check::state::{Build, Index, Report};
-use crate::check::{Declared, Ground, IndexId, error, show};
+use crate::check::{Declared, Ground, IndexId, error, function, show};
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::tensor::walk::each_child;
-use ein_ir::tensor::{Coord, Expr, ExprKind, VarId};
+use ein_ir::tensor::{Axis, Coord, Expr, ExprKind, VarId};
 
 impl Index<'_> {
     /// The index variables that a value depends on.
@@ -105,11 +105,23 @@ impl Index<'_> {
     /// Says in which order the axes of a tensor are.
     fn with_order(&self, d: Diagnostic, base: &Expr) -> Diagnostic {
         let layout = show::show_coords(base.ty.axes());
+        let name = |axis: &Axis| axis.coord.map(|coord| coord.name);
+        let mut written: Vec<String> = Vec::new();
+        for name in base.ty.axes().iter().map(name) {
+            let text = match name.map(|name| (name, function::pack_of(name))) {
+                Some((_, Some(pack))) => format!("..{pack}"),
+                Some((name, None)) => name.to_string(),
+                None => "_".into(),
+            };
+            if written.last() != Some(&text) || !text.starts_with('.') {
+                written.push(text);
+            }
+        }
         d.note(format!("{} has the coordinates {layout}, in this order", self.quote(base))).help(
             format!(
                 "write the indices in the order of the layout: `{}[{}]`",
                 self.show_name(base).map_or("x".into(), |n| n.to_string()),
-                layout.trim_matches(['{', '}'])
+                written.join(", ")
             ),
         )
     }
