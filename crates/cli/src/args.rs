@@ -301,7 +301,13 @@ pub enum DumpKind {
 /// The arguments with `run` put in where a program stands in the place of a command:
 /// `einlang model.ein`, `einlang -c 'print(1)'`, `einlang -`.
 pub fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    if let Some(first) = arguments.get(1)
+    // An option of all commands may stand before them, with its value.
+    let at = match arguments.get(1).and_then(|it| it.to_str()) {
+        Some("--time-limit") => 3,
+        Some(text) if text.starts_with("--time-limit=") => 2,
+        _ => 1,
+    };
+    if let Some(first) = arguments.get(at)
         && names_program(first)
     {
         arguments.insert(1, "run".into());
@@ -345,6 +351,8 @@ mod tests {
         assert_eq!(completed(&["check", "a.ein"]), ["check", "a.ein"]);
         assert_eq!(completed(&["chek", "a.ein"]), ["chek", "a.ein"]);
         assert_eq!(completed(&["--version"]), ["--version"]);
+        assert_eq!(completed(&["--time-limit", "1", "check"]), ["--time-limit", "1", "check"]);
+        assert_eq!(completed(&["--time-limit=1", "a.ein"]), ["run", "--time-limit=1", "a.ein"]);
         assert_eq!(completed(&[]), [] as [&str; 0]);
     }
 }

@@ -20,6 +20,7 @@ def numbers(rng, dtype, shape):
 def make(rng):
     program = Program("`std::array` against NumPy. Written by `make.py`.", ["std::array"])
     rearranged(program, rng)
+    lists(program)
     sums(program, rng)
     places(program, rng)
     partitions(program, rng)
@@ -42,6 +43,13 @@ def rearranged(program, rng):
         for length in (2, 0):
             y = numbers(rng, names[element], (length, *shape[1:]))
             program.case("concatenate", "array::concatenate", [x, y], np.concatenate([x, y]))
+
+
+def lists(program):
+    """Numbers in an array, however they are given."""
+    for values in ([4], [2, 3], [1, 2, 3, 4, 5, 6]):
+        program.case("listed", "array::listed", [np.int32(values)], np.int32(values))
+        program.agrees("listed", f"array::listed(({', '.join(map(str, values))},))", np.int32(values))
 
 
 def sums(program, rng):

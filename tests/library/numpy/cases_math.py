@@ -117,6 +117,8 @@ def make(rng):
         want = np.vectorize(math.factorial)(n).astype(dtype)
         program.case("factorial", "math::factorial", [n], want)
         program.case("factorial", "math::factorial", [n[1, 0]], want[1, 0])
+    n = np.array([-3, 0, 1, 2, 3, 4, 5, 1023, 1024, 1025, 2**30], "int32")
+    program.case("doublings", "math::doublings", [n], np.int32(np.ceil(np.log2(np.maximum(n, 1)))))
     sums(program, rng)
     constants(program)
     return program

@@ -112,6 +112,17 @@ def matrices(program, rng):
         within(program, "svd", call("svd", tall) + ".1",
                np.linalg.svd(tall, compute_uv=False).astype(dtype), bound)
         within(program, "norm", call("norm", tall), np.linalg.norm(tall).astype(dtype), bound)
+        wide, few = tall.T, right[:3]
+        within(program, "lstsq", call("lstsq", wide, few),
+               np.linalg.lstsq(wide, few, rcond=None)[0].astype(dtype), bound)
+        within(program, "svd", call("svd", wide) + ".1",
+               np.linalg.svd(wide, compute_uv=False).astype(dtype), bound)
+        dependent = np.stack([tall[:, 0], tall[:, 1], 2 * tall[:, 0]], 1)
+        within(program, "lstsq", call("lstsq", dependent, right),
+               np.linalg.lstsq(dependent, right, rcond=None)[0].astype(dtype), bound)
+        for m in (tall, wide):
+            product = f"{{ let (q, r) = {call('qr', m)}; std::ml::matmul(q, r) }}"
+            within(program, "qr", product, m, bound)
 
 
 def transforms(program, rng):

@@ -167,7 +167,8 @@ pub(super) fn apply_builtin(
         | Builtin::Drop => blocks::split(ix, build, report, builtin, coords, args, span),
         Builtin::Join => blocks::join(ix, build, report, coords, next(), next(), span),
         Builtin::Unblocks => blocks::join_blocks(ix, build, report, next(), span),
-        Builtin::Unary(op) => scalar_unary(ix, build, report, op, next(), span),
+        Builtin::Unary(op) => fields::of_each(cx, op, next(), span),
+        Builtin::Total => fields::total(cx, next(), span),
         Builtin::Binary(op) => scalar_binary(ix, build, report, op, next(), next(), span),
         Builtin::Einsum => einsum::einsum(ix, build, report, next(), next(), span),
         Builtin::Io(io) => self::io(ix, report, io, args, span),
@@ -200,6 +201,7 @@ fn takes(builtin: Builtin) -> Option<(&'static str, usize)> {
         Builtin::Iota => Some(("iota", 1)),
         Builtin::Unblocks => Some(("unblocks", 1)),
         Builtin::Unary(op) => Some((op.as_str(), 1)),
+        Builtin::Total => Some(("total", 1)),
         Builtin::Reduction(op) => Some((op.as_str(), 1)),
         Builtin::Append => Some(("append", 2)),
         Builtin::ArrayAppend => Some(("array_append", 2)),
@@ -269,7 +271,7 @@ fn two_pieces(
     }
 }
 
-fn scalar_unary(
+pub(super) fn scalar_unary(
     ix: &mut Index,
     build: &mut Build,
     report: &mut Report,

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::hir::{DefId, ExprId};
 use ein_base::{Code, Span, Symbol};
-use ein_ir::tensor::{Data, DataId, Expr, ExprKind, Type};
-use ein_scalar::BinaryOp;
+use ein_ir::tensor::{Data, DataId, Expr, ExprKind, ReduceOp, Type};
+use ein_scalar::{BinaryOp, UnaryOp};
 use ein_syntax::ast::BinaryOp as B;
 
 /// A part of a struct or tuple, with its name.
@@ -173,6 +173,52 @@ pub(super) fn of_records(cx: &mut Cx, op: BinaryOp, x: Expr, y: Expr, span: Span
     let x = vars::atomise(&mut cx.ix, &mut cx.build, x);
     let y = vars::atomise(&mut cx.ix, &mut cx.build, y);
     combined(cx, op, x, y, (None, None), span)
+}
+
+/// A function of one number for each part, which only the library writes: `std::intrinsics::sign(g)`.
+pub(super) fn of_each(cx: &mut Cx, op: UnaryOp, x: Expr, span: Span) -> Expr {
+    if !is_record(&cx.ix, &x.ty) {
+        return match x.ty {
+            Type::Unit => x,
+            _ => builtin::scalar_unary(&mut cx.ix, &mut cx.build, &mut cx.report, op, x, span),
+        };
+    }
+    let x = vars::atomise(&mut cx.ix, &mut cx.build, x);
+    let mut parts = Vec::new();
+    for (_, part) in parts_of(cx, &x) {
+        let value = of_each(cx, op, part, span);
+        if value.ty.is_broken() {
+            return Expr::error(span);
+        }
+        parts.push(value);
+    }
+    with_parts(cx, &x.ty.clone(), parts, span)
+}
+
+/// The sum of all numbers in an array, or in all parts of a struct or tuple, which only the library
+/// writes: `std::intrinsics::total(g * g)`. What has no derivative (`()`) adds nothing.
+pub(super) fn total(cx: &mut Cx, x: Expr, span: Span) -> Expr {
+    if !is_record(&cx.ix, &x.ty) {
+        let Cx { ix, build, report, .. } = cx;
+        return match x.ty.is_array() {
+            true => builtin::arrays::whole_reduction(ix, build, report, ReduceOp::Sum, x, span),
+            false => x,
+        };
+    }
+    let x = vars::atomise(&mut cx.ix, &mut cx.build, x);
+    let mut sum: Option<Expr> = None;
+    for (_, part) in parts_of(cx, &x) {
+        let value = match part.ty {
+            Type::Unit => continue,
+            _ => total(cx, part, span),
+        };
+        let Cx { ix, build, report, .. } = cx;
+        sum = Some(match sum {
+            Some(before) => binary::arithmetic(ix, build, report, B::Add, before, value, span),
+            None => value,
+        });
+    }
+    sum.unwrap_or_else(|| Expr::new(ExprKind::Unit, Type::Unit, span))
 }
 
 fn combined(

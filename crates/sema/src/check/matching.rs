@@ -32,6 +32,8 @@ pub(super) struct Match {
     /// The coordinate of the first axis whose extent is just this size, with its argument.
     size_coords: FxHashMap<LocalId, (Coord, Symbol, Span)>,
     placeholders: FxHashMap<LocalId, Atom>,
+    /// The parameter whose argument is being matched.
+    param: Option<Symbol>,
     equations: Vec<Equation>,
 }
 
@@ -47,6 +49,8 @@ struct Equation {
     pattern: size::Expr,
     actual: size::Expr,
     argument: Option<Symbol>,
+    /// The parameter it is for.
+    param: Option<Symbol>,
     axis: usize,
     /// What the axis is declared to be.
     coord: Option<Symbol>,
@@ -71,6 +75,7 @@ pub(super) fn match_param(
     param: Symbol,
 ) -> Option<Cell> {
     let rank = arg.ty.rank();
+    m.param = Some(param);
     // Extents inside tuples. Those that only the run knows say nothing here; that parts agree with the
     // sizes is checked where the argument is passed.
     for (dim, axes, at) in sizes::inside(ty, &arg.ty) {
@@ -88,7 +93,8 @@ pub(super) fn match_param(
                     DimKind::Size(_) | DimKind::Pack(_) | DimKind::Unknown => None,
                 };
                 let span = arg.span;
-                let equation = Equation { pattern, actual, argument, axis: at, coord, span };
+                let param = Some(param);
+                let equation = Equation { pattern, actual, argument, param, axis: at, coord, span };
                 m.equations.extend(known.then_some(equation));
             }
             (DimKind::Coord { name, extent: None, over }, [axis]) if known => {
@@ -371,6 +377,7 @@ fn bind_axes(
                         pattern: known.clone(),
                         actual: axis.size.clone(),
                         argument: cx.ix.show_name(arg),
+                        param: Some(param),
                         axis: at,
                         coord: Some(name.sym),
                         span: arg.span,
@@ -390,6 +397,7 @@ fn bind_axes(
                 pattern,
                 actual: axis.size.clone(),
                 argument: cx.ix.show_name(arg),
+                param: Some(param),
                 axis: at,
                 coord: name.map(|(name, _)| name.sym),
                 span: arg.span,

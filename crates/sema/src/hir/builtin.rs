@@ -38,6 +38,8 @@ pub enum Builtin {
     Unblocks,
     /// `einsum("ij,jk->ik", (a, b))`, known to the library only.
     Einsum,
+    /// The sum of all numbers of a value, of the parts of structs and tuples too.
+    Total,
     Jvp,
     Vjp,
     Hessian,

@@ -53,6 +53,7 @@ pub(crate) fn builtin_name(builtin: Builtin) -> &'static str {
         Builtin::Binary(op) => op.as_str(),
         Builtin::Python(path) => path.as_str(),
         Builtin::Einsum => "einsum",
+        Builtin::Total => "total",
         Builtin::Io(io) => IoOp::NAMES
             .iter()
             .find(|(_, known)| *known == io)
@@ -119,7 +120,10 @@ impl Builtins {
             .iter()
             .map(|op| (Symbol::intern(op.as_str()), Builtin::Binary(*op)))
             .chain(UnaryOp::ALL.iter().map(|op| (Symbol::intern(op.as_str()), Builtin::Unary(*op))))
-            .chain([(Symbol::intern("einsum"), Builtin::Einsum)])
+            .chain([
+                (Symbol::intern("einsum"), Builtin::Einsum),
+                (Symbol::intern("total"), Builtin::Total),
+            ])
             .chain(IoOp::NAMES.iter().map(|(name, io)| (Symbol::intern(name), Builtin::Io(*io))))
             .chain(
                 PlainOp::NAMES.iter().map(|(name, op)| (Symbol::intern(name), Builtin::Plain(*op))),

@@ -10,7 +10,7 @@ use ein_ir::tensor::{Bounds, Expr, ExprKind, HostOp, Reduce, ReduceOp, Type};
 use ein_scalar::{BinaryOp, ScalarType};
 
 /// `sum(a)`: over every element.
-pub(super) fn whole_reduction(
+pub(in crate::check) fn whole_reduction(
     ix: &mut Index,
     build: &mut Build,
     report: &mut Report,

@@ -4,7 +4,7 @@ use super::super::matching::Match;
 use super::super::{Cx, IndexId, error};
 use crate::check::literal::Class;
 use crate::check::state::Report;
-use crate::check::{annotation, call, close, expr, literal, matching};
+use crate::check::{annotation, call, close, expr, fields, literal, matching};
 use crate::hir::{self, Arg, ExprId, Function, Param, TypeKind};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::walk::each_in_stmt;
@@ -123,7 +123,8 @@ impl Report {
 }
 
 /// All arguments. Those of a generic type that are made of literals come last: they take the
-/// type of the others, or of the result that is asked for.
+/// type of the others, or of the result that is asked for. So do floats for parameters without a
+/// type, where all floats of the others are of one type.
 pub(in crate::check) fn arguments(
     cx: &mut Cx,
     function: &Function,
@@ -134,17 +135,22 @@ pub(in crate::check) fn arguments(
     let mut exprs: Vec<Option<Expr>> = vec![None; values.len()];
     let mut known: FxHashMap<hir::LocalId, Type> = FxHashMap::default();
     let mut order: Vec<usize> = (0..values.len()).collect();
+    let class = |cx: &Cx, at: usize| {
+        values[at].or(function.params[at].default).and_then(|id| literal::literal_class(cx.hir, id))
+    };
     // Literals have a type of their own if need be, those with a point first, and `[]` has none.
-    let open = |at: usize| match values[at] {
-        Some(id) if generic_of(&function.params[at]).is_some() => {
-            match literal::literal_class(cx.hir, id) {
-                _ if cx.infer.is_empty(id) => 3,
-                Some(Class::Int) => 2,
-                Some(Class::Float) => 1,
-                None => 0,
+    let open = |at: usize| {
+        let param = &function.params[at];
+        match class(cx, at) {
+            _ if generic_of(param).is_some()
+                && values[at].is_some_and(|id| cx.infer.is_empty(id)) =>
+            {
+                3
             }
+            Some(Class::Int) if generic_of(param).is_some() => 2,
+            Some(Class::Float) if generic_of(param).is_some() || param.ty.is_none() => 1,
+            _ => 0,
         }
-        _ => 0,
     };
     order.sort_by_key(|at| open(*at));
     for at in order {
@@ -158,10 +164,14 @@ pub(in crate::check) fn arguments(
         });
         // Nothing says what it is: `2.0` in `pow(x, 2.0)` is like the floats beside it.
         let hint = hint.or_else(|| {
-            let class = values[at]
-                .and_then(|id| literal::literal_class(cx.hir, id))
-                .filter(|_| generic.is_some())?;
-            known.iter().find_map(|(_, ty)| literal::literal_like(class, ty))
+            let class = class(cx, at)?;
+            match (generic, &param.ty, class) {
+                (Some(_), _, _) => {
+                    known.iter().find_map(|(_, ty)| literal::literal_like(class, ty))
+                }
+                (None, None, Class::Float) => floats_beside(cx, &exprs),
+                (None, ..) => None,
+            }
         });
         let want = hint.or_else(|| wanted_of(cx, param));
         let empty = values[at].and_then(|id| wanted_of_empty(cx, id, want.as_ref(), param));
@@ -169,7 +179,7 @@ pub(in crate::check) fn arguments(
         let expr = match values[at] {
             // Coordinate arguments are bound in it, and it is closed over them.
             Some(id) => closed_argument(cx, id, want.as_ref(), mapped),
-            None => default_argument(cx, param),
+            None => default_argument(cx, param, want.as_ref()),
         };
         cx.ix.f.indexed |= !cx.ix.index_deps(&expr).is_empty();
         match (generic, &param.ty) {
@@ -184,6 +194,23 @@ pub(in crate::check) fn arguments(
         exprs[at] = Some(expr);
     }
     exprs.into_iter().flatten().collect()
+}
+
+/// The type of the floats in all these values, parts of tuples and structs among them, if it is one.
+fn floats_beside(cx: &mut Cx, values: &[Option<Expr>]) -> Option<Type> {
+    let mut types: Vec<Type> = values.iter().flatten().map(|value| value.ty.clone()).collect();
+    let mut found = None;
+    while let Some(ty) = types.pop() {
+        match ty.elem() {
+            Type::Scalar(number) if number.is_float() => {
+                if *found.get_or_insert(*number) != *number {
+                    return None;
+                }
+            }
+            whole => types.extend(fields::part_types(cx, whole)),
+        }
+    }
+    found.map(Type::Scalar)
 }
 
 pub(in crate::check) fn closed_argument(
@@ -265,7 +292,7 @@ pub(in crate::check) fn wanted_by(cx: &mut Cx, ty: &hir::Type) -> Option<Type> {
     }
 }
 
-fn default_argument(cx: &mut Cx, param: &hir::Param) -> Expr {
+fn default_argument(cx: &mut Cx, param: &hir::Param, want: Option<&Type>) -> Expr {
     match param.default {
         Some(_) if cx.infer.defaults.contains(&param.span) => {
             let name = param.name.map_or(Symbol::intern("_"), |name| name.sym);
@@ -276,9 +303,8 @@ fn default_argument(cx: &mut Cx, param: &hir::Param) -> Expr {
             cx.report.fail(d)
         }
         Some(default) => {
-            let want = wanted_of(cx, param);
             cx.infer.defaults.push(param.span);
-            let value = expr::expr(cx, default, want.as_ref());
+            let value = expr::expr(cx, default, want);
             cx.infer.defaults.pop();
             value
         }

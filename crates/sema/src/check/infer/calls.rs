@@ -98,7 +98,11 @@ pub(in crate::check) fn generic_or_declared(ty: &hir::Type) -> Result<LocalId, &
 pub(super) fn reduced(op: ReduceOp, value: Number, numbers: &mut Numbers) -> Number {
     match op {
         ReduceOp::Any | ReduceOp::All | ReduceOp::Count => numbers.takes(value, S::is_bool),
-        ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => numbers.takes(value, S::is_numeric),
+        ReduceOp::Sum | ReduceOp::Prod => numbers.takes(value, S::is_numeric),
+        ReduceOp::Mean => {
+            numbers.takes(value, S::is_float);
+            numbers.floats |= value.open;
+        }
         ReduceOp::Max | ReduceOp::Min | ReduceOp::Argmax | ReduceOp::Argmin => {}
     }
     match op {
@@ -124,6 +128,7 @@ fn builtin_number(builtin: Builtin, given: &[Number], numbers: &mut Numbers) -> 
             let value = all(numbers);
             reduced(op, value, numbers)
         }
+        Builtin::Total => all(numbers),
         Builtin::Binary(op) => {
             let value = all(numbers);
             numbers.takes(value, |ty| op.result_type(ty, ty).is_some());

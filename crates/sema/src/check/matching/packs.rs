@@ -215,6 +215,7 @@ pub(super) fn bind_pack(
             pattern: known.size.clone(),
             actual: axis.size.clone(),
             argument: ix.show_name(arg),
+            param: m.param,
             axis: at + position,
             coord: known.coord.map(|coord| coord.name),
             span: arg.span,

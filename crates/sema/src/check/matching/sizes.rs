@@ -274,9 +274,10 @@ fn unequal(
         span,
         format!(
             "{function} wants extent {want} {axis} of {}, but it is {have}",
-            match equation.argument {
-                Some(name) => format!("`{name}`"),
-                None => "this argument".into(),
+            match (equation.argument, equation.param) {
+                (Some(name), _) => format!("`{name}`"),
+                (None, Some(param)) => format!("argument `{param}`"),
+                (None, None) => "this argument".into(),
             }
         ),
     )

@@ -4,7 +4,7 @@
 //! After:   `sum(j in 0..i + 1) x[j]`
 //!
 //! The same for windows: `sum(i in 0..n where 0 <= p - 2 * i, p - 2 * i < 3)` goes over the few `i` for
-//! which both hold.
+//! which both hold. What is not below the greater of two, `max(i - 4, 0) <= p`, is not below either of them.
 //!
 //! Needs: a comparison of the index with what only indices before it change, and an end that is
 //! surely not beyond the one that was stated.
@@ -25,6 +25,9 @@ impl Flatten<'_> {
     ) -> Option<Node> {
         let mut parts = Vec::new();
         conjuncts(&self.points, guard?, &mut parts);
+        let own: Vec<Ix> = binders.iter().map(|(ix, ..)| *ix).collect();
+        let mut parts: Vec<Node> =
+            parts.into_iter().flat_map(|part| with_each(&mut self.points, part, &own)).collect();
         let holds = |node: &Node| self.points.nodes[*node].kind == Kind::Const(Scalar::Bool(true));
         parts.retain(|part| !holds(part));
         let mut left = Vec::new();
@@ -96,28 +99,85 @@ impl Flatten<'_> {
     }
 }
 
+/// A comparison with the greater of two that must not be above something, or with the smaller of two that
+/// must not be below it, as one with each of them, an index of the reduction on the left if there is one.
+fn with_each(points: &mut Points, part: Node, own: &[Ix]) -> Vec<Node> {
+    let whole = vec![part];
+    let Some(rest) = difference(points, part).filter(|_| !points.nodes[part].traps) else {
+        return whole;
+    };
+    let found = rest.terms.iter().position(|(term, factor)| match points.nodes[*term].kind {
+        Kind::Binary(BinaryOp::Max, ..) => *factor == -1,
+        Kind::Binary(BinaryOp::Min, ..) => *factor == 1,
+        _ => false,
+    });
+    let Some(place) = found else { return whole };
+    let (term, factor) = rest.terms[place];
+    let Kind::Binary(_, a, b) = points.nodes[term].kind else { return whole };
+    let mut sides = Vec::new();
+    for side in [a, b] {
+        let mut one = rest.clone();
+        one.terms.remove(place);
+        one.add(&points.linear(side), factor);
+        let side = not_negative(points, one, own);
+        if points.nodes[side].traps {
+            return whole;
+        }
+        sides.extend(with_each(points, side, own));
+    }
+    sides
+}
+
+/// `0 <= sum`, or what it says of an index that is in it once.
+fn not_negative(points: &mut Points, mut sum: Linear, own: &[Ix]) -> Node {
+    let found = sum.terms.iter().position(|(term, factor)| match points.nodes[*term].kind {
+        Kind::Index(ix) => own.contains(&ix) && factor.abs() == 1,
+        _ => false,
+    });
+    let Some(place) = found else {
+        let (zero, sum) = (points.int(0), points.sum_node(&sum));
+        return points.binary(BinaryOp::Le, zero, sum, None);
+    };
+    let (index, factor) = sum.terms.remove(place);
+    let op = if factor > 0 { BinaryOp::Ge } else { BinaryOp::Le };
+    let mut limit = Linear::default();
+    limit.add(&sum, -factor);
+    let limit = points.sum_node(&limit);
+    points.binary(op, index, limit, None)
+}
+
 /// Takes conditions that leave a few neighbours of many positions as ends.
 fn within_windows(points: &mut Points, binders: &mut [(Ix, Node, Node)], parts: &mut Vec<Node>) {
     for at in 0..binders.len() {
         let (ix, lo, hi) = binders[at];
-        let (Some(first), Some(end)) = (points.as_int(lo), points.as_int(hi)) else {
+        let (Some((first, _)), Some((_, end))) = (points.nodes[lo].range, points.nodes[hi].range)
+        else {
             continue;
         };
         let later: Vec<Ix> = binders[at..].iter().map(|(ix, ..)| *ix).collect();
-        let sides: Vec<(Node, i64, Linear)> = parts
+        let mut sides: Vec<(Option<Node>, i64, Linear)> = parts
             .iter()
             .filter_map(|part| {
                 let (factor, rest) = side(points, *part, ix, &later)?;
-                Some((*part, factor, rest))
+                Some((Some(*part), factor, rest))
             })
             .collect();
+        // Ends that say more than a number, of conditions before.
+        for (limit, factor) in [(lo, 1), (hi, -1)] {
+            let mut rest = Linear { offset: -i64::from(factor < 0), ..Linear::default() };
+            rest.add(&points.linear(limit), -factor);
+            if points.as_int(limit).is_none() && is_around(points, &rest, &later) {
+                sides.push((None, factor, rest));
+            }
+        }
         let pairs = sides.iter().flat_map(|above| sides.iter().map(move |below| (above, below)));
         let found = pairs.filter_map(|(above, below)| {
-            let same = above.1 < 0 && below.1 == -above.1;
+            let new = above.0.is_some() || below.0.is_some();
+            let same = new && above.1 < 0 && below.1 == -above.1;
             let width = opposite(&above.2, &below.2).filter(|width| same && *width >= 0)?;
             Some((above, below, width / below.1 + 1))
         });
-        let few = |count: i64| first >= 0 && count.saturating_mul(4) <= end - first;
+        let few = |count: i64| first >= 0 && i128::from(count) * 4 <= end - first;
         let Some((above, below, _)) = found.min_by_key(|it| it.2).filter(|it| few(it.2)) else {
             continue;
         };
@@ -131,12 +191,12 @@ fn within_windows(points: &mut Points, binders: &mut [(Ix, Node, Node)], parts: 
         let [lowest, highest] = [lowest, highest].map(|side| quotient(points, &side, by));
         binders[at].1 = points.binary(BinaryOp::Max, lo, lowest, None);
         binders[at].2 = points.binary(BinaryOp::Min, hi, highest, None);
-        parts.retain(|part| *part != above && *part != below);
+        parts.retain(|part| ![above, below].contains(&Some(*part)));
     }
 }
 
-/// A condition as `factor * i + rest >= 0`, with a rest over indices around `i`.
-fn side(points: &Points, part: Node, ix: Ix, later: &[Ix]) -> Option<(i64, Linear)> {
+/// What a comparison of integers asks not to be negative.
+fn difference(points: &Points, part: Node) -> Option<Linear> {
     let Kind::Binary(op, a, b) = points.nodes[part].kind else { return None };
     let (least, most, strict) = match op {
         BinaryOp::Le => (a, b, 0),
@@ -150,14 +210,24 @@ fn side(points: &Points, part: Node, ix: Ix, later: &[Ix]) -> Option<(i64, Linea
     }
     let mut rest = points.linear(most).minus(&points.linear(least));
     rest.offset -= strict;
+    Some(rest)
+}
+
+/// A condition as `factor * i + rest >= 0`, with a rest over indices around `i`.
+fn side(points: &Points, part: Node, ix: Ix, later: &[Ix]) -> Option<(i64, Linear)> {
+    let mut rest = difference(points, part)?;
     let own = |node: Node| matches!(points.nodes[node].kind, Kind::Index(at) if at == ix);
     let place = rest.terms.iter().position(|(term, _)| own(*term))?;
     let (_, factor) = rest.terms.remove(place);
-    let around = |(term, _): &(Node, i64)| match points.nodes[*term].kind {
+    is_around(points, &rest, later).then_some((factor, rest))
+}
+
+/// Whether a sum is over indices that are not among these.
+fn is_around(points: &Points, sum: &Linear, later: &[Ix]) -> bool {
+    sum.terms.iter().all(|(term, _)| match points.nodes[*term].kind {
         Kind::Index(at) => !later.contains(&at),
         _ => false,
-    };
-    rest.terms.iter().all(around).then_some((factor, rest))
+    })
 }
 
 /// A sum, or zero if it is negative, divided.
