@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ein_base::Idx;
-use ein_ir::loops::lanes::{Lanes, Reduction, Update, far_call};
+use ein_ir::loops::lanes::{Lanes, Reduction, Twice, Update};
 use ein_ir::loops::scan::Scan;
 use ein_ir::loops::{
     Addr, Buf, BufferKind, For, ForKind, Gemm, Kernel, Matrix, Op, Operand, Reg, Stmt, captures,
@@ -12,6 +12,7 @@ use ein_ir::loops::{
 use ein_runtime::kernel::LEFT;
 use ein_scalar::ScalarType;
 
+use crate::near::Far;
 use crate::op::{self, Arg};
 use crate::vector;
 
@@ -188,12 +189,8 @@ impl Function<'_> {
                 self.line(&format!("{reg} = {text};"));
             }
             Stmt::Store(addr, value) => {
-                let (place, value) = (self.place(addr), self.operand(*value));
-                self.line(&match self.kernel.bufs[addr.buf].ty {
-                    ScalarType::F16 => format!("{place} = ein_store_f16({value});"),
-                    ScalarType::BF16 => format!("{place} = ein_store_bf16({value});"),
-                    _ => format!("{place} = {value};"),
-                });
+                let value = self.operand(*value);
+                self.store(addr, &value);
             }
             Stmt::For(inner) => self.for_loop(inner),
             Stmt::If(condition, yes, no) => {
@@ -325,10 +322,15 @@ impl Function<'_> {
 
     /// A part of a loop in vectors, or all of it.
     pub fn vector(&mut self, inner: &For, lanes: &Lanes, plan: &[Reduction], head: &str) {
-        if lanes.twice {
-            self.near(inner, plan, head);
-        } else if !lanes.sums.as_ref().is_some_and(|sums| self.by_lanes(inner, plan, sums)) {
-            self.lanes(inner, plan, head, false);
+        match lanes.twice {
+            Twice::Whole => self.near(inner, plan, head),
+            Twice::Parts(size) => self.near_in_parts(inner, plan, size),
+            Twice::Never => {
+                let sums = lanes.sums.as_ref();
+                if !sums.is_some_and(|sums| self.by_lanes(inner, plan, sums)) {
+                    self.lanes(inner, plan, head, Far::Taken);
+                }
+            }
         }
     }
 
@@ -337,10 +339,10 @@ impl Function<'_> {
         &mut self,
         inner: &For,
         plan: &[Reduction],
-        near: bool,
+        far: Far,
         update: &dyn Fn(usize, &str) -> String,
     ) {
-        for stmt in &inner.body {
+        for (n, stmt) in inner.body.iter().enumerate() {
             let reduced = match stmt {
                 Stmt::Let(reg, _) if plan.iter().any(|it| it.result == *reg) => continue,
                 Stmt::Set(reg, _) => plan.iter().position(|it| it.var == *reg),
@@ -357,24 +359,20 @@ impl Function<'_> {
                     };
                     self.line(&line);
                 }
-                None => match far_call(stmt, |reg| self.kernel.regs[reg]).filter(|_| near) {
-                    Some((reg, op, x)) => self.near_call(reg, op, x),
-                    None => self.stmt(stmt),
-                },
+                None => self.noting(inner, (n, stmt), far),
             }
         }
     }
 
-    /// A loop in vectors: the reduced variables are replaced by accumulators. With `near`, large
-    /// numbers are only noted.
-    pub fn lanes(&mut self, inner: &For, plan: &[Reduction], head: &str, near: bool) {
+    /// A loop in vectors: the reduced variables are replaced by accumulators.
+    pub fn lanes(&mut self, inner: &For, plan: &[Reduction], head: &str, far: Far) {
         let accumulators: Vec<_> =
             plan.iter().map(|it| vector::Accumulator::new(it, self.kernel.regs[it.var])).collect();
         let mut clauses: String = accumulators.iter().map(|it| it.clause()).collect();
         if inner.body.iter().any(|stmt| matches!(stmt, Stmt::Trap(_))) {
             clauses.push_str(" reduction(| : trap)");
         }
-        if near {
+        if far != Far::Taken {
             clauses.push_str(" reduction(| : far)");
         }
         for line in accumulators.iter().filter_map(|it| it.before()) {
@@ -383,7 +381,7 @@ impl Function<'_> {
         self.line(&format!("#pragma omp simd{clauses}"));
         self.line(head);
         self.depth += 1;
-        self.lane(inner, plan, near, &|i, value| accumulators[i].update(value));
+        self.lane(inner, plan, far, &|i, value| accumulators[i].update(value));
         self.depth -= 1;
         self.line("}");
         for line in accumulators.iter().filter_map(|it| it.after()) {
@@ -545,6 +543,16 @@ impl Function<'_> {
                 format!("{} ? {} : {}", self.operand(*c), self.operand(*a), self.operand(*b))
             }
         }
+    }
+
+    /// Writes a value to where it belongs.
+    pub fn store(&mut self, addr: &Addr, value: &str) {
+        let place = self.place(addr);
+        self.line(&match self.kernel.bufs[addr.buf].ty {
+            ScalarType::F16 => format!("{place} = ein_store_f16({value});"),
+            ScalarType::BF16 => format!("{place} = ein_store_bf16({value});"),
+            _ => format!("{place} = {value};"),
+        });
     }
 
     /// An element of a buffer.

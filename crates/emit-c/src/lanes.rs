@@ -6,6 +6,7 @@ use ein_ir::loops::For;
 use ein_ir::loops::lanes::{Reduction, Sums, Tail};
 
 use crate::emit::Function;
+use crate::near::Far;
 use crate::vector::{Accumulator, Lanes};
 
 impl Function<'_> {
@@ -40,7 +41,7 @@ impl Function<'_> {
             function.line("#pragma omp simd");
             function.line(head);
             function.depth += 1;
-            function.lane(inner, plan, false, &update);
+            function.lane(inner, plan, Far::Taken, &update);
             function.depth -= 1;
             function.line(tail);
         };
@@ -58,7 +59,7 @@ impl Function<'_> {
             Tail::Single => {
                 self.line(&format!("for (int64_t {var} = {var}_from; {var} < {hi}; {var}++) {{"));
                 self.depth += 1;
-                self.lane(inner, plan, false, &|i, value| accumulators[i].update(value));
+                self.lane(inner, plan, Far::Taken, &|i, value| accumulators[i].update(value));
                 self.depth -= 1;
                 self.line("}");
             }
@@ -113,7 +114,7 @@ impl Function<'_> {
         }
         self.line(&format!("if ({inside}) {{"));
         self.depth += 1;
-        self.lane(inner, plan, false, &|i, value| {
+        self.lane(inner, plan, Far::Taken, &|i, value| {
             format!("{}_term = {};", plan[i].var, accumulators[i].value(value))
         });
         self.depth -= 1;

@@ -116,7 +116,10 @@ fn loops_with_sines_run_twice() {
         decided(&format!("scratch x_0: {ty}[40] output y_1: {ty}[40]"), &body(ty, to))
     };
     assert_eq!(of("f64", "y_1"), ["lanes twice"]);
-    assert_eq!(of("f64", "x_0"), ["lanes"], "it reads what it writes");
+    assert_eq!(of("f64", "x_0"), ["lanes twice(64)"], "it reads what it writes");
+    let again = "vector() for r0 in 0..40 { r1: f64 = load x_0[r0] r2: f64 = sin r1 store x_0[r0] = r2 r3: f64 = load x_0[r0] store y_1[r0] = r3 }";
+    let bufs = "scratch x_0: f64[40] output y_1: f64[40]";
+    assert_eq!(decided(bufs, again), ["lanes"], "what it stores is read again");
     assert_eq!(
         of("f32", "y_1"),
         ["lanes pieces(0..32, 32..40)"],
@@ -221,12 +224,15 @@ fn decisions_belong_to_their_loops() {
     let sum = "r1: f32 = load x_0[r0] r2: f32 = add r9, r1 set r9 = r2";
     let copy = "r1: f32 = load x_0[r0] store y_1[r0] = r1";
     let place = "r1: f32 = load x_0[r0] store x_0[r0] = r1";
+    let again =
+        "r1: f32 = load x_0[r0] store x_0[r0] = r1 r2: f32 = load x_0[r0] store y_1[r0] = r2";
     let good = [
         ("lanes sums(16 * 2, 32, masked) vector(add r9)", sum),
         ("lanes sums(8 * 1, 8) vector(add r9)", sum),
         ("lanes pieces(0..32, 32..40) vector()", copy),
         ("lanes asks(128, 16, x_0[r0 + 4000]) twice vector()", copy),
         ("lanes vector()", place),
+        ("lanes twice(64) vector()", place),
         ("lanes stages(2, 16, 0) vector()", copy),
         ("lanes stages(2, 16, 0) work(0, 1) vector()", copy),
         ("lanes stages(2, 16, 0) once(0) vector()", copy),
@@ -244,6 +250,9 @@ fn decisions_belong_to_their_loops() {
         ("lanes pieces(0..40) vector(add r9)", sum, "are not the loop"),
         ("lanes asks(0, 16, x_0[r0]) vector()", copy, "cannot ask"),
         ("lanes twice vector()", place, "cannot run twice"),
+        ("lanes twice(0) vector()", place, "cannot set aside"),
+        ("lanes twice(64) pieces(0..32, 32..40) vector()", place, "cannot set aside"),
+        ("lanes twice(64) vector()", again, "cannot set aside"),
         ("lanes vector()", sum, "is set but not reduced"),
         ("scan(max r9 by 0)", sum, "no such scan"),
         ("lanes stages(2, 16, 0) work(0) vector()", copy, "are not the loop"),

@@ -4,12 +4,14 @@
 //! for different machines. The tile may be worked on in place.
 
 mod angle;
+mod arcs;
 mod double;
+mod hyperbolic;
+mod pair;
 mod power;
 mod single;
 
 use ein_ir::target::Vectors;
-use ein_scalar::math;
 use ein_scalar::{BinaryOp, UnaryOp};
 
 /// A function on tiles.
@@ -163,32 +165,6 @@ macro_rules! binary {
     };
 }
 
-/// A function that is computed one element after another.
-macro_rules! each {
-    ($float:ident, $f:path) => {{
-        unsafe extern "C" fn run(from: *const $float, to: *mut $float, count: i64) {
-            for n in 0..usize::try_from(count).unwrap_or(0) {
-                // SAFETY: the contract is the caller's.
-                unsafe { *to.add(n) = $f(*from.add(n)) };
-            }
-        }
-        run as *const () as usize
-    }};
-}
-
-/// A function of two arguments that is computed one element after another.
-macro_rules! each2 {
-    ($float:ident, $f:path) => {{
-        unsafe extern "C" fn run(a: *const $float, b: *const $float, to: *mut $float, count: i64) {
-            for n in 0..usize::try_from(count).unwrap_or(0) {
-                // SAFETY: the contract is the caller's.
-                unsafe { *to.add(n) = $f(*a.add(n), *b.add(n)) };
-            }
-        }
-        run as *const () as usize
-    }};
-}
-
 /// Whether every machine of this architecture has a fused multiply-add.
 const FUSED: bool = cfg!(target_arch = "aarch64");
 
@@ -199,7 +175,7 @@ pub(crate) fn address(vectors: Vectors, function: TileFn, double: bool) -> usize
         (TileFn::Unary(op), true) => unary_double(vectors, op),
         (TileFn::Binary(BinaryOp::Pow), false) => binary!(vectors, f32, single::pow),
         (TileFn::Binary(BinaryOp::Pow), true) => binary!(vectors, f64, power::pow),
-        (TileFn::Binary(_), false) => each2!(f32, math::single::atan2),
+        (TileFn::Binary(_), false) => binary!(vectors, f32, arcs::atan2),
         (TileFn::Binary(_), true) => binary!(vectors, f64, angle::atan2),
     }
 }
@@ -219,12 +195,12 @@ fn unary_single(vectors: Vectors, op: UnaryOp) -> usize {
         UnaryOp::Tanh => unary!(vectors, f32, single::tanh),
         UnaryOp::Sinh => unary!(vectors, f32, single::sinh),
         UnaryOp::Cosh => unary!(vectors, f32, single::cosh),
-        UnaryOp::Asin => each!(f32, math::single::asin),
-        UnaryOp::Acos => each!(f32, math::single::acos),
-        UnaryOp::Atan => each!(f32, math::single::atan),
-        UnaryOp::Asinh => each!(f32, math::single::asinh),
-        UnaryOp::Acosh => each!(f32, math::single::acosh),
-        UnaryOp::Atanh => each!(f32, math::single::atanh),
+        UnaryOp::Asin => unary!(vectors, f32, arcs::asin),
+        UnaryOp::Acos => unary!(vectors, f32, arcs::acos),
+        UnaryOp::Atan => unary!(vectors, f32, arcs::atan),
+        UnaryOp::Asinh => unary!(vectors, f32, arcs::asinh),
+        UnaryOp::Acosh => unary!(vectors, f32, arcs::acosh),
+        UnaryOp::Atanh => unary!(vectors, f32, arcs::atanh),
         UnaryOp::Erf => unary!(vectors, f32, single::erf),
         op => unreachable!("{op} is an instruction"),
     }
@@ -237,20 +213,20 @@ fn unary_double(vectors: Vectors, op: UnaryOp) -> usize {
         UnaryOp::Tanh => unary!(vectors, f64, double::tanh),
         UnaryOp::Sin => unary!(vectors, f64, double::sin),
         UnaryOp::Cos => unary!(vectors, f64, double::cos),
-        UnaryOp::Expm1 => each!(f64, math::expm1),
-        UnaryOp::Exp2 => each!(f64, math::exp2),
+        UnaryOp::Expm1 => unary!(vectors, f64, hyperbolic::expm1),
+        UnaryOp::Exp2 => unary!(vectors, f64, hyperbolic::exp2),
         UnaryOp::Log1p => unary!(vectors, f64, double::log1p),
-        UnaryOp::Log2 => each!(f64, math::log2),
-        UnaryOp::Log10 => each!(f64, math::log10),
+        UnaryOp::Log2 => unary!(vectors, f64, hyperbolic::log2),
+        UnaryOp::Log10 => unary!(vectors, f64, hyperbolic::log10),
         UnaryOp::Tan => unary!(vectors, f64, double::tan),
-        UnaryOp::Sinh => each!(f64, math::sinh),
+        UnaryOp::Sinh => unary!(vectors, f64, hyperbolic::sinh),
         UnaryOp::Cosh => unary!(vectors, f64, double::cosh),
-        UnaryOp::Asin => each!(f64, math::asin),
-        UnaryOp::Acos => each!(f64, math::acos),
+        UnaryOp::Asin => unary!(vectors, f64, angle::asin),
+        UnaryOp::Acos => unary!(vectors, f64, angle::acos),
         UnaryOp::Atan => unary!(vectors, f64, angle::atan),
-        UnaryOp::Asinh => each!(f64, math::asinh),
-        UnaryOp::Acosh => each!(f64, math::acosh),
-        UnaryOp::Atanh => each!(f64, math::atanh),
+        UnaryOp::Asinh => unary!(vectors, f64, hyperbolic::asinh),
+        UnaryOp::Acosh => unary!(vectors, f64, hyperbolic::acosh),
+        UnaryOp::Atanh => unary!(vectors, f64, hyperbolic::atanh),
         UnaryOp::Erf => unary!(vectors, f64, double::erf),
         op => unreachable!("{op} is an instruction"),
     }
@@ -276,6 +252,7 @@ pub(crate) fn fill(double: bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ein_scalar::math;
 
     /// The function that a block is compared with.
     type Exact = fn(f64) -> f64;
@@ -284,7 +261,13 @@ mod tests {
     #[test]
     fn plain_singles() {
         type Block = fn(&[f32; BLOCK], &mut [f32; BLOCK]);
-        let functions: [(&str, Block, Exact); 14] = [
+        let functions: [(&str, Block, Exact); 20] = [
+            ("asin", arcs::asin::<false, BLOCK>, math::asin),
+            ("acos", arcs::acos::<false, BLOCK>, math::acos),
+            ("atan", arcs::atan::<false, BLOCK>, math::atan),
+            ("asinh", arcs::asinh::<false, BLOCK>, math::asinh),
+            ("acosh", arcs::acosh::<false, BLOCK>, math::acosh),
+            ("atanh", arcs::atanh::<false, BLOCK>, math::atanh),
             ("exp", single::exp::<false, BLOCK>, math::exp),
             ("expm1", single::expm1::<false, BLOCK>, math::expm1),
             ("exp2", single::exp2::<false, BLOCK>, math::exp2),
@@ -306,6 +289,8 @@ mod tests {
                     let n = block * BLOCK as u32 + n as u32;
                     if n.is_multiple_of(2) {
                         f32::from_bits(n.wrapping_mul(2_654_435_761))
+                    } else if n.is_multiple_of(3) {
+                        n as f32 / 96_000.0 - 1.0
                     } else {
                         n as f32 * 0.0007 - 60.0
                     }
@@ -328,7 +313,17 @@ mod tests {
     #[test]
     fn plain_doubles() {
         type Block = fn(&[f64; BLOCK], &mut [f64; BLOCK]);
-        let functions: [(&str, Block, Exact); 14] = [
+        let functions: [(&str, Block, Exact); 24] = [
+            ("expm1", hyperbolic::expm1::<true, BLOCK>, math::expm1),
+            ("exp2", hyperbolic::exp2::<true, BLOCK>, math::exp2),
+            ("log2", hyperbolic::log2::<true, BLOCK>, math::log2),
+            ("log10", hyperbolic::log10::<true, BLOCK>, math::log10),
+            ("sinh", hyperbolic::sinh::<true, BLOCK>, math::sinh),
+            ("asinh", hyperbolic::asinh::<true, BLOCK>, math::asinh),
+            ("acosh", hyperbolic::acosh::<true, BLOCK>, math::acosh),
+            ("atanh", hyperbolic::atanh::<true, BLOCK>, math::atanh),
+            ("asin", angle::asin::<true, BLOCK>, math::asin),
+            ("acos", angle::acos::<true, BLOCK>, math::acos),
             ("erf", double::erf::<false, BLOCK>, math::erf),
             ("erf", double::erf::<true, BLOCK>, math::erf),
             ("cosh", double::cosh::<false, BLOCK>, math::cosh),
@@ -350,6 +345,8 @@ mod tests {
                     let n = block * BLOCK as u64 + n as u64;
                     if n.is_multiple_of(2) {
                         f64::from_bits(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+                    } else if n.is_multiple_of(3) {
+                        n as f64 / 96_000.0 - 1.0
                     } else {
                         n as f64 * 0.0007 - 60.0
                     }
@@ -362,6 +359,28 @@ mod tests {
                         || y.to_bits().abs_diff(expected.to_bits()) <= 2;
                     assert!(close, "{name}({x:e}) is {y:e}, not {expected:e}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn angles_of_singles() {
+        let special = [0.0, -0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-45, -1e38];
+        for block in 0..1000usize {
+            let number = |n: usize| match (block * BLOCK + n) % 3 {
+                0 => special[(block + n * 5) % 8],
+                1 => special[(block / 8 + n) % 8],
+                _ => f32::from_bits(((block * BLOCK + n) as u32).wrapping_mul(2_654_435_761)),
+            };
+            let x: [f32; BLOCK] = std::array::from_fn(number);
+            let y: [f32; BLOCK] = std::array::from_fn(|n| number(n * 7 + block));
+            let mut to = [0.0; BLOCK];
+            arcs::atan2::<false, BLOCK>(&y, &x, &mut to);
+            for ((y, x), result) in y.into_iter().zip(x).zip(to) {
+                let expected = math::single::atan2(y, x);
+                let close = result.is_nan() && expected.is_nan()
+                    || result.to_bits().abs_diff(expected.to_bits()) <= 2;
+                assert!(close, "atan2({y:e}, {x:e}) is {result:e}, not {expected:e}");
             }
         }
     }

@@ -179,18 +179,15 @@ EIN_INLINE double ein_sinh_f64(double x) {
 
 //: ein_cosh_f64
 EIN_INLINE double ein_cosh_f64(double x) {
-    const double a = __builtin_fabs(x), c = a > 22.0 ? 22.0 : a;
-    const ein_pair power = ein_pair_add(ein_expm1_pair(c), 1.0);
-    const ein_pair y = ein_pair_plus(power, ein_pair_over((ein_pair){1.0, 0.0}, power));
-    const double near = 0.5 * y.head + 0.5 * y.tail, far = ein_exp_scaled(a, 0.0, -1);
-    return a > 22.0 ? far : near;
+    const double half = ein_exp_scaled(__builtin_fabs(x), 0.0, -1);
+    return half + 0.25 / half;
 }
 
 //: ein_tanh_f64
 EIN_INLINE double ein_tanh_f64(double x) {
     const double a = __builtin_fabs(x), c = a > 22.0 ? 22.0 : a;
-    const ein_pair t = ein_expm1_pair(2.0 * c), y = ein_pair_over(t, ein_pair_add(t, 2.0));
-    const double near = y.head + y.tail;
+    const ein_pair pair = ein_expm1_pair(2.0 * c);
+    const double t = pair.head + pair.tail, near = t / (t + 2.0);
     return a < 1e-8 ? x : __builtin_copysign(a > 22.0 ? 1.0 : near, x);
 }
 
@@ -390,7 +387,8 @@ EIN_INLINE ein_pair ein_atan_pair(double x, double rest) {
                          : b3 ? (x - 1.5) + rest
                               : -1.0;
     const double below = b0 ? 1.0 : b1 ? 2.0 + x : b2 ? 1.0 + x : b3 ? 1.0 + 1.5 * x : x + rest;
-    const double t = above / below, z = t * t, more = b0 ? rest / (1.0 + z) : 0.0;
+    /* Of the rest, which is beyond the last digit, a few digits matter: 1 / (1 + z) is 1 - z + z^2. */
+    const double t = above / below, z = t * t, more = b0 ? rest * (1.0 - z + z * z) : 0.0;
     double p = ein_fma_f64(@ATAN[11], z, @ATAN[10]);
     p = ein_fma_f64(p, z, @ATAN[9]);
     p = ein_fma_f64(p, z, @ATAN[8]);
@@ -402,10 +400,8 @@ EIN_INLINE ein_pair ein_atan_pair(double x, double rest) {
     p = ein_fma_f64(p, z, @ATAN[2]);
     p = ein_fma_f64(p, z, @ATAN[1]);
     p = ein_fma_f64(p, z, @ATAN[0]);
-    const ein_pair angle = ein_pair_ordered(t, t * (z * p) + more);
-    const ein_pair sum = ein_pair_ordered(base, angle.head);
-    const ein_pair turned = ein_pair_ordered(sum.head, sum.tail + (angle.tail + base_rest));
-    return (ein_pair){b0 ? angle.head : turned.head, b0 ? angle.tail : turned.tail};
+    const ein_pair sum = ein_pair_ordered(base, t);
+    return (ein_pair){sum.head, sum.tail + ((t * (z * p) + more) + base_rest)};
 }
 
 //: ein_atan_f64
@@ -431,10 +427,10 @@ EIN_INLINE double ein_atan2_f64(double y, double x) {
     const double head = both ? diagonal : steep ? 1.5707963267948966 : flat ? quotient : angle.head;
     const double tail =
         both ? diagonal_rest : steep ? 6.123233995736766e-17 : flat ? 0.0 : angle.tail;
-    const ein_pair turned = ein_pair_plus((ein_pair){3.141592653589793, 1.2246467991473532e-16},
-                                          (ein_pair){-head, -tail});
+    const ein_pair turned = ein_pair_ordered(3.141592653589793, -head);
+    const double turned_rest = turned.tail + (1.2246467991473532e-16 - tail);
     const bool left = __builtin_copysign(1.0, x) < 0;
-    const double result = __builtin_copysign(left ? turned.head + turned.tail : head + tail, y);
+    const double result = __builtin_copysign(left ? turned.head + turned_rest : head + tail, y);
     return x != x || y != y ? __builtin_nan("") : result;
 }
 
@@ -647,6 +643,54 @@ EIN_INLINE double ein_tan_turned(double x, ein_pair r, int64_t quadrant) {
     return __builtin_fabs(x) < 1e-8 ? x : odd ? -size : size;
 }
 
+//: ein_is_beyond_f64
+/* Whether x is not near: the quarter turns of what is near are taken out with three parts of pi / 2. */
+EIN_INLINE uint64_t ein_is_beyond_f64(double x) {
+    return !(__builtin_fabs(x) < 1e5);
+}
+
+//: ein_turn
+/* A number of quarter turns, and sine and cosine of the rest. */
+typedef struct {
+    ein_pair sin, cos;
+    int64_t turns;
+} ein_turn;
+
+//: ein_turn_near_f64
+/* The quarter turns of x, which is near, and the rest. */
+#if defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
+EIN_INLINE ein_turn ein_turn_near_f64(double x) {
+    const double shifted = __builtin_fma(x, 0.6366197723675814, 6755399441055744.0);
+    const double n = shifted - 6755399441055744.0;
+    const double first = __builtin_fma(-n, 1.5707963267341256, x), second = n * 6.077100506303966e-11;
+    const double r = first - second, lost = (first - r) - second;
+    const double exact = __builtin_fma(-n, 6.077100506303966e-11, second);
+    const double rest = __builtin_fma(-n, 2.0222662487959506e-21, lost) + exact;
+    const double head = r + rest, tail = (r - head) + rest, z = head * head, half = 0.5 * z;
+    double s = ein_fma_f64(@SIN[6], z, @SIN[5]);
+    s = ein_fma_f64(s, z, @SIN[4]);
+    s = ein_fma_f64(s, z, @SIN[3]);
+    s = ein_fma_f64(s, z, @SIN[2]);
+    s = ein_fma_f64(s, z, @SIN[1]);
+    s = ein_fma_f64(s, z, @SIN[0]);
+    double c = ein_fma_f64(@COS[6], z, @COS[5]);
+    c = ein_fma_f64(c, z, @COS[4]);
+    c = ein_fma_f64(c, z, @COS[3]);
+    c = ein_fma_f64(c, z, @COS[2]);
+    c = ein_fma_f64(c, z, @COS[1]);
+    c = ein_fma_f64(c, z, @COS[0]);
+    const double more = ein_fma_f64(head * z, s, ein_fma_f64(-half, tail, tail)), one = 1.0 - half;
+    const double low = ein_fma_f64(z * z, c, -head * tail) + ((1.0 - one) - half);
+    return (ein_turn){{head, more}, {one, low}, (int64_t)ein_bits_f64(shifted)};
+}
+#else
+EIN_INLINE ein_turn ein_turn_near_f64(double x) {
+    int64_t quadrant;
+    const ein_pair r = ein_quarter_near_f64(x, &quadrant);
+    return (ein_turn){ein_sin_pair(r), ein_cos_pair(r), quadrant};
+}
+#endif
+
 //: ein_sin_f64
 EIN_INLINE double ein_sin_f64(double x) {
     int64_t quadrant;
@@ -657,9 +701,9 @@ EIN_INLINE double ein_sin_f64(double x) {
 //: ein_sin_near_f64
 /* For x that is not far: without a branch, so that loops can do it in vectors. */
 EIN_INLINE double ein_sin_near_f64(double x) {
-    int64_t quadrant;
-    const ein_pair r = ein_quarter_near_f64(x, &quadrant);
-    return ein_sin_turned(x, r, quadrant);
+    const ein_turn it = ein_turn_near_f64(x);
+    const double y = it.turns & 1 ? it.cos.head + it.cos.tail : it.sin.head + it.sin.tail;
+    return x == 0 ? x : it.turns & 2 ? -y : y;
 }
 
 //: ein_cos_f64
@@ -672,9 +716,9 @@ EIN_INLINE double ein_cos_f64(double x) {
 //: ein_cos_near_f64
 /* For x that is not far: without a branch, so that loops can do it in vectors. */
 EIN_INLINE double ein_cos_near_f64(double x) {
-    int64_t quadrant;
-    const ein_pair r = ein_quarter_near_f64(x, &quadrant);
-    return ein_cos_turned(x, r, quadrant);
+    const ein_turn it = ein_turn_near_f64(x);
+    const double y = it.turns & 1 ? it.sin.head + it.sin.tail : it.cos.head + it.cos.tail;
+    return (it.turns + 1) & 2 ? -y : y;
 }
 
 //: ein_tan_f64
@@ -687,7 +731,11 @@ EIN_INLINE double ein_tan_f64(double x) {
 //: ein_tan_near_f64
 /* For x that is not far: without a branch, so that loops can do it in vectors. */
 EIN_INLINE double ein_tan_near_f64(double x) {
-    int64_t quadrant;
-    const ein_pair r = ein_quarter_near_f64(x, &quadrant);
-    return ein_tan_turned(x, r, quadrant);
+    const ein_turn it = ein_turn_near_f64(x);
+    const bool odd = it.turns & 1;
+    const ein_pair a = odd ? it.cos : it.sin, b = odd ? it.sin : it.cos;
+    const ein_pair top = ein_pair_ordered(a.head, a.tail), bottom = ein_pair_ordered(b.head, b.tail);
+    const ein_pair y = ein_pair_over(top, bottom);
+    const double size = y.head + y.tail;
+    return x == 0 ? x : odd ? -size : size;
 }

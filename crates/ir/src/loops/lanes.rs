@@ -19,12 +19,25 @@ pub struct Lanes {
     pub pieces: Vec<(i64, i64)>,
     /// What it asks memory for while it runs.
     pub asks: Option<Asks>,
-    /// Whether it takes no argument of [`far_call`] for large, notes whether one was, and is then run
-    /// once more as it stands, from the same variables. Without it the branch is taken in every lane.
-    pub twice: bool,
+    /// Whether it takes no argument of [`far_call`] for large, and is run once more if one was.
+    pub twice: Twice,
     /// Its stages, where elementary functions are computed on tiles and code is made without a compiler
     /// of loops; nothing if such code runs one iteration after another.
     pub stages: Option<Stages>,
+}
+
+/// How a loop with [`far_call`]s does without their branch: it takes no argument for large, notes whether
+/// one was, and is then run once more as it stands, from the same variables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Twice {
+    /// Not at all: the branch is taken in every lane.
+    #[default]
+    Never,
+    /// All of it at once.
+    Whole,
+    /// So many iterations at a time, which set aside what they store until it is known whether an argument
+    /// was large: the loop reads what it writes.
+    Parts(i64),
 }
 
 /// Accumulators for lanes.
@@ -99,6 +112,43 @@ impl For {
     /// How the body reduces each of these variables, or `None` if it does not say so in the usual form.
     pub fn reduced(&self, reductions: &[(Reg, BinaryOp)]) -> Option<Vec<Reduction>> {
         reductions.iter().map(|&(var, op)| reduction(&self.body, var, op)).collect()
+    }
+
+    /// Whether the body reads a buffer that it writes.
+    pub fn reads_what_it_writes(&self) -> bool {
+        let writes = |buf| self.stores().any(|(_, addr, _)| addr.buf == buf);
+        self.body
+            .iter()
+            .any(|stmt| matches!(stmt, Stmt::Let(_, Op::Load(addr)) if writes(addr.buf)))
+    }
+
+    /// Whether the stores of an iteration can wait until all others are computed: none is read again, and
+    /// where they go is known without the body.
+    pub fn may_set_aside(&self) -> bool {
+        let first = self.stores().next().map_or(self.body.len(), |(n, ..)| n);
+        let writes = |buf| self.stores().any(|(_, addr, _)| addr.buf == buf);
+        let defined: Vec<Reg> = self
+            .body
+            .iter()
+            .filter_map(|stmt| match stmt {
+                Stmt::Let(reg, _) | Stmt::Var(reg, _) => Some(*reg),
+                _ => None,
+            })
+            .collect();
+        let plain = |stmt: &Stmt| !matches!(stmt, Stmt::For(_) | Stmt::If(..) | Stmt::Gemm(_));
+        let again = |stmt: &Stmt| matches!(stmt, Stmt::Let(_, Op::Load(addr)) if writes(addr.buf));
+        let known = |addr: &Addr| addr.terms.iter().all(|(reg, _)| !defined.contains(reg));
+        self.body.iter().all(plain)
+            && !self.body[first..].iter().any(again)
+            && self.stores().all(|(_, addr, _)| known(addr))
+    }
+
+    /// The stores of the body: their numbers in it, the places and the values.
+    pub fn stores(&self) -> impl Iterator<Item = (usize, &Addr, Operand)> {
+        self.body.iter().enumerate().filter_map(|(n, stmt)| match stmt {
+            Stmt::Store(addr, value) => Some((n, addr, *value)),
+            _ => None,
+        })
     }
 
     /// How many iterations it has, if its bounds say.

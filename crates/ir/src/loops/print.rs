@@ -26,8 +26,8 @@
 //! * What is decided about a vector loop stands on a line before it: `sums` with the lanes of a vector
 //!   and the vectors of accumulators, the iterations of each loop over them (and how many turns are
 //!   written out), and what the last iterations are; `pieces` that it is cut into; what it `asks`
-//!   memory for every so many iterations, by so many; whether it may run `twice`. On another line stand
-//!   its `stages`: copies of the body, lanes of long vectors, elements of a tile, what is done `once`
+//!   memory for every so many iterations, by so many; whether it may run `twice`, and in parts
+//!   of how many iterations. On another line stand its `stages`: copies of the body, lanes of long vectors, elements of a tile, what is done `once`
 //!   and in which stage each statement is, if not all others in the first, by numbers of statements;
 //!   the functions that are called on tiles, and tiles that share a place.
 

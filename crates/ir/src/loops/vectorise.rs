@@ -11,13 +11,16 @@ mod requests;
 mod stages;
 mod sums;
 
-use super::lanes::{Lanes, far_call};
+use super::lanes::{Lanes, Twice, far_call};
 use super::scan;
-use super::{Buf, For, ForKind, Kernel, Op, Reg, Stmt};
+use super::{Buf, For, ForKind, Kernel, Reg, Stmt};
 use crate::cost::Cost;
 use ein_scalar::BinaryOp;
 use requests::Rows;
 use std::collections::BTreeSet;
+
+/// Iterations whose stores are set aside: some vectors, and little memory.
+const PART: i64 = 64;
 
 /// Decides for all loops of a kernel; those that are decided stay as they are.
 pub fn run(kernel: &mut Kernel, cost: Cost) {
@@ -86,31 +89,31 @@ impl Pass<'_> {
     /// How a vector loop runs; nothing if its body reduces in no form that is known.
     fn lanes(&mut self, inner: &For, reductions: Vec<(Reg, BinaryOp)>) -> Option<Lanes> {
         let reduced = inner.reduced(&reductions)?;
+        let twice = self.twice(inner);
+        let whole = !matches!(twice, Twice::Parts(_));
         let asks = self.rows.pass(self.kernel, inner, self.cost, !reduced.is_empty());
-        let pieces = match asks.is_none() && reduced.is_empty() {
+        let asks = asks.filter(|_| whole);
+        let pieces = match whole && asks.is_none() && reduced.is_empty() {
             true => sums::pieces(self.kernel, inner, self.cost).unwrap_or_default(),
             false => Vec::new(),
         };
-        let twice = self.may_run_twice(inner);
         let sums = match twice {
-            true => None,
-            false => sums::find(self.kernel, inner, &reduced, self.cost, &self.single),
+            Twice::Whole | Twice::Parts(_) => None,
+            Twice::Never => sums::find(self.kernel, inner, &reduced, self.cost, &self.single),
         };
         let stages = stages::find(self.kernel, inner, &reductions, self.cost);
         Some(Lanes { reductions, sums, pieces, asks, twice, stages })
     }
 
-    /// Whether a loop has functions that take a branch for large numbers, and reads nothing of what it
-    /// writes.
-    fn may_run_twice(&self, inner: &For) -> bool {
-        let stored = inner.body.iter().filter_map(|stmt| match stmt {
-            Stmt::Store(addr, _) => Some(addr.buf),
-            _ => None,
-        });
-        let written: BTreeSet<Buf> = stored.collect();
-        let reads_written = |stmt: &Stmt| matches!(stmt, Stmt::Let(_, Op::Load(addr)) if written.contains(&addr.buf));
+    /// How a loop does without the branch that some functions take for large numbers, if it has any.
+    fn twice(&self, inner: &For) -> Twice {
         let far = |stmt: &Stmt| far_call(stmt, |reg| self.kernel.regs[reg]).is_some();
-        !inner.body.iter().any(reads_written) && inner.body.iter().any(far)
+        match inner.body.iter().any(far) {
+            false => Twice::Never,
+            true if !inner.reads_what_it_writes() => Twice::Whole,
+            true if inner.may_set_aside() => Twice::Parts(PART),
+            true => Twice::Never,
+        }
     }
 }
 

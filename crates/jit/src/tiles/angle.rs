@@ -1,14 +1,22 @@
-//! Arc tangents of `f64`, by the coefficients of `ein_scalar::math`.
+//! Inverse trigonometric functions of `f64`, by the coefficients of `ein_scalar::math`.
 
 use super::double::polynomial;
-use ein_scalar::math::{self, coefficients::ATAN};
+use super::pair::Pair;
+use ein_scalar::math::{
+    self,
+    coefficients::{ASIN, ATAN},
+};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+
+/// What a right and a straight angle lack as doubles.
+const RIGHT_REST: f64 = 6.123233995736766e-17;
+const STRAIGHT_REST: f64 = 1.2246467991473532e-16;
 
 /// Arc tangent of `x + rest` for `0 <= x < 1e17`, as a sum of two.
 #[inline(always)]
-fn first_quadrant<const F: bool>(x: f64, rest: f64) -> (f64, f64) {
+pub(super) fn first_quadrant<const F: bool>(x: f64, rest: f64) -> (f64, f64) {
     // tan(a - b) = (tan a - tan b) / (1 + tan a tan b), with b the nearest of five angles.
-    let mut base = (FRAC_PI_2, 6.123233995736766e-17);
+    let mut base = (FRAC_PI_2, RIGHT_REST);
     let (mut above, mut below, mut left) = (-1.0, x + rest, 0.0);
     if x < 39.0 / 16.0 {
         base = (0.982793723247329, 1.3903311031230998e-17);
@@ -75,7 +83,7 @@ pub(super) fn atan2<const F: bool, const N: usize>(y: &[f64; N], x: &[f64; N], t
             let rest = (-quotient).mul_add(b, a) / b;
             let (head, tail) = first_quadrant::<F>(quotient, rest);
             let turned = PI - head;
-            let turned_tail = ((PI - turned) - head) + (1.2246467991473532e-16 - tail);
+            let turned_tail = ((PI - turned) - head) + (STRAIGHT_REST - tail);
             let (head, tail) = if *x < 0.0 { (turned, turned_tail) } else { (head, tail) };
             *to = (head + tail).copysign(*y);
             special |= u64::from(!is_usual(*y, *x));
@@ -87,5 +95,59 @@ pub(super) fn atan2<const F: bool, const N: usize>(y: &[f64; N], x: &[f64; N], t
                 *to = math::atan2(*y, *x);
             }
         }
+    }
+}
+
+/// `asin(x) / x - 1` by `z = x^2`, for |x| <= 1/2.
+#[inline(always)]
+pub(super) fn beyond_sine<const F: bool>(z: f64) -> f64 {
+    z * polynomial::<F, 14>(&ASIN, z)
+}
+
+/// `2 asin(sqrt((1 - x) / 2))` for `x` from 1/2 to 1, which is the arc cosine; NaN beyond 1.
+#[inline(always)]
+fn arc_of_rest(x: f64) -> Pair {
+    let z = 0.5 * (1.0 - x);
+    let root = Pair(z, 0.0).root();
+    Pair::ordered(root.0, root.1 + root.0 * beyond_sine::<true>(z)).scaled(2.0)
+}
+
+#[inline(always)]
+fn asin_one(x: f64) -> f64 {
+    let magnitude = x.abs();
+    let near = x + x * beyond_sine::<true>(x * x);
+    let arc = arc_of_rest(magnitude);
+    let angle = Pair::ordered(FRAC_PI_2, -arc.0);
+    let far = (angle.0 + (angle.1 + (RIGHT_REST - arc.1))).copysign(x);
+    let value = if magnitude < 0.5 { near } else { far };
+    // Keeps the sign of zero.
+    if x == 0.0 { x } else { value }
+}
+
+#[inline(always)]
+fn acos_one(x: f64) -> f64 {
+    let magnitude = x.abs();
+    let right = Pair::ordered(FRAC_PI_2, -x);
+    let near = right.0 + (right.1 + (RIGHT_REST - x * beyond_sine::<true>(x * x)));
+    let arc = arc_of_rest(magnitude);
+    let straight = Pair::ordered(PI, -arc.0);
+    let left = straight.0 + (straight.1 + (STRAIGHT_REST - arc.1));
+    let far = if x > 0.0 { arc.value() } else { left };
+    if magnitude < 0.5 { near } else { far }
+}
+
+/// Arc sines; without a fused multiply-add as they are defined.
+#[inline(always)]
+pub(super) fn asin<const F: bool, const N: usize>(from: &[f64; N], to: &mut [f64; N]) {
+    for (to, x) in to.iter_mut().zip(from) {
+        *to = if F { asin_one(*x) } else { math::asin(*x) };
+    }
+}
+
+/// Arc cosines; without a fused multiply-add as they are defined.
+#[inline(always)]
+pub(super) fn acos<const F: bool, const N: usize>(from: &[f64; N], to: &mut [f64; N]) {
+    for (to, x) in to.iter_mut().zip(from) {
+        *to = if F { acos_one(*x) } else { math::acos(*x) };
     }
 }

@@ -21,10 +21,11 @@ pub(super) fn polynomial<const F: bool, const N: usize>(c: &[f64; N], x: f64) ->
 }
 
 /// Adding and subtracting this rounds to an integer.
-const SHIFT: f64 = 6_755_399_441_055_744.0;
+pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
+
 /// `2^k` for the integer that [`SHIFT`] left in the low bits.
 #[inline(always)]
-fn power_of_two(k: i64) -> f64 {
+pub(super) fn power_of_two(k: i64) -> f64 {
     f64::from_bits((k.wrapping_add(1023) as u64) << 52)
 }
 
@@ -44,7 +45,7 @@ pub(super) fn exp_sum<const F: bool>(x: f64, small: f64) -> f64 {
 
 /// `e^x` as a number by a power of two.
 #[inline(always)]
-fn exp_parts<const F: bool>(x: f64) -> (f64, i64) {
+pub(super) fn exp_parts<const F: bool>(x: f64) -> (f64, i64) {
     let x = if x > 1000.0 { 1000.0 } else { x };
     let x = if x < -1000.0 { -1000.0 } else { x };
     let shifted = fma::<F>(x, std::f64::consts::LOG2_E, SHIFT);
@@ -59,7 +60,7 @@ fn exp_parts<const F: bool>(x: f64) -> (f64, i64) {
 
 /// A number by a power of two: two factors, since one alone may leave the range.
 #[inline(always)]
-fn scaled(value: f64, k: i64) -> f64 {
+pub(super) fn scaled(value: f64, k: i64) -> f64 {
     let half = k >> 1;
     value * power_of_two(half) * power_of_two(k.wrapping_sub(half))
 }
@@ -90,7 +91,7 @@ pub(super) fn log_one<const F: bool>(x: f64) -> f64 {
 
 /// `log(1 + x)`: the logarithm of the rounded sum, and what the rounding lost.
 #[inline(always)]
-fn log1p_one<const F: bool>(x: f64) -> f64 {
+pub(super) fn log1p_one<const F: bool>(x: f64) -> f64 {
     let sum = 1.0 + x;
     let lost = if x > 1.0 { 1.0 - (sum - x) } else { x - (sum - 1.0) };
     let value = log_one::<F>(sum) + lost / sum;
@@ -115,7 +116,7 @@ pub(super) fn split(x: f64) -> (f64, f64) {
 }
 
 #[inline(always)]
-fn log_special(x: f64, value: f64) -> f64 {
+pub(super) fn log_special(x: f64, value: f64) -> f64 {
     let value = if x == f64::INFINITY { x } else { value };
     let value = if x == 0.0 { f64::NEG_INFINITY } else { value };
     // Also where `x` is NaN.

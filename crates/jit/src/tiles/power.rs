@@ -2,6 +2,7 @@
 //! error. The coefficients are those of `ein_scalar::math::pow`.
 
 use super::double::{exp_sum, polynomial, split};
+use super::pair::Pair;
 use ein_scalar::math::{
     self,
     coefficients::{ATANH_TAIL, LN2_HI, LN2_LO},
@@ -10,39 +11,6 @@ use ein_scalar::math::{
 /// 2/3 and 2/5, the first coefficients of `2 atanh(s) / s - 2`, as pairs.
 const TWO_THIRDS: Pair = Pair(0.6666666666666666, 3.700743415417188e-17);
 const TWO_FIFTHS: Pair = Pair(0.4, -2.2204460492503132e-17);
-
-/// A number as a sum of two doubles, on a machine with a fused multiply-add.
-#[derive(Clone, Copy)]
-struct Pair(f64, f64);
-
-impl Pair {
-    /// A sum of which the first term is not less than the second.
-    #[inline(always)]
-    fn ordered(a: f64, b: f64) -> Pair {
-        let sum = a + b;
-        Pair(sum, b - (sum - a))
-    }
-
-    #[inline(always)]
-    fn product(a: f64, b: f64) -> Pair {
-        let product = a * b;
-        Pair(product, a.mul_add(b, -product))
-    }
-
-    #[inline(always)]
-    fn times(self, other: Pair) -> Pair {
-        let Pair(head, tail) = Pair::product(self.0, other.0);
-        Pair::ordered(head, tail + (self.0 * other.1 + self.1 * other.0))
-    }
-
-    #[inline(always)]
-    fn plus(self, other: Pair) -> Pair {
-        let sum = self.0 + other.0;
-        let right = sum - self.0;
-        let lost = (self.0 - (sum - right)) + (other.0 - right);
-        Pair::ordered(sum, lost + self.1 + other.1)
-    }
-}
 
 /// The natural logarithm of a finite `x > 0`.
 #[inline(always)]

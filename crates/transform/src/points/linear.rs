@@ -115,7 +115,15 @@ impl Points {
     /// Whether a conversion between integers changes nothing.
     fn keeps_value(&self, from: Node, to: Node) -> bool {
         match (self.nodes[from].range, self.nodes[to].ty.int_range()) {
-            (Some((lo, hi)), Some((least, most))) => least <= lo && hi <= most,
+            (Some((lo, hi)), Some((least, most))) => {
+                let fits = |(lo, hi): Range| least <= lo && hi <= most;
+                // What index variables say of each other is asked only of sums.
+                let sum = matches!(
+                    self.nodes[from].kind,
+                    Kind::Binary(BinaryOp::Add | BinaryOp::Sub, ..)
+                );
+                fits((lo, hi)) || sum && self.reach(&self.linear(from)).is_some_and(fits)
+            }
             _ => false,
         }
     }
@@ -223,13 +231,15 @@ impl Points {
 
     /// A sum as a node.
     pub fn sum_node(&mut self, sum: &Linear) -> Node {
+        let wide = self.is_wide(sum);
         let mut total = None;
         for (node, factor) in &sum.terms {
+            let node = if wide { self.cast(*node, ScalarType::I64) } else { *node };
             let term = match factor {
-                1 => *node,
+                1 => node,
                 _ => {
                     let factor = self.int(*factor);
-                    self.binary(BinaryOp::Mul, *node, factor, None)
+                    self.binary(BinaryOp::Mul, node, factor, None)
                 }
             };
             total = Some(match total {
@@ -239,6 +249,22 @@ impl Points {
         }
         let offset = self.int(sum.offset);
         total.map_or(offset, |total| self.binary(BinaryOp::Add, total, offset, None))
+    }
+
+    /// Whether a sum leaves the numbers of 32 bits on the way: with them an operation would have to look
+    /// whether it failed, which no sum does.
+    fn is_wide(&self, sum: &Linear) -> bool {
+        let mut reached = (0i128, 0i128);
+        let ends = sum.terms.iter().filter_map(|(node, factor)| {
+            let ((lo, hi), factor) = (self.nodes[*node].range?, i128::from(*factor));
+            Some([lo.checked_mul(factor)?, hi.checked_mul(factor)?])
+        });
+        let offset = i128::from(sum.offset);
+        ends.chain([[offset, offset]]).any(|[a, b]| {
+            reached = (reached.0.saturating_add(a.min(b)), reached.1.saturating_add(a.max(b)));
+            let narrow = |end: i128| i32::try_from(end).is_ok();
+            ![a, b, reached.0, reached.1].into_iter().all(narrow)
+        })
     }
 
     /// The addition of a negative constant as the subtraction of a positive one, and the other way

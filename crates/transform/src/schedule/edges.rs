@@ -3,7 +3,8 @@
 //! Before:  `for j in 0..n { y[j] = x[(j + 1) % n] }`, with a division for each cell
 //! After:   `for j in 0..n - 1 { y[j] = x[j + 1] }`, in vectors, and `y[n - 1] = x[0]`
 //!
-//! Where the pieces meet may depend on the loops around: `x[(i + j) % n]` wraps at `j = n - i`.
+//! Where the pieces meet may depend on the loops around: `x[(i + j) % n]` wraps at `j = n - i`. An edge
+//! that may be outside of the row is brought inside, and a piece may have no cells.
 //!
 //! Needs: positions that follow the index of the row between the edges, constant bounds.
 //! Refuses: rows in which an order of the edges is not known, or that have too many.
@@ -16,6 +17,7 @@ use super::nest::{Cell, Loop};
 use super::plan::{Change, What, Why};
 use super::view::View;
 use crate::points::{Arr, Ix, Kind, Linear, Node};
+use ein_scalar::{BinaryOp, ScalarType};
 
 /// A row has at least so many cells.
 const LEAST: i64 = 16;
@@ -63,20 +65,36 @@ impl Emit {
 
     /// A loop in pieces that end at these edges, each with an index of its own.
     fn cut(&mut self, (ix, lo, hi): Loop, edges: &[Linear]) -> Vec<Loop> {
-        let name = self.points.ixs[ix].name;
-        let mut ends: Vec<Node> = edges.iter().map(|edge| self.points.sum_node(edge)).collect();
-        ends.push(hi);
-        let mut from = lo;
+        let (name, own) = (self.points.ixs[ix].name, self.points.ixs[ix].range);
+        let mut ends: Vec<(Node, Node)> =
+            edges.iter().map(|edge| self.edge_of_row(edge, (lo, hi))).collect();
+        ends.push((hi, hi));
+        let mut from = (lo, lo);
         let mut pieces = Vec::new();
         for to in ends {
-            let range =
-                |node: Node| self.points.nodes[node].range.unwrap_or(self.points.ixs[ix].range);
-            let (first, last) = (range(from).0, range(to).1 - 1);
-            let piece = self.points.fresh_between(name, (first, last.max(first)), from, to);
-            pieces.push((piece, from, to));
+            let range = |node: Node| self.points.nodes[node].range.unwrap_or(own);
+            let first = range(from.0).0.max(own.0);
+            let last = (range(to.0).1 - 1).min(own.1);
+            let piece = self.points.fresh_between(name, (first, last.max(first)), from.0, to.0);
+            pieces.push((piece, from.1, to.1));
             from = to;
         }
         pieces
+    }
+
+    /// An edge, which bounds the cells of the pieces on both sides, and the place in the row where they
+    /// meet: the same, if the edge is surely there.
+    fn edge_of_row(&mut self, edge: &Linear, (lo, hi): (Node, Node)) -> (Node, Node) {
+        let inside = |more: Linear| self.points.reach(&more).is_some_and(|(least, _)| least >= 0);
+        let ends = (self.points.linear(lo), self.points.linear(hi));
+        if inside(edge.minus(&ends.0)) && inside(ends.1.minus(edge)) {
+            let edge = self.points.sum_node(edge);
+            return (edge, edge);
+        }
+        let edge = self.points.sum_node(edge);
+        let [edge, lo, hi] = [edge, lo, hi].map(|place| self.points.cast(place, ScalarType::I64));
+        let below = self.points.binary(BinaryOp::Min, edge, hi, None);
+        (edge, self.points.binary(BinaryOp::Max, below, lo, None))
     }
 }
 
@@ -115,9 +133,6 @@ fn add_edges(
             let below = view.points.reach(&hi.minus(&edge))?;
             if above.1 <= 0 || below.1 <= 0 {
                 continue;
-            }
-            if above.0 < 0 || below.0 < 0 {
-                return None;
             }
             insert_edge(view, edges, edge)?;
         }

@@ -6,11 +6,14 @@
 //!   that the accumulators of neighbours hide each other's latency.
 //! * With reductions across contiguous memory (`max(i) x[i, j]`): a row of accumulators over a tile
 //!   of the innermost axis, which runs in vectors inside the reduction; a few terms are written out.
+//!   Reductions that these read, as the greatest term before a sum of exponentials, have their rows
+//!   first ([`inside`]).
 //!
 //! Failures: the order of loops and the lanes of vectors do not matter to a flag: that something
 //! failed is known at the end, and the evaluator says what. Addresses never depend on it.
 
 mod form;
+mod inside;
 
 pub(crate) use form::{inner_how, may_be_copied, outer_how};
 
@@ -95,6 +98,10 @@ impl Emit {
                 let (loops, cells) = self.in_even_tiles(loops, cells, size);
                 let inner = self.inner_reductions(&loops, &cells);
                 self.with_rows(arr, loops, &cells, &inner);
+            }
+            Form::AfterRows(size) => {
+                let (loops, cells) = self.in_even_tiles(loops, cells, size);
+                self.after_rows(arr, loops, cells);
             }
             Form::Jammed(_) | Form::OneByOne => self.cells_of_form(arr, loops, &cells, form),
         }

@@ -177,6 +177,9 @@ pub enum Form {
     Rows(i64),
     /// The reductions of a row of so many cells first, then what is done with them in vectors.
     ThenRow(i64),
+    /// The same with the reductions that other ones of a row read: a nest of their row, then one of the
+    /// cells.
+    AfterRows(i64),
     /// So many neighbouring cells at a time, each with its reductions.
     Jammed(i64),
     /// One cell after another.

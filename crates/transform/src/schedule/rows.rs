@@ -538,7 +538,14 @@ pub(crate) fn worth_a_row(view: &View<'_>, loops: &[Loop], cells: &[Cell], inner
 }
 
 /// Whether the reductions run across contiguous memory: the loop to run in vectors.
-pub(crate) fn across(view: &View<'_>, loops: &[Loop], inner: &[Node]) -> Option<usize> {
+///
+/// Reductions in `known` are values: they are computed before.
+pub(crate) fn across(
+    view: &View<'_>,
+    loops: &[Loop],
+    inner: &[Node],
+    known: &[Node],
+) -> Option<usize> {
     let first = match &view.points.nodes[inner[0]].kind {
         Kind::Reduce(reduction) => reduction.clone(),
         _ => return None,
@@ -550,7 +557,7 @@ pub(crate) fn across(view: &View<'_>, loops: &[Loop], inner: &[Node]) -> Option<
         let mut inside = [Some(reduction.body), reduction.guard].into_iter().flatten();
         let simple = (fits_a_row(view, reduction) || is_address(view, reduction))
             && reduction.binders == first.binders
-            && !inside.any(|node| view.points.nodes[node].reduces);
+            && !inside.any(|node| reduces_beside(view, node, known));
         if !simple {
             return None;
         }
@@ -579,6 +586,18 @@ pub(crate) fn across(view: &View<'_>, loops: &[Loop], inner: &[Node]) -> Option<
     });
     let rows = rows || short && loads.iter().any(slides);
     (extent >= 8 && independent && rows && !dots).then_some(last)
+}
+
+/// Whether a value has reductions inside other than these.
+fn reduces_beside(view: &View<'_>, node: Node, known: &[Node]) -> bool {
+    let info = &view.points.nodes[node];
+    if !info.reduces || known.contains(&node) {
+        return false;
+    }
+    let mut children = Vec::new();
+    view.points.each_child(node, &mut |child| children.push(child));
+    matches!(info.kind, Kind::Reduce(_))
+        || children.into_iter().any(|child| reduces_beside(view, child, known))
 }
 
 /// Whether a reduction asks for the address of an extreme in a way that rows can tell: each keeps

@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::loops::Reg;
-use crate::loops::lanes::{Asks, Lanes, Sums, Tail};
+use crate::loops::lanes::{Asks, Lanes, Sums, Tail, Twice};
 use crate::loops::scan::Scan;
 use crate::loops::stages::{Call, Source, Stages};
 use crate::text::Result;
@@ -66,7 +66,14 @@ pub(super) fn decided(parser: &mut Parser) -> Result<Lanes> {
             parser.tokens.sign(")")?;
             lanes.asks = Some(Asks { every, step, addrs });
         } else if parser.tokens.eat_word("twice") {
-            lanes.twice = true;
+            lanes.twice = match parser.tokens.eat_sign("(") {
+                true => {
+                    let size = parser.tokens.int()?;
+                    parser.tokens.sign(")")?;
+                    Twice::Parts(size)
+                }
+                false => Twice::Whole,
+            };
         } else if parser.tokens.eat_word("stages") {
             lanes.stages = Some(stages(parser)?);
         } else {

@@ -1,7 +1,7 @@
 //! What is decided about a vector loop.
 
 use super::operand;
-use crate::loops::lanes::{Lanes, Tail};
+use crate::loops::lanes::{Lanes, Tail, Twice};
 use crate::loops::stages::{Call, Source, Stages};
 use crate::loops::{Addr, For};
 
@@ -31,8 +31,10 @@ pub(super) fn decided(lanes: &Lanes, addr: &dyn Fn(&Addr) -> String, inner: &For
         list.extend(asks.addrs.iter().map(addr));
         words.push(format!("asks({})", list.join(", ")));
     }
-    if lanes.twice {
-        words.push("twice".to_owned());
+    match lanes.twice {
+        Twice::Never => {}
+        Twice::Whole => words.push("twice".to_owned()),
+        Twice::Parts(size) => words.push(format!("twice({size})")),
     }
     let mut lines = vec![words.join(" ")];
     lines.extend(lanes.stages.as_ref().map(|it| stages(it, inner)));

@@ -1,9 +1,9 @@
 //! Whether what is decided about a vector loop belongs to it.
 
 use super::{Role, Verifier};
-use crate::loops::lanes::{Asks, Lanes, Tail};
+use crate::loops::lanes::{Asks, Lanes, Tail, Twice};
 use crate::loops::stages::{Source, Stages, defined};
-use crate::loops::{Buf, For, Op, Operand, Reg, Stmt, captures};
+use crate::loops::{For, Op, Operand, Reg, Stmt, captures};
 use std::collections::BTreeMap;
 
 /// What is decided about a vector loop belongs to it.
@@ -22,7 +22,7 @@ pub(super) fn check(verifier: &mut Verifier<'_>, inner: &For, lanes: &Lanes) {
         };
         verifier.require(exact, || format!("the sums of {var} leave out iterations"));
         let values = |stmt: &Stmt| matches!(stmt, Stmt::Let(..) | Stmt::Set(..));
-        let only = inner.body.iter().all(values) && !lanes.twice;
+        let only = inner.body.iter().all(values) && lanes.twice == Twice::Never;
         verifier.require(only, || format!("{var} has sums and does more than to reduce"));
     }
     if !lanes.pieces.is_empty() {
@@ -45,15 +45,18 @@ pub(super) fn check(verifier: &mut Verifier<'_>, inner: &For, lanes: &Lanes) {
         }
         verifier.visible = visible;
     }
-    let writes = |buf: Buf| {
-        inner.body.iter().any(|stmt| matches!(stmt, Stmt::Store(addr, _) if addr.buf == buf))
-    };
-    let reads_written = inner
-        .body
-        .iter()
-        .any(|stmt| matches!(stmt, Stmt::Let(_, Op::Load(addr)) if writes(addr.buf)));
-    let again = !lanes.twice || !reads_written;
-    verifier.require(again, || format!("{var} cannot run twice: it reads what it writes"));
+    match lanes.twice {
+        Twice::Never => {}
+        Twice::Whole => {
+            let again = !inner.reads_what_it_writes();
+            verifier.require(again, || format!("{var} cannot run twice: it reads what it writes"));
+        }
+        Twice::Parts(size) => {
+            let alone = size >= 1 && lanes.pieces.is_empty() && lanes.asks.is_none();
+            let again = alone && inner.may_set_aside();
+            verifier.require(again, || format!("{var} cannot set aside what it stores"));
+        }
+    }
     if let Some(stages) = &lanes.stages {
         check_stages(verifier, inner, stages);
     }

@@ -4,17 +4,18 @@
 //! After:   `at[i] = class[i]`, which fails if it is outside, and `s[t] = … z[t - 1, at[i]] …`
 //!
 //! A step that may fail keeps much from being computed in another way. What it looks up that no step
-//! changes is looked at once, before all steps.
+//! changes is looked at once, before all steps; but for what moves along a row with it (`z[t - 1, i - k[t]]`),
+//! of which the rows of a step are cut where it leaves the array ([`edges`](crate::schedule)).
 //!
 //! Failures: it is looked at also if there are no steps, or if they end before: an alarm, after which a
 //! careful kernel looks at it in each step.
 
 use super::super::extent::Extent;
 use super::super::{Flat, Flatten, declined};
-use crate::points::{Body, Clause, Ix, Node};
+use crate::points::{Body, Clause, Ix, Kind, Node};
 use ein_base::Span;
 use ein_ir::tensor::{Bounds, ExprKind, IndexArg};
-use ein_scalar::BinaryOp;
+use ein_scalar::{BinaryOp, ScalarType};
 
 /// The most positions that are looked at before.
 const CELLS: i64 = 1 << 22;
@@ -39,6 +40,7 @@ impl<'p> Flatten<'p> {
                 return Err(declined("a read of an empty array", index.value.span));
             }
             let proved = index.bounds == Bounds::Proved && !self.points.wrapping;
+            place = self.in_full(place, *extent);
             at.push(match extent.constant() {
                 Some(extent) => {
                     let at = self.points.given_position(place, extent, !proved, self.when);
@@ -53,6 +55,20 @@ impl<'p> Flatten<'p> {
             });
         }
         Ok(at)
+    }
+
+    /// A position whose last operation may overflow, computed with more bits: where it does not fit its
+    /// type it is outside of the array, and that is looked at under the same condition.
+    fn in_full(&mut self, place: Node, extent: Extent) -> Node {
+        let Kind::Checked(op, a, b, when) = self.points.nodes[place].kind else { return place };
+        let narrow = self.points.nodes[place].ty == ScalarType::I32;
+        let fits = extent.constant().is_some_and(|extent| i32::try_from(extent).is_ok());
+        let sums = matches!(op, BinaryOp::Add | BinaryOp::Sub);
+        if !narrow || !fits || !sums || when != self.when {
+            return place;
+        }
+        let [a, b] = [a, b].map(|side| self.points.cast(side, ScalarType::I64));
+        self.points.binary(op, a, b, when)
     }
 
     /// A position that may fail in a step of a recurrence, looked at before all steps if they do not
@@ -72,6 +88,7 @@ impl<'p> Flatten<'p> {
             around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64).collect();
         let cells = extents.iter().try_fold(1i64, |cells, extent| cells.checked_mul(*extent));
         let fits = around.len() == free.len()
+            && !self.follows_the_row(at, &around)
             && around.iter().all(whole)
             && cells.is_some_and(|cells| cells <= CELLS);
         let loads = self.points.loads(&[at]);
@@ -85,5 +102,26 @@ impl<'p> Flatten<'p> {
         self.settled.push((arr, at));
         let place = self.points.load(arr, &indices);
         self.points.given_position(place, extent, false, None)
+    }
+
+    /// Whether a position follows the innermost index, from where the others say: rows read that in one
+    /// go, and it would take as many cells as they have.
+    fn follows_the_row(&self, at: Node, around: &[Ix]) -> bool {
+        let mut place = at;
+        while let Kind::Cast(inner) | Kind::Clamp { at: inner, .. } = self.points.nodes[place].kind
+        {
+            place = inner;
+        }
+        let Some(row) = self.loops.last().filter(|row| around.len() > 1 && around.contains(row))
+        else {
+            return false;
+        };
+        let sum = self.points.linear(place);
+        let (own, others): (Vec<_>, Vec<_>) = sum
+            .terms
+            .iter()
+            .partition(|(term, _)| self.points.nodes[*term].kind == Kind::Index(*row));
+        matches!(*own, [(_, 1 | -1)])
+            && others.iter().all(|(term, _)| !self.points.depends(*term, *row))
     }
 }

@@ -6,6 +6,7 @@ use super::super::plan::{Form, How, Why};
 use super::super::rows::{across, even_tile, worth_a_row};
 use super::super::view::View;
 use super::super::windows::have_few_terms;
+use super::inside;
 use super::{COPIED_NODES, Cell, FEW, JAM, Loop, TILE};
 use crate::points::{Arr, Ix, Kind, Node};
 use ein_scalar::{BinaryOp, ScalarType};
@@ -26,7 +27,11 @@ pub(super) fn of(view: &View<'_>, loops: &[Loop], cells: &[Cell], inner: &[Node]
     if have_few_terms(view, loops, inner) {
         return (Form::Plain, Why::Since("its reductions have few terms, which are written out"));
     }
-    if across(view, loops, inner).is_some() {
+    if !inside::rows(view, loops, inner).is_empty() {
+        let cells = view.constant_extent(lo, hi).and_then(even_tile).unwrap_or(0);
+        return (Form::AfterRows(cells), Why::Since("they are the same for all terms of those"));
+    }
+    if across(view, loops, inner, &[]).is_some() {
         let cells = view.points.trip_count(lo, hi).min(TILE as f64) as i64;
         return (Form::Rows(cells), Why::Since("its reductions run across contiguous memory"));
     }

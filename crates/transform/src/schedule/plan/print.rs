@@ -138,6 +138,9 @@ impl fmt::Display for Form {
             Form::Plain => f.write_str("cell by cell"),
             Form::Rows(cells) => write!(f, "with a row of {cells} accumulators"),
             Form::ThenRow(cells) => write!(f, "with a row of {cells} reductions before its cells"),
+            Form::AfterRows(cells) => {
+                write!(f, "after rows of {cells} reductions that its own read")
+            }
             Form::Jammed(cells) => write!(f, "{cells} neighbours at a time"),
             Form::OneByOne => f.write_str("one cell after another"),
         }
