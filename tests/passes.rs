@@ -16,6 +16,26 @@ let place[i in 0..260] = (i * 37) % 130;
 
 /// What is computed, and what is observed of it.
 const PROGRAMS: &[(&str, &[&str])] = &[
+    // Tables whose edges are choices, and steps that differ.
+    (
+        "let k[i in 0..130] = (i * 7) % 11 - 5;
+         let l[i in 0..130, j in 0..120] = if i == 0 || j == 0 {
+             0
+         } else {
+             if k[i - 1] == k[j + 3] { l[i - 1, j - 1] + 1 } else { max(l[i - 1, j], l[i, j - 1]) }
+         };
+         let u[t in 0..6, i in 0..40, j in 0..130] = if t == 0 {
+             x[i, j]
+         } else {
+             if i < 1 || j == 0 || i >= 39 || j > 128 {
+                 0.0
+             } else {
+                 0.25 * (u[t, i - 1, j] + u[t, i, j - 1] + u[t - 1, i + 1, j] + u[t - 1, i, j + 1])
+             }
+         };
+         let s[t in 0..9, i in 0..130] = if t == 4 { v[i] } else { if t < 2 { 1.0 } else { 0.5 * s[t - 2, i] } };",
+        &["l", "u", "s"],
+    ),
     // Running reductions, along and across, from either end, inside others and inside recurrences.
     (
         "let k[i in 0..130] = (i * 7) % 11 - 5;

@@ -10,7 +10,8 @@
 use crate::points::verify::verify;
 use crate::points::{Arr, Points};
 use crate::schedule::{
-    address, bins, delay, factor, halves, hoist, means, peel, same, scan, settle, terms, tidy,
+    address, bins, cases, delay, factor, halves, hoist, means, peel, same, scan, settle, terms,
+    tidy,
 };
 use rustc_hash::FxHashSet;
 
@@ -28,6 +29,12 @@ pub struct Pass {
 
 /// The passes.
 pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "cases",
+        known_as: "index-set splitting",
+        about: "choices that the steps of a recurrence decide, as clauses of their own",
+        run: |points, _| cases::run(points),
+    },
     Pass {
         name: "settle",
         known_as: "value-range analysis by induction, loop peeling",

@@ -37,6 +37,7 @@ mod again;
 mod before;
 mod beside;
 pub(crate) mod bins;
+pub(crate) mod cases;
 mod choice;
 mod columns;
 mod contract;

@@ -8,14 +8,14 @@
 //! of which the rows of a step are cut where it leaves the array ([`edges`](crate::schedule)).
 //!
 //! Failures: it is looked at also if there are no steps, or if they end before: an alarm, after which a
-//! careful kernel looks at it in each step.
+//! careful kernel looks at it in each step. So it is if only other indices would keep it from being asked for.
 
 use super::super::extent::Extent;
 use super::super::{Flat, Flatten, declined};
-use crate::points::{Body, Clause, Ix, Kind, Node};
+use crate::points::{Body, Clause, Ix, Kind, Node, Points};
 use ein_base::Span;
 use ein_ir::tensor::{Bounds, ExprKind, IndexArg};
-use ein_scalar::{BinaryOp, ScalarType};
+use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
 
 /// The most positions that are looked at before.
 const CELLS: i64 = 1 << 22;
@@ -78,6 +78,7 @@ impl<'p> Flatten<'p> {
         if self.pending.is_empty() || self.descent.is_some() || !moves {
             return at;
         }
+        let at = self.asked_for_sooner(at, extent);
         let free = self.points.nodes[at].free.clone();
         let around: Vec<Ix> = self.loops.iter().copied().filter(|ix| free.contains(ix)).collect();
         let whole = |ix: &Ix| {
@@ -104,6 +105,30 @@ impl<'p> Flatten<'p> {
         self.points.given_position(place, extent, false, None)
     }
 
+    /// The same position, looked at where those conditions hold that mention no more indices than it
+    /// does: an alarm at most, and a place for fewer of them.
+    fn asked_for_sooner(&mut self, at: Node, extent: i64) -> Node {
+        let mut clamp = at;
+        while let Kind::Cast(inner) = self.points.nodes[clamp].kind {
+            clamp = inner;
+        }
+        let Kind::Clamp { at: place, traps: true, when: Some(when), .. } =
+            self.points.nodes[clamp].kind
+        else {
+            return at;
+        };
+        let mut parts = Vec::new();
+        parts_of(&mut self.points, when, false, &mut parts);
+        let own = self.points.nodes[place].free.clone();
+        let within = |part: &Node| self.points.nodes[*part].free.iter().all(|ix| own.contains(ix));
+        if parts.iter().all(within) {
+            return at;
+        }
+        parts.retain(within);
+        let when = parts.into_iter().fold(None, |all, part| self.points.both(all, Some(part)));
+        self.points.given_position(place, extent, true, when)
+    }
+
     /// Whether a position follows the innermost index, from where the others say: rows read that in one
     /// go, and it would take as many cells as they have.
     fn follows_the_row(&self, at: Node, around: &[Ix]) -> bool {
@@ -123,5 +148,18 @@ impl<'p> Flatten<'p> {
             .partition(|(term, _)| self.points.nodes[*term].kind == Kind::Index(*row));
         matches!(*own, [(_, 1 | -1)])
             && others.iter().all(|(term, _)| !self.points.depends(*term, *row))
+    }
+}
+
+/// The parts of a condition, or of its opposite, all of which hold where it does.
+fn parts_of(points: &mut Points, condition: Node, opposite: bool, parts: &mut Vec<Node>) {
+    match (points.nodes[condition].kind.clone(), opposite) {
+        (Kind::Binary(BinaryOp::And, a, b), false) | (Kind::Binary(BinaryOp::Or, a, b), true) => {
+            parts_of(points, a, opposite, parts);
+            parts_of(points, b, opposite, parts);
+        }
+        (Kind::Unary(UnaryOp::Not, a), _) => parts_of(points, a, !opposite, parts),
+        (_, false) => parts.push(condition),
+        (_, true) => parts.push(points.unary(UnaryOp::Not, condition, None)),
     }
 }
