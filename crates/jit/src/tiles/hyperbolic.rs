@@ -132,7 +132,7 @@ fn asinh_one(x: f64) -> f64 {
     let near = log1p_pair(beside.plus(Pair(bounded, 0.0)));
     let value = if magnitude > 1e9 { log_of_double(magnitude) } else { near }.copysign(x);
     // Also what is infinite or no number.
-    if magnitude >= 1e-8 && magnitude < f64::INFINITY { value } else { x }
+    if (1e-8..f64::INFINITY).contains(&magnitude) { value } else { x }
 }
 
 #[inline(always)]

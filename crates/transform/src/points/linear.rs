@@ -231,7 +231,7 @@ impl Points {
 
     /// A sum as a node.
     pub fn sum_node(&mut self, sum: &Linear) -> Node {
-        let wide = self.is_wide(sum);
+        let wide = is_wide(self, sum);
         let mut total = None;
         for (node, factor) in &sum.terms {
             let node = if wide { self.cast(*node, ScalarType::I64) } else { *node };
@@ -249,22 +249,6 @@ impl Points {
         }
         let offset = self.int(sum.offset);
         total.map_or(offset, |total| self.binary(BinaryOp::Add, total, offset, None))
-    }
-
-    /// Whether a sum leaves the numbers of 32 bits on the way: with them an operation would have to look
-    /// whether it failed, which no sum does.
-    fn is_wide(&self, sum: &Linear) -> bool {
-        let mut reached = (0i128, 0i128);
-        let ends = sum.terms.iter().filter_map(|(node, factor)| {
-            let ((lo, hi), factor) = (self.nodes[*node].range?, i128::from(*factor));
-            Some([lo.checked_mul(factor)?, hi.checked_mul(factor)?])
-        });
-        let offset = i128::from(sum.offset);
-        ends.chain([[offset, offset]]).any(|[a, b]| {
-            reached = (reached.0.saturating_add(a.min(b)), reached.1.saturating_add(a.max(b)));
-            let narrow = |end: i128| i32::try_from(end).is_ok();
-            ![a, b, reached.0, reached.1].into_iter().all(narrow)
-        })
     }
 
     /// The addition of a negative constant as the subtraction of a positive one, and the other way
@@ -351,6 +335,22 @@ impl Points {
     pub fn depends(&self, node: Node, ix: Ix) -> bool {
         self.nodes[node].free.binary_search(&ix).is_ok()
     }
+}
+
+/// Whether a sum leaves the numbers of 32 bits on the way: with them an operation would have to look
+/// whether it failed, which no sum does.
+fn is_wide(points: &Points, sum: &Linear) -> bool {
+    let mut reached = (0i128, 0i128);
+    let ends = sum.terms.iter().filter_map(|(node, factor)| {
+        let ((lo, hi), factor) = (points.nodes[*node].range?, i128::from(*factor));
+        Some([lo.checked_mul(factor)?, hi.checked_mul(factor)?])
+    });
+    let offset = i128::from(sum.offset);
+    ends.chain([[offset, offset]]).any(|[a, b]| {
+        reached = (reached.0.saturating_add(a.min(b)), reached.1.saturating_add(a.max(b)));
+        let narrow = |end: i128| i32::try_from(end).is_ok();
+        ![a, b, reached.0, reached.1].into_iter().all(narrow)
+    })
 }
 
 /// The values that a sum can have where a condition holds: what comparisons with the same sum say.

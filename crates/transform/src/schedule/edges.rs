@@ -16,7 +16,7 @@ use super::emit::Emit;
 use super::nest::{Cell, Loop};
 use super::plan::{Change, What, Why};
 use super::view::View;
-use crate::points::{Arr, Ix, Kind, Linear, Node};
+use crate::points::{Arr, Ix, Kind, Linear, Node, Points};
 use ein_scalar::{BinaryOp, ScalarType};
 
 /// A row has at least so many cells.
@@ -67,7 +67,7 @@ impl Emit {
     fn cut(&mut self, (ix, lo, hi): Loop, edges: &[Linear]) -> Vec<Loop> {
         let (name, own) = (self.points.ixs[ix].name, self.points.ixs[ix].range);
         let mut ends: Vec<(Node, Node)> =
-            edges.iter().map(|edge| self.edge_of_row(edge, (lo, hi))).collect();
+            edges.iter().map(|edge| edge_of_row(&mut self.points, edge, (lo, hi))).collect();
         ends.push((hi, hi));
         let mut from = (lo, lo);
         let mut pieces = Vec::new();
@@ -81,21 +81,21 @@ impl Emit {
         }
         pieces
     }
+}
 
-    /// An edge, which bounds the cells of the pieces on both sides, and the place in the row where they
-    /// meet: the same, if the edge is surely there.
-    fn edge_of_row(&mut self, edge: &Linear, (lo, hi): (Node, Node)) -> (Node, Node) {
-        let inside = |more: Linear| self.points.reach(&more).is_some_and(|(least, _)| least >= 0);
-        let ends = (self.points.linear(lo), self.points.linear(hi));
-        if inside(edge.minus(&ends.0)) && inside(ends.1.minus(edge)) {
-            let edge = self.points.sum_node(edge);
-            return (edge, edge);
-        }
-        let edge = self.points.sum_node(edge);
-        let [edge, lo, hi] = [edge, lo, hi].map(|place| self.points.cast(place, ScalarType::I64));
-        let below = self.points.binary(BinaryOp::Min, edge, hi, None);
-        (edge, self.points.binary(BinaryOp::Max, below, lo, None))
+/// An edge, which bounds the cells of the pieces on both sides, and the place in the row where they
+/// meet: the same, if the edge is surely there.
+fn edge_of_row(points: &mut Points, edge: &Linear, (lo, hi): (Node, Node)) -> (Node, Node) {
+    let inside = |more: Linear| points.reach(&more).is_some_and(|(least, _)| least >= 0);
+    let ends = (points.linear(lo), points.linear(hi));
+    if inside(edge.minus(&ends.0)) && inside(ends.1.minus(edge)) {
+        let edge = points.sum_node(edge);
+        return (edge, edge);
     }
+    let edge = points.sum_node(edge);
+    let [edge, lo, hi] = [edge, lo, hi].map(|place| points.cast(place, ScalarType::I64));
+    let below = points.binary(BinaryOp::Min, edge, hi, None);
+    (edge, points.binary(BinaryOp::Max, below, lo, None))
 }
 
 /// Adds the values of an index at which a node bends, in order. `None` if they are not known.

@@ -101,7 +101,7 @@ impl Emit {
             }
             Form::AfterRows(size) => {
                 let (loops, cells) = self.in_even_tiles(loops, cells, size);
-                self.after_rows(arr, loops, cells);
+                inside::fill(self, arr, loops, cells);
             }
             Form::Jammed(_) | Form::OneByOne => self.cells_of_form(arr, loops, &cells, form),
         }

@@ -40,7 +40,7 @@ impl<'p> Flatten<'p> {
                 return Err(declined("a read of an empty array", index.value.span));
             }
             let proved = index.bounds == Bounds::Proved && !self.points.wrapping;
-            place = self.in_full(place, *extent);
+            place = in_full(&mut self.points, place, *extent, self.when);
             at.push(match extent.constant() {
                 Some(extent) => {
                     let at = self.points.given_position(place, extent, !proved, self.when);
@@ -57,20 +57,6 @@ impl<'p> Flatten<'p> {
         Ok(at)
     }
 
-    /// A position whose last operation may overflow, computed with more bits: where it does not fit its
-    /// type it is outside of the array, and that is looked at under the same condition.
-    fn in_full(&mut self, place: Node, extent: Extent) -> Node {
-        let Kind::Checked(op, a, b, when) = self.points.nodes[place].kind else { return place };
-        let narrow = self.points.nodes[place].ty == ScalarType::I32;
-        let fits = extent.constant().is_some_and(|extent| i32::try_from(extent).is_ok());
-        let sums = matches!(op, BinaryOp::Add | BinaryOp::Sub);
-        if !narrow || !fits || !sums || when != self.when {
-            return place;
-        }
-        let [a, b] = [a, b].map(|side| self.points.cast(side, ScalarType::I64));
-        self.points.binary(op, a, b, when)
-    }
-
     /// A position that may fail in a step of a recurrence, looked at before all steps if they do not
     /// decide it.
     fn looked_at_before(&mut self, at: Node, extent: i64, span: Span) -> Node {
@@ -78,7 +64,7 @@ impl<'p> Flatten<'p> {
         if self.pending.is_empty() || self.descent.is_some() || !moves {
             return at;
         }
-        let at = self.asked_for_sooner(at, extent);
+        let at = asked_for_sooner(&mut self.points, at, extent);
         let free = self.points.nodes[at].free.clone();
         let around: Vec<Ix> = self.loops.iter().copied().filter(|ix| free.contains(ix)).collect();
         let whole = |ix: &Ix| {
@@ -89,7 +75,7 @@ impl<'p> Flatten<'p> {
             around.iter().map(|ix| (self.points.ixs[*ix].range.1 + 1) as i64).collect();
         let cells = extents.iter().try_fold(1i64, |cells, extent| cells.checked_mul(*extent));
         let fits = around.len() == free.len()
-            && !self.follows_the_row(at, &around)
+            && !follows_the_row(&self.points, &self.loops, at, &around)
             && around.iter().all(whole)
             && cells.is_some_and(|cells| cells <= CELLS);
         let loads = self.points.loads(&[at]);
@@ -104,51 +90,59 @@ impl<'p> Flatten<'p> {
         let place = self.points.load(arr, &indices);
         self.points.given_position(place, extent, false, None)
     }
+}
 
-    /// The same position, looked at where those conditions hold that mention no more indices than it
-    /// does: an alarm at most, and a place for fewer of them.
-    fn asked_for_sooner(&mut self, at: Node, extent: i64) -> Node {
-        let mut clamp = at;
-        while let Kind::Cast(inner) = self.points.nodes[clamp].kind {
-            clamp = inner;
-        }
-        let Kind::Clamp { at: place, traps: true, when: Some(when), .. } =
-            self.points.nodes[clamp].kind
-        else {
-            return at;
-        };
-        let mut parts = Vec::new();
-        parts_of(&mut self.points, when, false, &mut parts);
-        let own = self.points.nodes[place].free.clone();
-        let within = |part: &Node| self.points.nodes[*part].free.iter().all(|ix| own.contains(ix));
-        if parts.iter().all(within) {
-            return at;
-        }
-        parts.retain(within);
-        let when = parts.into_iter().fold(None, |all, part| self.points.both(all, Some(part)));
-        self.points.given_position(place, extent, true, when)
+/// A position whose last operation may overflow, computed with more bits: where it does not fit its
+/// type it is outside of the array, and that is looked at under the same condition.
+fn in_full(points: &mut Points, place: Node, extent: Extent, asked: Option<Node>) -> Node {
+    let Kind::Checked(op, a, b, when) = points.nodes[place].kind else { return place };
+    let narrow = points.nodes[place].ty == ScalarType::I32;
+    let fits = extent.constant().is_some_and(|extent| i32::try_from(extent).is_ok());
+    let sums = matches!(op, BinaryOp::Add | BinaryOp::Sub);
+    if !narrow || !fits || !sums || when != asked {
+        return place;
     }
+    let [a, b] = [a, b].map(|side| points.cast(side, ScalarType::I64));
+    points.binary(op, a, b, when)
+}
 
-    /// Whether a position follows the innermost index, from where the others say: rows read that in one
-    /// go, and it would take as many cells as they have.
-    fn follows_the_row(&self, at: Node, around: &[Ix]) -> bool {
-        let mut place = at;
-        while let Kind::Cast(inner) | Kind::Clamp { at: inner, .. } = self.points.nodes[place].kind
-        {
-            place = inner;
-        }
-        let Some(row) = self.loops.last().filter(|row| around.len() > 1 && around.contains(row))
-        else {
-            return false;
-        };
-        let sum = self.points.linear(place);
-        let (own, others): (Vec<_>, Vec<_>) = sum
-            .terms
-            .iter()
-            .partition(|(term, _)| self.points.nodes[*term].kind == Kind::Index(*row));
-        matches!(*own, [(_, 1 | -1)])
-            && others.iter().all(|(term, _)| !self.points.depends(*term, *row))
+/// The same position, looked at where those conditions hold that mention no more indices than it
+/// does: an alarm at most, and a place for fewer of them.
+fn asked_for_sooner(points: &mut Points, at: Node, extent: i64) -> Node {
+    let mut clamp = at;
+    while let Kind::Cast(inner) = points.nodes[clamp].kind {
+        clamp = inner;
     }
+    let Kind::Clamp { at: place, traps: true, when: Some(when), .. } = points.nodes[clamp].kind
+    else {
+        return at;
+    };
+    let mut parts = Vec::new();
+    parts_of(points, when, false, &mut parts);
+    let own = points.nodes[place].free.clone();
+    let within = |part: &Node| points.nodes[*part].free.iter().all(|ix| own.contains(ix));
+    if parts.iter().all(within) {
+        return at;
+    }
+    parts.retain(within);
+    let when = parts.into_iter().fold(None, |all, part| points.both(all, Some(part)));
+    points.given_position(place, extent, true, when)
+}
+
+/// Whether a position follows the innermost index, from where the others say: rows read that in one
+/// go, and it would take as many cells as they have.
+fn follows_the_row(points: &Points, loops: &[Ix], at: Node, around: &[Ix]) -> bool {
+    let mut place = at;
+    while let Kind::Cast(inner) | Kind::Clamp { at: inner, .. } = points.nodes[place].kind {
+        place = inner;
+    }
+    let Some(row) = loops.last().filter(|row| around.len() > 1 && around.contains(row)) else {
+        return false;
+    };
+    let sum = points.linear(place);
+    let (own, others): (Vec<_>, Vec<_>) =
+        sum.terms.iter().partition(|(term, _)| points.nodes[*term].kind == Kind::Index(*row));
+    matches!(*own, [(_, 1 | -1)]) && others.iter().all(|(term, _)| !points.depends(*term, *row))
 }
 
 /// The parts of a condition, or of its opposite, all of which hold where it does.

@@ -59,33 +59,31 @@ fn same_for_all_terms(view: &View<'_>, inner: &[Node]) -> Vec<Node> {
     found
 }
 
-impl Emit {
-    /// Rows of the reductions that others read, then the cells.
-    pub(super) fn after_rows(&mut self, arr: Arr, mut loops: Vec<Loop>, mut cells: Vec<Cell>) {
-        let how = outer_how(&self.view(), &loops, &cells);
-        let Some(along) = loops.pop() else { return };
-        self.open_loops(&loops, how);
-        let inner = self.inner_reductions(&[along], &cells);
-        let size = self.points.as_int(along.2).unwrap_or(0);
-        let place = self.points.index(along.0);
-        let mut instead = FxHashMap::default();
-        for node in rows(&self.view(), &[along], &inner) {
-            let ty = self.points.nodes[node].ty;
-            let row = self.row(ty, size, AxisPlace::Strided(1));
-            if !self.in_parallel {
-                // Threads may share the reductions.
-                self.share_row(row);
-            }
-            let here = self.here();
-            self.floors.insert(row, here);
-            self.nest(row, vec![along], vec![(vec![place], node)]);
-            instead.insert(node, self.points.load(row, &[place]));
+/// Rows of the reductions that others read, then the cells.
+pub(super) fn fill(emit: &mut Emit, arr: Arr, mut loops: Vec<Loop>, mut cells: Vec<Cell>) {
+    let how = outer_how(&emit.view(), &loops, &cells);
+    let Some(along) = loops.pop() else { return };
+    emit.open_loops(&loops, how);
+    let inner = emit.inner_reductions(&[along], &cells);
+    let size = emit.points.as_int(along.2).unwrap_or(0);
+    let place = emit.points.index(along.0);
+    let mut instead = FxHashMap::default();
+    for node in rows(&emit.view(), &[along], &inner) {
+        let ty = emit.points.nodes[node].ty;
+        let row = emit.row(ty, size, AxisPlace::Strided(1));
+        if !emit.in_parallel {
+            // Threads may share the reductions.
+            emit.share_row(row);
         }
-        let mut subst = Subst::nodes(instead);
-        for (_, value) in &mut cells {
-            *value = subst.apply(&mut self.points, *value);
-        }
-        self.nest(arr, vec![along], cells);
-        loops.iter().for_each(|_| self.close());
+        let here = emit.here();
+        emit.floors.insert(row, here);
+        emit.nest(row, vec![along], vec![(vec![place], node)]);
+        instead.insert(node, emit.points.load(row, &[place]));
     }
+    let mut subst = Subst::nodes(instead);
+    for (_, value) in &mut cells {
+        *value = subst.apply(&mut emit.points, *value);
+    }
+    emit.nest(arr, vec![along], cells);
+    loops.iter().for_each(|_| emit.close());
 }
