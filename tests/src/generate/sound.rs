@@ -1,5 +1,6 @@
 //! Programs in which arrays pass through every kind of door: contracts of sizes, packs, branches,
-//! recursion, structs, closures, generics, pipelines, `try`, recurrences with and without an end.
+//! recursion, structs, closures, generics, pipelines, folds, directions, `try`, recurrences with and
+//! without an end.
 //!
 //! The shape of every value is known here, so a program is right by construction, or wrong in one place
 //! that is known: one operand, size or coordinate is another one than the contract allows.
@@ -40,13 +41,18 @@ fn paired(p: ([f64; ?n], [f64; ?n])) -> [f64; ?n] { p.0 + p.1 }
 fn front(p: ([f64; ?n], i32)) -> [f64; ?n] { let r[i in 0..?n] = p.0[i]; r }
 fn held(p: [([f64; ?n], i32); 2]) -> [f64; ?n] { p[0].0 + p[1].0 }
 struct Two<T> { a: T, b: T }
+fn inside(p: Two<[f64; ?n]>, x: [f64; ?n]) -> [f64; ?n] { p.a + p.b + x }
+fn around[j](x: [f64; ..l, j, ..r], y: [f64; ..l, j, ..r]) -> [f64; ..l, j, ..r] {
+    let f = |k: f64| { let t[..l, j, ..r] = k * x[..l, j, ..r] + y[..l, j, ..r]; t };
+    f(2.0)
+}
 fn or<T>(o: Option<T>, x: T) -> T { match o { Option::Some(v) => v, Option::None => x } }
 fn through<A, B>(f: (A) -> B, x: A) -> B { f(x) }
 let square: [f64; row: 3, col: 3] = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]];
 let turned: [f64; col: 3, row: 3] = turn(square);";
 
 /// Where two arrays of one layout meet: `A` is one of them, `B` the other, `K` a number.
-const MEETINGS: [&str; 18] = [
+const MEETINGS: [&str; 23] = [
     "if K > 1 { A } else { B }",
     "match K { 0 => A, _ => B }",
     "{ let z = if K > 1 { (A, 1) } else { (B, 2) }; z.0 }",
@@ -65,6 +71,11 @@ const MEETINGS: [&str; 18] = [
     "{ let f = if K > 1 { |x: f64| x * A } else { |x: f64| x * B }; f(2.0) }",
     "sum(A[B > 4.0]) * A",
     "through(|m: [f64; row, col]| m + A, B)",
+    "reduce(|_s, m| m, A, [B, B])",
+    "{ let z = scan(|s, m| s + m, A, [B, B]); z[1] }",
+    "{ let z[i in 0..2] = A where i > 0 else B; z[1] }",
+    "{ let z = 2.0 * A; jvp(z, A, B) }",
+    "around[row](A, B)",
 ];
 
 /// The program of a number.
@@ -164,7 +175,7 @@ impl Maker<'_> {
             (x, shape[0])
         };
         let k = self.rng.between(0, 3);
-        let (text, shape) = match self.rng.below(26) {
+        let (text, shape) = match self.rng.below(27) {
             0 => (format!("same({x}, {})", self.fitting(&[n])), vec![n]),
             1 => {
                 let (m, shape) = self.any(2);
@@ -252,6 +263,10 @@ impl Maker<'_> {
                     format!("{empty}{x}) > {k} {{ ({x}, 1) }} else {{ ([], 0) }}; sum(e) * {x} }}"),
                     vec![n],
                 )
+            }
+            25 => {
+                let y = self.fitting(&[n]);
+                (format!("inside(Two {{ a: {x}, b: {x} }}, {y})"), vec![n])
             }
             _ => {
                 let y = self.fitting(&[n]);

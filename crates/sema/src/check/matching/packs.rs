@@ -47,7 +47,9 @@ pub(super) fn align_packs(
             lengths.insert(*one, rest);
         }
         [first, ..] => {
-            let before = length_by_name(m, dims, *first, arg)
+            let none_left = (rest == 0).then_some(0);
+            let before = none_left
+                .or_else(|| length_by_name(m, dims, *first, arg))
                 .or_else(|| length_by_default(m, dims, &open, rest));
             let Some(before) = before else {
                 let d = error(
