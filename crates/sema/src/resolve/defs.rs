@@ -182,7 +182,7 @@ impl<'r> Lower<'r, '_> {
         let params = self.params(&function.params, LocalKind::Param);
         let mut ret = function.ret.map(|ty| self.ty(ty));
         if let Some(ret) = &mut ret {
-            self.hide_sizes(function.name, &params, ret, &mut signature);
+            super::hidden::hide_sizes(self, function.name, &params, ret, &mut signature);
         }
         let body = self.own_region(function.body);
         let captures = self.frames.last().map(|frame| frame.captures.clone()).unwrap_or_default();

@@ -6,43 +6,41 @@ use crate::hir::{self, DimKind, LocalId, TypeKind};
 use ein_base::{Code, Diagnostic, Name, Span};
 use rustc_hash::FxHashSet;
 
-impl Lower<'_, '_> {
-    /// Reports sizes of a result that no parameter determines. Everything after goes on as if the
-    /// result left these extents open.
-    pub(super) fn hide_sizes(
-        &mut self,
-        function: Name,
-        params: &[hir::Param],
-        ret: &mut hir::Type,
-        signature: &mut Signature,
-    ) {
-        let program = &self.r.program;
-        let mut known = FxHashSet::default();
-        for ty in params.iter().filter_map(|param| param.ty.as_deref()) {
-            sizes_in(program, ty, &mut |local, _| {
-                known.insert(local);
-            });
-        }
-        let mut hidden: Vec<(LocalId, Span)> = Vec::new();
-        sizes_in(program, ret, &mut |local, span| {
-            let own = signature.sizes.contains(&local) && !known.contains(&local);
-            if own && hidden.iter().all(|(other, _)| *other != local) {
-                hidden.push((local, span));
-            }
+/// Reports sizes of a result that no parameter determines. Everything after goes on as if the
+/// result left these extents open.
+pub(super) fn hide_sizes(
+    lower: &mut Lower<'_, '_>,
+    function: Name,
+    params: &[hir::Param],
+    ret: &mut hir::Type,
+    signature: &mut Signature,
+) {
+    let program = &lower.r.program;
+    let mut known = FxHashSet::default();
+    for ty in params.iter().filter_map(|param| param.ty.as_deref()) {
+        sizes_in(program, ty, &mut |local, _| {
+            known.insert(local);
         });
-        for (local, span) in &hidden {
-            let name = self.r.program.locals[*local].name;
-            let text = format!("size `?{name}` is not known to the caller of `{function}`");
-            let diagnostic = Diagnostic::new(Code::E0412, *span, text)
-                .here("appears in no parameter")
-                .label(function.span, format!("`{function}` is declared here"))
-                .help(format!("hide it: `-> some {name}. […; {name}]`"));
-            self.report(diagnostic);
+    }
+    let mut hidden: Vec<(LocalId, Span)> = Vec::new();
+    sizes_in(program, ret, &mut |local, span| {
+        let own = signature.sizes.contains(&local) && !known.contains(&local);
+        if own && hidden.iter().all(|(other, _)| *other != local) {
+            hidden.push((local, span));
         }
-        if !hidden.is_empty() {
-            signature.sizes.retain(|local| hidden.iter().all(|(other, _)| other != local));
-            leave_open(&self.r.program, ret, &hidden);
-        }
+    });
+    for (local, span) in &hidden {
+        let name = lower.r.program.locals[*local].name;
+        let text = format!("size `?{name}` is not known to the caller of `{function}`");
+        let diagnostic = Diagnostic::new(Code::E0412, *span, text)
+            .here("appears in no parameter")
+            .label(function.span, format!("`{function}` is declared here"))
+            .help(format!("hide it: `-> some {name}. […; {name}]`"));
+        lower.report(diagnostic);
+    }
+    if !hidden.is_empty() {
+        signature.sizes.retain(|local| hidden.iter().all(|(other, _)| other != local));
+        leave_open(&lower.r.program, ret, &hidden);
     }
 }
 

@@ -381,17 +381,13 @@ impl Resolver<'_> {
         self.report(diagnostic.help(format!("write `pub` before the declaration of `{name}`")));
     }
 
-    /// Where a module imports a name that is being looked for.
-    fn busy_import(&self, owner: ModuleId, name: Symbol) -> Option<Span> {
-        let imports = self.modules[owner].table.import_list.iter().map(|id| &self.imports[*id]);
-        let busy = |it: &&Import| it.name.sym == name && matches!(it.state, ImportState::Busy);
-        imports.filter(|it| !it.glob).find(busy).map(|it| it.span)
-    }
-
     /// Reports a name that a module does not have.
     pub(super) fn no_such_member(&mut self, owner: ModuleId, name: Name, from: ModuleId) {
         let path = self.module_path(owner);
-        if let Some(other) = self.busy_import(owner, name.sym) {
+        let imports = self.modules[owner].table.import_list.iter().map(|id| &self.imports[*id]);
+        let busy = |it: &&Import| it.name.sym == name.sym && matches!(it.state, ImportState::Busy);
+        // A name that is being looked for there is looked for here.
+        if let Some(other) = imports.filter(|it| !it.glob).find(busy).map(|it| it.span) {
             // Of files that import each other it is said that they do.
             if self.file_module(owner) == self.file_module(from) {
                 let message = format!("`{name}` is imported in a ring, and nothing defines it");

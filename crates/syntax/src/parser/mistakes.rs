@@ -75,51 +75,51 @@ pub(super) fn after_operand(parser: &Parser<'_>, open: Option<TokenKind>) -> Opt
     Some(help)
 }
 
-impl Parser<'_> {
-    /// Whether what follows an element is the rest of `[x; n]`: a count and the end of the brackets,
-    /// on the same line.
-    pub(super) fn is_repetition(&self) -> bool {
-        let mut depth = 0usize;
-        for token in self.tokens.get(self.pos + 1..).unwrap_or_default() {
-            match token.kind {
-                TokenKind::RBracket if depth == 0 => {
-                    return self.at(TokenKind::Semi) && self.ahead(1).starts_expr();
-                }
-                _ if token.first => return false,
-                TokenKind::Semi | TokenKind::Comma | TokenKind::Eq | TokenKind::Eof => {
-                    return false;
-                }
-                TokenKind::LBracket | TokenKind::LParen => depth += 1,
-                TokenKind::RBracket | TokenKind::RParen => match depth.checked_sub(1) {
-                    Some(outer) => depth = outer,
-                    None => return false,
-                },
-                _ => {}
+/// Whether what follows an element is the rest of `[x; n]`: a count and the end of the brackets,
+/// on the same line.
+pub(super) fn is_repetition(parser: &Parser<'_>) -> bool {
+    let mut depth = 0usize;
+    for token in parser.tokens.get(parser.pos + 1..).unwrap_or_default() {
+        match token.kind {
+            TokenKind::RBracket if depth == 0 => {
+                return parser.at(TokenKind::Semi) && parser.ahead(1).starts_expr();
             }
+            _ if token.first => return false,
+            TokenKind::Semi | TokenKind::Comma | TokenKind::Eq | TokenKind::Eof => {
+                return false;
+            }
+            TokenKind::LBracket | TokenKind::LParen => depth += 1,
+            TokenKind::RBracket | TokenKind::RParen => match depth.checked_sub(1) {
+                Some(outer) => depth = outer,
+                None => return false,
+            },
+            _ => {}
         }
-        false
     }
+    false
+}
 
-    /// `[x; n]` of other languages, from the `;` to the `]`.
-    pub(super) fn repetition(&mut self, item: ExprId) -> Parse<()> {
-        let semi = self.span_here();
-        self.bump();
-        let count = self.expression()?;
-        if !self.eat(TokenKind::RBracket) {
-            return Err(self.unexpected("`]`"));
-        }
-        if matches!(self.ast.expr[item].kind, ExprKind::Error) {
-            return Ok(());
-        }
-        let (item, count) = (self.ast.expr[item].span, self.ast.expr[count].span);
-        let (item, count) = (self.slice(item), self.slice(count));
-        let diagnostic = Diagnostic::new(Code::E0101, semi, "expected `,` or `]`, found `;`")
-            .here("an element is not repeated like this")
-            .help(format!("give every position the value: `let a[i in 0..{count}] = {item};`"));
-        self.report(diagnostic);
-        Ok(())
+/// `[x; n]` of other languages, from the `;` to the `]`.
+pub(super) fn repetition(parser: &mut Parser<'_>, item: ExprId) -> Parse<()> {
+    let semi = parser.span_here();
+    parser.bump();
+    let count = parser.expression()?;
+    if !parser.eat(TokenKind::RBracket) {
+        return Err(parser.unexpected("`]`"));
     }
+    if matches!(parser.ast.expr[item].kind, ExprKind::Error) {
+        return Ok(());
+    }
+    let (item, count) = (parser.ast.expr[item].span, parser.ast.expr[count].span);
+    let (item, count) = (parser.slice(item), parser.slice(count));
+    let diagnostic = Diagnostic::new(Code::E0101, semi, "expected `,` or `]`, found `;`")
+        .here("an element is not repeated like this")
+        .help(format!("give every position the value: `let a[i in 0..{count}] = {item};`"));
+    parser.report(diagnostic);
+    Ok(())
+}
 
+impl Parser<'_> {
     /// A word of another language where an expression should stand.
     pub(super) fn foreign(&mut self) -> Parse<ExprId> {
         let span = self.span_here();

@@ -1,6 +1,6 @@
 //! Operands: literals, names, brackets, `if`, `match`, closures.
 
-use super::mistakes::foreign_name;
+use super::mistakes::{foreign_name, is_repetition, repetition};
 use super::{Parse, Parser, Reported};
 use crate::ast::*;
 use crate::token::TokenKind;
@@ -183,8 +183,8 @@ impl Parser<'_> {
                 let clauses = self.clauses(open)?;
                 break ExprKind::Comprehension { body: item, clauses };
             }
-            if items.is_empty() && self.is_repetition() {
-                self.repetition(item)?;
+            if items.is_empty() && is_repetition(self) {
+                repetition(self, item)?;
                 break ExprKind::Error;
             }
             items.push(item);
