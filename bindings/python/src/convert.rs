@@ -493,8 +493,11 @@ fn agree(
     class: Class,
 ) -> PyResult<()> {
     let Some(wanted) = declared.scalar().filter(|wanted| *wanted != given) else { return Ok(()) };
-    let message =
-        format!("`{name}` is declared with elements of type {wanted}, but the array has {given}");
+    let message = if matches!(class, Class::NumpyNumber) {
+        format!("`{name}` is declared as {wanted}, but the number is {given}")
+    } else {
+        format!("`{name}` is declared with elements of type {wanted}, but the array has {given}")
+    };
     Err(refuse(py, Code::E0904, message, &conversion(name, wanted, class)))
 }
 

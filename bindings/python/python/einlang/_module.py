@@ -77,7 +77,9 @@ def _options(
         raise _option(f"{threads} is no number of threads", "pass a number from 1 on, or nothing")
     for name, value in (("memory_limit", memory_limit), ("ad_memory", ad_memory)):
         if value is not None and not 0 <= _whole(name, value) < 1 << 64:
-            raise _option(f"`{name}` is a number of bytes, not {value}", "pass a smaller number")
+            raise _option(
+                f"`{name}` is a number of bytes, not {value}", "pass a number from 0 up to 2**64 - 1"
+            )
     if time_limit is not None and not (
         isinstance(time_limit, (int, float)) and 0 <= time_limit
     ):
