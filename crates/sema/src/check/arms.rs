@@ -72,7 +72,9 @@ pub(super) fn match_expr(
             value: value.clone(),
         })
         .collect();
-    if let Some(choice) = choice::choose_arm(cx, &values, &value, &tests, span) {
+    let Cx { infer, ix, build, report, .. } = cx;
+    let tested = (&value, tests.as_slice());
+    if let Some(choice) = choice::choose_arm(infer, ix, build, report, &values, tested, span) {
         return choice;
     }
     let what = "the arms of this `match`";

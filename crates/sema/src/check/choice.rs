@@ -17,28 +17,31 @@ use ein_scalar::BinaryOp;
 
 /// The two branches of an `if` as a choice between functions, if they are that.
 pub(super) fn choose_function(
-    cx: &mut Cx,
-    then: &Expr,
-    otherwise: &Expr,
+    infer: &mut Infer,
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    values: [&Expr; 2],
     cond: &Expr,
     span: Span,
 ) -> Option<Expr> {
-    let values = [then, otherwise];
     if !are_different_functions(&values) {
         return None;
     }
     let number = |at: i64| Expr::int(at, span);
     let kind = ExprKind::If { cond: cond.clone(), then: number(0), otherwise: number(1) };
     let selector = Expr::new(kind, Type::I32, span);
-    choose(cx, &values, selector, span)
+    choose(infer, ix, build, report, &values, selector, span)
 }
 
 /// The arms of a `match` as a choice between functions, if they are that.
 pub(super) fn choose_arm(
-    cx: &mut Cx,
+    infer: &mut Infer,
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
     values: &[Expr],
-    value: &Expr,
-    arms: &[Arm],
+    (value, arms): (&Expr, &[Arm]),
     span: Span,
 ) -> Option<Expr> {
     let all: Vec<&Expr> = values.iter().collect();
@@ -52,15 +55,23 @@ pub(super) fn choose_arm(
         .collect();
     let kind = ExprKind::Match { value: value.clone(), arms };
     let selector = Expr::new(kind, Type::I32, span);
-    choose(cx, &all, selector, span)
+    choose(infer, ix, build, report, &all, selector, span)
 }
 
 /// The choice that a selector makes, or an error where no call of it could have a type.
-fn choose(cx: &mut Cx, values: &[&Expr], selector: Expr, span: Span) -> Option<Expr> {
-    if !results_agree(&cx.infer, &cx.ix, &mut cx.report, values) {
+fn choose(
+    infer: &mut Infer,
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    values: &[&Expr],
+    selector: Expr,
+    span: Span,
+) -> Option<Expr> {
+    if !results_agree(infer, ix, report, values) {
         return Some(Expr::error(span));
     }
-    choice_value(&mut cx.infer, &mut cx.ix, &mut cx.build, values, selector, span)
+    choice_value(infer, ix, build, values, selector, span)
 }
 
 /// Whether the results that functions declare can be one type; reports two that cannot.
@@ -113,8 +124,13 @@ fn choice_value(
 }
 
 /// The functions of an array as values of one type: each is the choice of itself among all of them.
-pub(super) fn choose_items(cx: &mut Cx, items: Vec<Expr>) -> Option<Vec<Expr>> {
-    let Cx { infer, ix, build, report, .. } = cx;
+pub(super) fn choose_items(
+    infer: &mut Infer,
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    items: Vec<Expr>,
+) -> Option<Vec<Expr>> {
     let all: Vec<&Expr> = items.iter().collect();
     if !are_different_functions(&all) {
         return Some(items);
@@ -149,7 +165,7 @@ pub(super) fn functions_alike(cx: &mut Cx, a: Expr, b: Expr) -> (Expr, Expr) {
             Some((**of).clone())
         }
         (Type::Template(x, _), Type::Template(y, _)) if a.ty != b.ty => {
-            declared_signature(cx, *x).or_else(|| declared_signature(cx, *y))
+            declared_signature(&cx.infer, *x).or_else(|| declared_signature(&cx.infer, *y))
         }
         _ => None,
     };
@@ -165,10 +181,10 @@ pub(super) fn functions_alike(cx: &mut Cx, a: Expr, b: Expr) -> (Expr, Expr) {
 }
 
 /// The signature of a function that says all of it.
-fn declared_signature(cx: &mut Cx, id: u32) -> Option<Signature> {
-    let ret = declared_result(&cx.infer, id)?;
-    let Some(Template::Fn(def)) = cx.infer.templates.get(id as usize) else { return None };
-    let function = function::function(cx.hir, *def)?;
+fn declared_signature(infer: &Infer, id: u32) -> Option<Signature> {
+    let ret = declared_result(infer, id)?;
+    let Some(Template::Fn(def)) = infer.templates.get(id as usize) else { return None };
+    let function = function::function(infer.hir, *def)?;
     let params: Option<Vec<Type>> =
         function.params.iter().map(|param| plain_type(param.ty.as_deref()?)).collect();
     Some(Signature { params: params?, ret })

@@ -93,7 +93,10 @@ pub(super) fn array(cx: &mut Cx, items: &[ExprId], want: Option<&Type>, span: Sp
     if let Some(Type::Jagged(elem, depth)) = want {
         return jagged_array(cx, items, elem, *depth, span);
     }
-    let Some(items) = choice::choose_items(cx, items) else { return Expr::error(span) };
+    let Cx { infer, ix, build, report, .. } = cx;
+    let Some(items) = choice::choose_items(infer, ix, build, report, items) else {
+        return Expr::error(span);
+    };
     let rows: Vec<&Expr> = items.iter().collect();
     if !layouts::all_agree_in_layout(&cx.ix, &mut cx.report, &rows, "the rows of this array") {
         return Expr::error(span);

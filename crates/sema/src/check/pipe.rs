@@ -153,19 +153,21 @@ pub(super) fn or_else(
         };
     let hint = if inner.has_error() { want.cloned() } else { Some(inner.clone()) };
     let otherwise = vars::scoped(cx, |cx| expr::expr(cx, otherwise, hint.as_ref()));
-    in_place(cx, value, inner, (present, absent, ignored), otherwise, span)
+    let Cx { ix, build, report, .. } = cx;
+    let variants = (present, absent, ignored);
+    in_place(ix, build, report, (value, inner), variants, otherwise, span)
 }
 
 /// A match that takes what is there, or another value in its place, for which a variable was bound.
 fn in_place(
-    cx: &mut Cx,
-    value: Expr,
-    inner: Type,
+    ix: &mut Index,
+    build: &mut Build,
+    report: &mut Report,
+    (value, inner): (Expr, Type),
     (present, absent, bound): (usize, usize, Vec<Pattern>),
     otherwise: Expr,
     span: Span,
 ) -> Expr {
-    let Cx { ix, build, report, .. } = cx;
     let var = new_local_var(ix, build, "value", value.span, inner);
     let there = ix.var_expr(var, value.span);
     let what = "a value and what stands in for it";
@@ -199,7 +201,8 @@ pub(super) fn catch(
     let hint = if inner.has_error() { want.cloned() } else { Some(inner.clone()) };
     let (message, handler) = piped(cx, param, failure, handler, hint.as_ref());
     let failed = vec![Pattern::Bind(message)];
-    in_place(cx, value, inner, (OK, ERR, failed), handler, span)
+    let Cx { ix, build, report, .. } = cx;
+    in_place(ix, build, report, (value, inner), (OK, ERR, failed), handler, span)
 }
 
 /// `try e`: a run-time error becomes an `Err` with its message.

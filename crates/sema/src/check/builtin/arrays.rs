@@ -218,7 +218,18 @@ pub(in crate::check) fn filter(cx: &mut Cx, keep: Expr, array: Expr, span: Span)
     }
     let array = expr::settle_expr(&mut cx.ix, &mut cx.build, array);
     let array = vars::atomise(&mut cx.ix, &mut cx.build, array);
-    let mask = mask_of(cx, keep, &array, span);
+    // A predicate is asked for each position of the first axis. One that takes smaller cells than these
+    // answers for each of its own.
+    let mask = match keep.ty {
+        Type::Template(..) | Type::Signature(..) => {
+            let axes = vec![array.ty.axes()[0].clone()];
+            let (table, indices) = pointwise::open_table(&mut cx.ix, &mut cx.build, axes, span);
+            let item = expr::read(array.clone(), indices, Bounds::Proved, span);
+            let kept = call::apply_value(cx, keep, vec![item], span);
+            pointwise::close_table(&mut cx.ix, &mut cx.build, table, kept, span)
+        }
+        _ => keep,
+    };
     if mask.ty.has_error() {
         return Expr::error(span);
     }
@@ -251,19 +262,6 @@ pub(in crate::check) fn filter(cx: &mut Cx, keep: Expr, array: Expr, span: Span)
         let ty = Type::array(array.ty.elem().clone(), axes);
         Expr::new(ExprKind::Host(HostOp::Compress, cells), ty, span)
     })
-}
-
-/// Where a predicate holds: asked for each position of the first axis. One that takes smaller cells
-/// than these answers for each of its own.
-fn mask_of(cx: &mut Cx, keep: Expr, array: &Expr, span: Span) -> Expr {
-    if !matches!(keep.ty, Type::Template(..) | Type::Signature(..)) {
-        return keep;
-    }
-    let axes = vec![array.ty.axes()[0].clone()];
-    let (table, indices) = pointwise::open_table(&mut cx.ix, &mut cx.build, axes, span);
-    let item = expr::read(array.clone(), indices, Bounds::Proved, span);
-    let kept = call::apply_value(cx, keep, vec![item], span);
-    pointwise::close_table(&mut cx.ix, &mut cx.build, table, kept, span)
 }
 
 pub(super) fn iota(ix: &mut Index, report: &mut Report, arg: Expr, span: Span) -> Expr {

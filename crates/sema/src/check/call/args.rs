@@ -169,7 +169,9 @@ pub(in crate::check) fn arguments(
                 (Some(_), _, _) => {
                     known.iter().find_map(|(_, ty)| literal::literal_like(class, ty))
                 }
-                (None, None, Class::Float) => floats_beside(cx, &exprs),
+                (None, None, Class::Float) => {
+                    floats_beside(&exprs, &mut |whole| fields::part_types(cx, whole))
+                }
                 (None, ..) => None,
             }
         });
@@ -197,7 +199,10 @@ pub(in crate::check) fn arguments(
 }
 
 /// The type of the floats in all these values, parts of tuples and structs among them, if it is one.
-fn floats_beside(cx: &mut Cx, values: &[Option<Expr>]) -> Option<Type> {
+fn floats_beside(
+    values: &[Option<Expr>],
+    parts: &mut dyn FnMut(&Type) -> Vec<Type>,
+) -> Option<Type> {
     let mut types: Vec<Type> = values.iter().flatten().map(|value| value.ty.clone()).collect();
     let mut found = None;
     while let Some(ty) = types.pop() {
@@ -207,7 +212,7 @@ fn floats_beside(cx: &mut Cx, values: &[Option<Expr>]) -> Option<Type> {
                     return None;
                 }
             }
-            whole => types.extend(fields::part_types(cx, whole)),
+            whole => types.extend(parts(whole)),
         }
     }
     found.map(Type::Scalar)

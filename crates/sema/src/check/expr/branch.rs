@@ -113,7 +113,8 @@ pub(in crate::check) fn literal_hint(
 }
 
 pub(super) fn join_branches(cx: &mut Cx, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
-    if let Some(choice) = choice::choose_function(cx, &a, &b, &cond, span) {
+    let Cx { infer, ix, build, report, .. } = cx;
+    if let Some(choice) = choice::choose_function(infer, ix, build, report, [&a, &b], &cond, span) {
         return choice;
     }
     let (a, b) = choice::functions_alike(cx, a, b);

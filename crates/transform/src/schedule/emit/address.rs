@@ -33,22 +33,12 @@ impl Emit {
 
     /// The sum that a node is; what may fail in it and cancels out of the sum is computed as well.
     fn whole_sum(&mut self, node: Node) -> Linear {
-        self.whole_sum_at(node).0
-    }
-
-    /// The same, and the scope in which that is computed.
-    fn whole_sum_at(&mut self, node: Node) -> (Linear, usize) {
-        let sum = self.points.linear(node);
-        let level = match self.points.loses_a_trap(node, &sum) {
-            true => self.valued(node).1,
-            false => 0,
-        };
-        (sum, level)
+        whole_sum_at(self, node).0
     }
 
     fn clamp(&mut self, at: Node, extent: i64, traps: bool, when: Option<Node>) -> (Reg, usize) {
         // The position is known there only: elsewhere what may fail has to be computed again.
-        let (sum, looked) = self.whole_sum_at(at);
+        let (sum, looked) = whole_sum_at(self, at);
         // What is an `i32` is compared as one: vectors have twice as many of them.
         let narrow = i32::try_from(extent).is_ok() && self.points.nodes[at].ty == ScalarType::I32;
         let plain = sum.offset == 0 && matches!(sum.terms.as_slice(), [(term, 1)] if *term == at);
@@ -223,4 +213,14 @@ fn add_term(addr: &mut Addr, reg: Reg, factor: i64) {
         None => addr.terms.push((reg, factor)),
     }
     addr.terms.retain(|(_, times)| *times != 0);
+}
+
+/// The sum that a node is, and the scope in which what cancels out of it and may fail is computed.
+fn whole_sum_at(emit: &mut Emit, node: Node) -> (Linear, usize) {
+    let sum = emit.points.linear(node);
+    let level = match emit.points.loses_a_trap(node, &sum) {
+        true => emit.valued(node).1,
+        false => 0,
+    };
+    (sum, level)
 }

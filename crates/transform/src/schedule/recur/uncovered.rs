@@ -3,7 +3,7 @@
 use super::super::emit::{AxisPlace, Emit, Place};
 use super::super::packed::Packed;
 use super::At;
-use crate::points::{Clause, Step};
+use crate::points::{Clause, Points, Step};
 use ein_base::Symbol;
 use ein_ir::loops::{Op, Operand, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
@@ -18,7 +18,7 @@ impl Emit {
             .collect();
         let whole: Vec<(i64, i64)> = open.iter().map(|axis| (0, shape[*axis])).collect();
         let mut boxes = match self.places.get(&at.arr).and_then(Place::packed) {
-            Some(packed) => self.boxes_of_parts(at, &open, packed),
+            Some(packed) => boxes_of_parts(&self.points, at, &open, packed),
             None => vec![whole],
         };
         let mut fixed = true;
@@ -52,24 +52,6 @@ impl Emit {
             let zeros = self.close_block();
             self.push(Stmt::If(fresh, zeros, Vec::new()));
         }
-    }
-
-    /// The cells of the parts that the step has, along these axes.
-    fn boxes_of_parts(&self, at: &At<'_>, open: &[usize], packed: &Packed) -> Vec<Vec<(i64, i64)>> {
-        let shape = &self.points.arrs[at.arr].shape;
-        let chosen = at.place[packed.axis()].and_then(|node| self.points.nodes[node].range);
-        let here = |part: i128| chosen.is_none_or(|(lo, hi)| (lo..=hi).contains(&part));
-        let parts = packed.shapes().zip(0i64..).filter(|(_, number)| here(i128::from(*number)));
-        let along = |(own, number): (&[i64], i64)| {
-            let range = |axis: &usize| match axis.checked_sub(packed.axis()) {
-                None => (0, shape[*axis]),
-                Some(0) => (number, number + 1),
-                Some(after) => (0, own[after - 1]),
-            };
-            open.iter().map(range).collect::<Vec<_>>()
-        };
-        let some = |region: &Vec<(i64, i64)>| region.iter().all(|(lo, hi)| lo < hi);
-        parts.map(along).filter(some).collect()
     }
 
     /// Whether this step is the first of its run in its place of a ring: what no clause of the run
@@ -120,6 +102,29 @@ impl Emit {
         }
         self.nest(at.arr, loops, vec![(place, value)]);
     }
+}
+
+/// The cells of the parts that the step has, along these axes.
+fn boxes_of_parts(
+    points: &Points,
+    at: &At<'_>,
+    open: &[usize],
+    packed: &Packed,
+) -> Vec<Vec<(i64, i64)>> {
+    let shape = &points.arrs[at.arr].shape;
+    let chosen = at.place[packed.axis()].and_then(|node| points.nodes[node].range);
+    let here = |part: i128| chosen.is_none_or(|(lo, hi)| (lo..=hi).contains(&part));
+    let parts = packed.shapes().zip(0i64..).filter(|(_, number)| here(i128::from(*number)));
+    let along = |(own, number): (&[i64], i64)| {
+        let range = |axis: &usize| match axis.checked_sub(packed.axis()) {
+            None => (0, shape[*axis]),
+            Some(0) => (number, number + 1),
+            Some(after) => (0, own[after - 1]),
+        };
+        open.iter().map(range).collect::<Vec<_>>()
+    };
+    let some = |region: &Vec<(i64, i64)>| region.iter().all(|(lo, hi)| lo < hi);
+    parts.map(along).filter(some).collect()
 }
 
 /// The parts of a box outside another.
