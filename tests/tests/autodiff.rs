@@ -261,6 +261,8 @@ const WITHOUT: &[&str] = &[
     "gcd",
     "lcm",
     "factorial",
+    "doublings",
+    "listed",
     "lt",
     "le",
     "gt",

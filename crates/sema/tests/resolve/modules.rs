@@ -166,7 +166,7 @@ fn modules_that_import_each_other() {
     );
     check(
         "mod a { pub use super::b::f; }\nmod b { pub use super::a::f; }\nuse a::f;",
-        &["2 E0204"],
+        &["2 E0209"],
     );
 }
 
