@@ -215,7 +215,8 @@ fn floats_beside(
             whole => types.extend(parts(whole)),
         }
     }
-    found.map(Type::Scalar)
+    // A literal by itself is an `f32`; it is not to lose digits because of others.
+    found.filter(|number| *number == ein_scalar::ScalarType::F64).map(Type::Scalar)
 }
 
 pub(in crate::check) fn closed_argument(

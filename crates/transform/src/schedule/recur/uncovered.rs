@@ -3,7 +3,7 @@
 use super::super::emit::{AxisPlace, Emit, Place};
 use super::super::packed::Packed;
 use super::At;
-use crate::points::{Clause, Points, Step};
+use crate::points::{Arr, Body, Clause, Ix, Points, Step};
 use ein_base::Symbol;
 use ein_ir::loops::{Op, Operand, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
@@ -96,8 +96,12 @@ impl Emit {
                 loops.push((ix, *lo, *hi));
                 place.push(self.points.index(ix));
             } else {
-                // The position of the shared loops does not count in a local buffer.
-                place.push(self.points.int(0));
+                // That of the shared loops, which does not count in a local buffer.
+                let ix = shared_index(&self.points, at.arr, axis);
+                place.push(match ix {
+                    Some(ix) => self.points.index(ix),
+                    None => self.points.int(0),
+                });
             }
         }
         self.nest(at.arr, loops, vec![(place, value)]);
@@ -125,6 +129,14 @@ fn boxes_of_parts(
     };
     let some = |region: &Vec<(i64, i64)>| region.iter().all(|(lo, hi)| lo < hi);
     parts.map(along).filter(some).collect()
+}
+
+/// The index of the loops around along an axis that a group shares: that of any clause.
+fn shared_index(points: &Points, arr: Arr, axis: usize) -> Option<Ix> {
+    match &points.defs[points.def_of(arr)?].body {
+        Body::Clauses(clauses, _) => Some(clauses.first()?.slots[axis].ix),
+        Body::Until(_) | Body::Scatter(_) | Body::InPlace(_) | Body::Again(_) => None,
+    }
 }
 
 /// The parts of a box outside another.
