@@ -239,8 +239,7 @@ fn built(text: &str) -> Result<(Session, Vec<Diagnostic>), String> {
     let mut session = Session::new(Options::default(), sources);
     let folder = folder(Code::E0811);
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let options =
-        BuildOptions { emit: Emit::C, to: Some(folder.clone()), observe: None, ad_memory: None };
+    let options = BuildOptions { to: Some(folder.clone()), ..BuildOptions::new(Emit::C) };
     let report = session.build(&Input::File("page.ein".into()), &options);
     std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
     let report = report.map_err(|bug| format!("{bug}: {}", bug.detail))?;

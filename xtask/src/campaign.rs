@@ -2,7 +2,7 @@
 //!
 //! Each generator has its share of the programs, more where a program takes little, and works on a part of
 //! it at a time. `cargo xtask campaign 1000000 7` begins every generator at the number 7; a find stops
-//! nothing and is shown at the end.
+//! nothing and is shown at once, so that a campaign that is ended early loses none.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -46,7 +46,9 @@ pub fn run(root: &Path, arguments: &[String]) -> ExitCode {
         while at < first + count {
             let part = PART.min(first + count - at);
             if let Err(why) = part_of(root, [test, name], at, part) {
-                problems.push(format!("{test} {name}, {part} programs from {at}:\n{why}"));
+                let place = format!("{test} {name}, {part} programs from {at}");
+                println!("{place}:\n{why}");
+                problems.push(place);
             }
             at += part;
         }

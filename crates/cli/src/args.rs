@@ -139,6 +139,10 @@ pub struct BuildArgs {
     /// Regard only these bindings as outputs.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub observe: Option<Vec<String>>,
+    /// Build these functions, and not the program. Without it the program is built, if it has
+    /// outputs, and every public function whose parameters declare numbers as extents.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "observe")]
+    pub functions: Option<Vec<String>>,
     /// The most memory that histories which derivatives read may take, as 64M; without it they are
     /// stored whole.
     #[arg(long, value_name = "SIZE", value_parser = run::parse_size)]

@@ -283,6 +283,95 @@ fn a_failed_check_is_no_result() {
     assert_eq!(place.read("y.npy"), npy("<i4", "2,", &bytes([30, 10])));
 }
 
+/// Public functions are functions of C, beside the program or without it; their parameters and results
+/// are taken apart.
+#[test]
+fn public_functions_are_built() {
+    let Some(cc) = compiler() else { return };
+    let place = Place::new("functions");
+    place.file("model.ein", FUNCTIONS);
+    place.file("call.c", CALLS);
+    place.silently(&["build", "model.ein", "--emit", "c"]);
+    let header = String::from_utf8(place.read("model.h")).unwrap();
+    let layer =
+        "int model_layer(const float *p_w, const float *p_b, const float *x, float *result);";
+    assert!(header.contains(layer) && !header.contains("int model("), "{header}");
+    for open in ["open", "hidden"] {
+        assert!(!header.contains(open), "{header}");
+    }
+    let strict = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-O1"];
+    let strict = [&strict[..], &["-Wno-unused-parameter", "call.c", "model.c", "-lm"]].concat();
+    let made = place.run(cc, &[&strict[..], &["-o", "call"]].concat());
+    assert_eq!(made, (0, String::new(), String::new()));
+    let (code, out, _) = place.run(place.0.join("call"), &[]);
+    let expected = "0 0.9 2.8\n0 3.25 -0.2 3.6\n0 1.414213562\n1\n";
+    assert_eq!((code, out.as_str()), (0, expected));
+
+    place.silently(&["build", "model.ein", "--emit", "obj", "--functions", "root,hidden"]);
+    let header = String::from_utf8(place.read("model.h")).unwrap();
+    assert!(header.contains("int model_root(") && header.contains("int model_hidden("), "{header}");
+    assert!(!header.contains("int model_layer("), "{header}");
+    place.file("both.ein", format!("{FUNCTIONS}let one[i in 0..3] = i;\n"));
+    place.silently(&["build", "both.ein", "--emit", "c"]);
+    let header = String::from_utf8(place.read("both.h")).unwrap();
+    assert!(header.contains("int both(int32_t *one);"), "{header}");
+    assert!(header.contains("int both_layer("), "{header}");
+    let refused = |function: &str, parts: &[&str]| {
+        let arguments = ["build", "model.ein", "--emit", "c", "--functions", function];
+        let (code, _, err) = place.einlang(&arguments);
+        assert_eq!(code, 1, "{err}");
+        for part in parts {
+            assert!(err.contains(part), "{part}\n{err}");
+        }
+    };
+    refused("open", &["error[E0811]", "the shape of input `x` is not known", "model.ein:11:8"]);
+    refused("nowhere", &["error[E0811]", "no function `nowhere`"]);
+    place.file("says.ein", "pub fn says(x: f32) -> f32 {\n    print(x);\n    x\n}\n");
+    let (code, _, err) = place.einlang(&["build", "says.ein", "--emit", "c"]);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("says.ein:2:5") && err.contains("--functions"), "{err}");
+}
+
+const FUNCTIONS: &str = "\
+struct P { w: [f32; out: 2, in: 3], b: [f32; out: 2] }
+pub fn layer(p: P, x: [f32; in: 3]) -> [f32; out: 2] {
+    let y[out] = max(0.0, sum[in](p.w[out, in] * x[in]) + p.b[out]);
+    y
+}
+pub fn train(p: P, x: [f32; in: 3], t: [f32; out: 2]) -> (f32, P) {
+    let y = layer(p, x);
+    let loss = sum[out]((y[out] - t[out]) ** 2);
+    (loss, @loss / @p)
+}
+pub fn open(x: [f32; ?n]) -> f32 { sum(x) }
+fn hidden(n: i32, model: f64) -> f64 { model * n as f64 }
+pub fn root(a: f64, result: f64) -> f64 {
+    let x[0] = result;
+    let x[n in 1..50] = 0.5 * (x[n - 1] + a / x[n - 1]) until x[n] == x[n - 1];
+    x[extent(n) - 1]
+}
+pub fn quotient(pair: (i32, i32)) -> i32 { pair.0 / pair.1 }
+";
+
+const CALLS: &str = "\
+#include \"model.h\"
+#include <stdio.h>
+int main(void) {
+    float w[6] = {0.0f, 0.1f, 0.2f, 0.3f, 0.4f, 0.5f}, b[2] = {0.1f, 0.2f}, x[3] = {1, 2, 3};
+    float y[2], t[2] = {1, 1}, loss, gw[6], gb[2];
+    int code = model_layer(w, b, x, y);
+    printf(\"%d %g %g\\n\", code, y[0], y[1]);
+    code = model_train(w, b, x, t, &loss, gw, gb);
+    printf(\"%d %g %g %g\\n\", code, loss, gw[0], gb[1]);
+    double a = 2, start = 1, root;
+    code = model_root(&a, &start, &root);
+    printf(\"%d %.10g\\n\", code, root);
+    int32_t over = 1, under = 0, quotient;
+    printf(\"%d\\n\", model_quotient(&over, &under, &quotient));
+    return 0;
+}
+";
+
 /// What cannot be built is refused with its place.
 #[test]
 fn what_needs_a_run_is_refused() {

@@ -1,18 +1,25 @@
 //! A program ahead of time: C, an object file, a library or a command that does without us.
 //!
-//! The whole program becomes one kernel, made for the shapes that its inputs declare. What the host
-//! would have to do, and what only a run can know, is refused with its place and the reason.
+//! The whole program becomes one kernel, made for the shapes that its inputs declare, and so does each of
+//! its public functions whose parameters declare theirs. What the host would have to do, and what only a
+//! run can know, is refused with its place and the reason.
 
+mod functions;
 mod lower;
 
 use crate::execute::root_file;
 use crate::run::RunOptions;
 use crate::{CheckReport, Compiled, Input, InternalError, Session, guarded, named};
 use ein_base::{Code, Diagnostic, Span};
-use ein_emit_c::ahead::Files;
-use ein_emit_c::{BuildError, Compiler, Unavailable};
+use ein_emit_c::ahead::{Files, Unit, identifier};
+use ein_emit_c::{BuildError, Compiler, Passing, Unavailable};
+use ein_ir::tensor::Program;
+use ein_syntax::Notation;
+use functions::{Called, Wanted};
+use lower::Whole;
 use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a program is built into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +43,18 @@ pub struct BuildOptions {
     pub to: Option<PathBuf>,
     /// Only these bindings are outputs; all of them but the inputs if absent.
     pub observe: Option<Vec<String>>,
+    /// Only these functions are built, and not the program; without it the program, if it has outputs,
+    /// and the public functions whose parameters declare numbers as extents.
+    pub functions: Option<Vec<String>>,
     /// The most bytes that histories which derivatives read may take, if that is limited.
     pub ad_memory: Option<u64>,
+}
+
+impl BuildOptions {
+    /// The program and its public functions, in the current folder.
+    pub fn new(emit: Emit) -> Self {
+        Self { emit, to: None, observe: None, functions: None, ad_memory: None }
+    }
 }
 
 /// What came of a build.
@@ -73,20 +90,105 @@ impl Session {
             }
             ein_transform::unzip::forget(&mut compiled.program);
             let (name, made_from) = names(input);
-            match lower::lower(&compiled.program, options) {
-                Err(refused) => report.checked.diagnostics.push(*refused),
-                Ok(lowered) => {
-                    let files = ein_emit_c::ahead::files(&lowered.program(&name, &made_from));
-                    match write(&compiled, options, &name, &files, &mut report.files) {
-                        Ok(()) => {}
-                        Err(failure) => report.failure = Some(*failure),
-                    }
+            let built = match self.built(input, &compiled.program, &name, options)? {
+                Ok(built) => built,
+                Err(refused) => {
+                    report.checked.diagnostics.push(*refused);
+                    return Ok(report);
                 }
-            }
+            };
+            let programs = built.iter().map(|(name, whole)| whole.program(name)).collect();
+            let unit = Unit { name: &name, made_from: &made_from, programs };
+            let files = ein_emit_c::ahead::files(&unit);
+            let written = write(&compiled, options, &name, &files, &mut report.files);
+            report.failure = written.err().map(|failure| *failure);
             Ok(report)
         })
         .flatten()
     }
+
+    /// The program and its functions, as far as they are asked for, with the names of their functions
+    /// in C; or why one of them cannot be built.
+    fn built(
+        &self,
+        input: &Input,
+        program: &Program,
+        name: &str,
+        options: &BuildOptions,
+    ) -> Result<Result<Vec<(String, Whole)>, Box<Diagnostic>>, InternalError> {
+        let text = Arc::clone(&self.files.file(functions::root()).text);
+        let is_ours =
+            Notation::of(self.files.file(functions::root()).path.as_deref()) == Notation::Einlang;
+        // A command has one function: the program, or the one that is named.
+        let public = is_ours && (options.emit != Emit::Command || options.functions.is_some());
+        let mut wanted = Vec::new();
+        if public {
+            let (ast, _) = self.parse(functions::root());
+            match functions::wanted(&ast, &text, options.functions.as_deref()) {
+                Ok(found) => wanted = found,
+                Err(missing) => return Ok(Err(no_function(&missing))),
+            }
+        }
+        let mut built = Vec::new();
+        for function in &wanted {
+            let whole = match self.called(function, input, &text, options)? {
+                Ok(whole) => whole,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            let called = identifier(&format!("{name}_{}", function.name));
+            built.extend(whole.map(|whole| (called, whole)));
+        }
+        let outputs = lower::outputs_of(program, options.observe.is_some());
+        if options.functions.is_none() && (built.is_empty() || !outputs.is_empty()) {
+            match lower::lower(program, &outputs, options) {
+                Ok(whole) => built.insert(0, (name.to_owned(), whole)),
+                Err(refused) => return Ok(Err(refused)),
+            }
+        }
+        Ok(Ok(built))
+    }
+
+    /// A function that can be built; none if its parameters leave open what they are and nobody asked
+    /// for it by name.
+    fn called(
+        &self,
+        function: &Wanted,
+        input: &Input,
+        text: &str,
+        options: &BuildOptions,
+    ) -> Result<Result<Option<Whole>, Box<Diagnostic>>, InternalError> {
+        let open = |why: Box<Diagnostic>| match options.functions {
+            Some(_) => Ok(Err(Box::new(function.told(*why, text)))),
+            None => Ok(Ok(None)),
+        };
+        let mut program = match function.program(&self.sources, input, text)? {
+            Called::Open(why) => return open(why),
+            Called::Program(program) => program,
+        };
+        if let Some(why) = lower::open(&program) {
+            return open(why);
+        }
+        ein_transform::unzip::forget(&mut program);
+        let outputs = lower::outputs_of(&program, true);
+        Ok(match lower::lower(&program, &outputs, options) {
+            Ok(whole) => Ok(Some(whole)),
+            Err(refused) => {
+                let told = function.told(*refused, text);
+                let why = format!("it is public, so it is built: `{}`", function.name);
+                Err(Box::new(match options.functions {
+                    Some(_) => told,
+                    None => told.note(why).help("say with `--functions` which are to be built"),
+                }))
+            }
+        })
+    }
+}
+
+fn no_function(name: &str) -> Box<Diagnostic> {
+    let span = Span::new(functions::root(), 0, 0);
+    let message = format!("there is no function `{name}` at the top level of the program");
+    let help = "functions that are imported need one here that calls them";
+    Box::new(Diagnostic::new(Code::E0811, span, message).help(help))
 }
 
 /// The name of the function, and what it is made from.
@@ -97,7 +199,7 @@ fn names(input: &Input) -> (String, String) {
             let text = |part: Option<&std::ffi::OsStr>| {
                 part.map_or_else(String::new, |it| it.to_string_lossy().into_owned())
             };
-            let name = ein_emit_c::ahead::identifier(&text(path.file_stem()));
+            let name = identifier(&text(path.file_stem()));
             (name, text(path.file_name()).replace("*/", "* /"))
         }
     }
@@ -134,7 +236,8 @@ fn write(
     if options.emit == Emit::C {
         put(&to, &files.source)?;
     } else {
-        let folder = Scratch::new(name).map_err(|(path, error)| unwritable(span, &path, &error))?;
+        let folder =
+            Passing::new().map_err(|error| unwritable(span, &std::env::temp_dir(), &error))?;
         let made = compile(options.emit, name, files, &folder).map_err(|it| it.told(span))?;
         std::fs::copy(&made, &to).map_err(|error| unwritable(span, &to, &error))?;
     }
@@ -145,27 +248,6 @@ fn write(
         written.push(header);
     }
     Ok(())
-}
-
-/// A folder of our own, gone at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Result<Scratch, (PathBuf, std::io::Error)> {
-        let folder =
-            std::env::temp_dir().join(format!("einlang-build-{}-{name}", std::process::id()));
-        match std::fs::create_dir_all(&folder) {
-            Ok(()) => Ok(Scratch(folder)),
-            Err(error) => Err((folder, error)),
-        }
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What stays is small, and lies where such things are removed.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 fn unwritable(span: Span, path: &Path, error: &std::io::Error) -> Box<Diagnostic> {
@@ -206,16 +288,16 @@ impl Failure {
 const SHOWN_LINES: usize = 12;
 
 /// Builds what is not C, in a folder of our own, and says where it lies.
-fn compile(emit: Emit, name: &str, files: &Files, folder: &Scratch) -> Result<PathBuf, Failure> {
+fn compile(emit: Emit, name: &str, files: &Files, folder: &Passing) -> Result<PathBuf, Failure> {
     let compiler = Compiler::find().map_err(Failure::NoCompiler)?;
-    let object = folder.0.join(format!("{name}.o"));
+    let object = folder.path().join(format!("{name}.o"));
     match emit {
         Emit::C | Emit::Object => {
             compiler.object(&files.source, &object).map_err(Failure::Build)?;
             Ok(object)
         }
         Emit::Library => {
-            let archive = folder.0.join(format!("lib{name}.a"));
+            let archive = folder.path().join(format!("lib{name}.a"));
             compiler
                 .object(&files.source, &object)
                 .and_then(|()| compiler.archive(&object, &archive))
@@ -223,7 +305,7 @@ fn compile(emit: Emit, name: &str, files: &Files, folder: &Scratch) -> Result<Pa
             Ok(archive)
         }
         Emit::Command => {
-            let command = folder.0.join(name);
+            let command = folder.path().join(name);
             let source = format!("{}{}", files.source, files.command);
             compiler.program(&source, &command).map_err(Failure::Build)?;
             Ok(command)

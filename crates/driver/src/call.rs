@@ -25,6 +25,7 @@ pub use ein_scalar::{Scalar, ScalarType, bf16, f16};
 pub use evaluate::Surroundings;
 pub use module::{Module, Program};
 pub use request::{Kind, Request};
+pub(crate) use request::{Parts, Written, declare};
 pub use run::Output;
 pub(crate) use run::{dims, fields};
 pub use signature::{Argument, Declared, Signature};

@@ -1,8 +1,8 @@
-//! A program ahead of time: one C function, with a header, and a command around it.
+//! A program ahead of time: C functions with one header, and a command around the first.
 //!
-//! Before:  a kernel, and what its buffers are to whoever calls it
-//! After:   a C file that needs nothing but a C library: the kernel, the functions that it calls,
-//!          and `int NAME(const T *input, …, T *output, …)`
+//! Before:  kernels, and what their buffers are to whoever calls them
+//! After:   a C file that needs nothing but a C library: the kernels, the functions that they call,
+//!          and for each `int NAME(const T *input, …, T *output, …)`
 //!
 //! Parallel loops run on the calling thread unless the file is built with `EIN_THREADS` defined.
 
@@ -19,13 +19,22 @@ use ein_scalar::{Scalar, ScalarType};
 use crate::emit::{self, Caller};
 use crate::{op, prelude};
 
-/// A program that becomes a C function.
+/// What becomes one C file.
 #[derive(Clone, Debug)]
-pub struct Program<'a> {
-    /// The name of the function, an identifier of C.
+pub struct Unit<'a> {
+    /// Its name, an identifier of C.
     pub name: &'a str,
     /// What it was made from, for people.
     pub made_from: &'a str,
+    /// Its functions. The command, if there is one, calls the first.
+    pub programs: Vec<Program<'a>>,
+}
+
+/// A program or function that becomes a C function.
+#[derive(Clone, Debug)]
+pub struct Program<'a> {
+    /// The name of the C function, an identifier.
+    pub name: &'a str,
     /// The code.
     pub kernel: &'a Kernel,
     /// What each buffer of the kernel is.
@@ -129,18 +138,22 @@ impl Array {
 /// Scratch buffers start at multiples of this many bytes.
 const ALIGNMENT: i64 = 64;
 
-/// Writes the C of a program.
-pub fn files(program: &Program<'_>) -> Files {
-    let parameters = names::Parameters::of(program);
+/// Writes the C of some functions.
+pub fn files(unit: &Unit<'_>) -> Files {
+    let parameters: Vec<_> = unit.programs.iter().map(names::Parameters::of).collect();
     Files {
-        source: source(program, &parameters),
-        header: header(program, &parameters),
-        command: command::command(program),
+        source: source(unit, &parameters),
+        header: header(unit, &parameters),
+        command: unit.programs.first().map_or_else(String::new, command::command),
     }
 }
 
-fn source(program: &Program<'_>, parameters: &names::Parameters) -> String {
-    let kernel = emit::functions(program.kernel, "ein_kernel", Caller::SameFile);
+fn source(unit: &Unit<'_>, parameters: &[names::Parameters]) -> String {
+    let mut kernels = String::new();
+    for program in &unit.programs {
+        let name = kernel_name(program);
+        kernels.push_str(&emit::functions(program.kernel, &name, Caller::SameFile));
+    }
     let mut text = format!(
         "/* {}: made by einlang from {}.\n\
          \x20*\n\
@@ -148,24 +161,24 @@ fn source(program: &Program<'_>, parameters: &names::Parameters) -> String {
          \x20* -fno-math-errno -fno-trapping-math. With -DEIN_THREADS=N -pthread, long loops run on\n\
          \x20* N threads.\n\
          \x20*/\n#include <stdlib.h>\n#include <string.h>\n",
-        program.name, program.made_from
+        unit.name, unit.made_from
     );
-    let names = prelude::names(&kernel).filter(|name| *name != "ein_interface");
+    let names = prelude::names(&kernels).filter(|name| *name != "ein_interface");
     text.push_str(&prelude::select(std::iter::once("ein_interface").chain(names)));
     text.push('\n');
     text.push_str(PARALLEL);
-    let flushes = kernel.contains("rt->flushed(");
+    let flushes = kernels.contains("rt->flushed(");
     if flushes {
         text.push('\n');
         text.push_str(FLUSHED);
     }
-    let leaves = kernel.contains("rt->leaves(");
+    let leaves = kernels.contains("rt->leaves(");
     if leaves {
         text.push('\n');
         text.push_str(LEAVES);
     }
     let products = [("gemm_f32", "float", "f32"), ("gemm_f64", "double", "f64")];
-    let used: Vec<bool> = products.iter().map(|it| kernel.contains(it.0)).collect();
+    let used: Vec<bool> = products.iter().map(|it| kernels.contains(it.0)).collect();
     if used.contains(&true) {
         text.push('\n');
         text.push_str(VECTORS);
@@ -175,24 +188,35 @@ fn source(program: &Program<'_>, parameters: &names::Parameters) -> String {
         text.push_str(&PRODUCT.replace("REAL", real).replace("SUFFIX", suffix));
     }
     text.push('\n');
-    text.push_str(&kernel);
+    text.push_str(&kernels);
     let product = |at: usize| match used[at] {
         true => format!("ein_gemm_{}", products[at].2),
         false => "0".into(),
     };
     let _ = writeln!(
         text,
-        "\nstatic const ein_interface ein_runtime = {{ein_parallel, {}, {}, 0, {}, {}}};\n",
+        "\nstatic const ein_interface ein_runtime = {{ein_parallel, {}, {}, 0, {}, {}}};",
         product(0),
         product(1),
         if flushes { "ein_flushed" } else { "0" },
         if leaves { "ein_leaves" } else { "0" }
     );
-    for (at, elements) in program.tables.iter().enumerate() {
-        text.push_str(&table(at, elements));
+    for (program, parameters) in unit.programs.iter().zip(parameters) {
+        text.push('\n');
+        for (at, elements) in program.tables.iter().enumerate() {
+            text.push_str(&table(&table_name(program, at), elements));
+        }
+        text.push_str(&function(program, parameters));
     }
-    text.push_str(&function(program, parameters));
     text
+}
+
+fn kernel_name(program: &Program<'_>) -> String {
+    format!("ein_kernel_{}", program.name)
+}
+
+fn table_name(program: &Program<'_>, at: usize) -> String {
+    format!("ein_table{at}_{}", program.name)
 }
 
 const PARALLEL: &str = include_str!("ahead/parallel.h");
@@ -204,14 +228,14 @@ const VECTORS: &str = include_str!("ahead/vectors.h");
 const PRODUCT: &str = include_str!("ahead/product.h");
 
 /// Elements that stand in the program, as an array of C.
-fn table(at: usize, elements: &[Scalar]) -> String {
+fn table(name: &str, elements: &[Scalar]) -> String {
     let ty = elements.first().map_or(ScalarType::U8, |first| first.ty());
     let bits = matches!(ty, ScalarType::F16 | ScalarType::BF16);
     let texts: Vec<String> = elements
         .iter()
         .map(|it| if bits { it.to_bits().to_string() } else { op::constant(*it) })
         .collect();
-    let mut text = format!("static const {} ein_table{at}[] = {{\n", op::element_type(ty));
+    let mut text = format!("static const {} {name}[] = {{\n", op::element_type(ty));
     for row in texts.chunks(8) {
         let _ = writeln!(text, "    {},", row.join(", "));
     }
@@ -229,7 +253,7 @@ fn function(program: &Program<'_>, parameters: &names::Parameters) -> String {
             Buffer::Input(input) => format!("(uint8_t *){}", parameters.inputs[*input]),
             Buffer::Output(output) => format!("(uint8_t *){}", parameters.outputs[*output]),
             Buffer::Local => "0".into(),
-            Buffer::Table(at) => format!("(uint8_t *)ein_table{at}"),
+            Buffer::Table(at) => format!("(uint8_t *){}", table_name(program, *at)),
             Buffer::Scratch => {
                 let start = total;
                 let bytes = stated.len.max(1).saturating_mul(stated.ty.size_bytes() as i64);
@@ -255,7 +279,8 @@ fn function(program: &Program<'_>, parameters: &names::Parameters) -> String {
         "    uint8_t *const ein_buffers[] = {{\n        {},\n    }};",
         pointers.join(",\n        ")
     );
-    text.push_str("    const uint32_t ein_trap = ein_kernel(ein_buffers, &ein_runtime);\n");
+    let kernel = kernel_name(program);
+    let _ = writeln!(text, "    const uint32_t ein_trap = {kernel}(ein_buffers, &ein_runtime);");
     for (output, name) in program.outputs.iter().zip(&parameters.outputs) {
         let from = match output.filled {
             Filled::Kernel => continue,
@@ -266,7 +291,7 @@ fn function(program: &Program<'_>, parameters: &names::Parameters) -> String {
                 continue;
             }
             Filled::Input(input) => parameters.inputs[input].clone(),
-            Filled::Table(at) => format!("ein_table{at}"),
+            Filled::Table(at) => table_name(program, at),
             Filled::Output(other) => parameters.outputs[other].clone(),
         };
         let bytes = op::int64(output.array.bytes());
@@ -296,41 +321,53 @@ fn signature(program: &Program<'_>, parameters: &names::Parameters) -> String {
     }
 }
 
-fn header(program: &Program<'_>, parameters: &names::Parameters) -> String {
-    let name = program.name;
+fn header(unit: &Unit<'_>, parameters: &[names::Parameters]) -> String {
+    let name = unit.name;
     let upper = name.to_ascii_uppercase();
+    let (it_keeps, it_gives) = match unit.programs.len() {
+        1 => ("The\n * function keeps", "the function gives"),
+        _ => ("The\n * functions keep", "the functions give"),
+    };
     let mut text = format!(
         "/* {name}: made by einlang from {}.\n\
          \x20*\n\
-         \x20* Arrays lie in row-major order without gaps. An output overlaps no other array. The\n\
-         \x20* function keeps nothing between calls, and several threads may call it at once.\n\
+         \x20* Arrays lie in row-major order without gaps. An output overlaps no other array. \
+         {it_keeps} nothing between calls, and several threads may call at once.\n\
          \x20*/\n\
          #ifndef {upper}_H\n#define {upper}_H\n\n\
          #include <stdbool.h>\n#include <stdint.h>\n\n\
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n\
-         /* What the function gives besides 0. Then the contents of the outputs mean nothing. */\n\
+         /* What {it_gives} besides 0. Then the contents of the outputs mean nothing. */\n\
          enum {{\n\
          \x20   /* A check failed: an index out of bounds, an overflow, a division by zero. */\n\
          \x20   {upper}_FAILED = 1,\n\
          \x20   /* There was no memory for intermediate results. */\n\
          \x20   {upper}_NO_MEMORY = 2,\n\
          }};\n\n",
-        program.made_from
+        unit.made_from
     );
+    for (program, parameters) in unit.programs.iter().zip(parameters) {
+        declaration(&mut text, program, parameters);
+    }
+    text.push_str("#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    text
+}
+
+/// A function in the header, with what it reads and writes.
+fn declaration(text: &mut String, program: &Program<'_>, parameters: &names::Parameters) {
     let width = parameters.inputs.iter().chain(&parameters.outputs).map(String::len).max();
     let width = width.unwrap_or(0);
-    text.push_str("/* Reads\n");
-    for (array, name) in program.inputs.iter().zip(&parameters.inputs) {
-        let _ = writeln!(text, " *   {name:width$}  {}", array.described());
+    if program.inputs.is_empty() {
+        text.push_str("/* Writes\n");
+    } else {
+        text.push_str("/* Reads\n");
+        for (array, name) in program.inputs.iter().zip(&parameters.inputs) {
+            let _ = writeln!(text, " *   {name:width$}  {}", array.described());
+        }
+        text.push_str(" * and writes\n");
     }
-    text.push_str(" * and writes\n");
     for (output, name) in program.outputs.iter().zip(&parameters.outputs) {
         let _ = writeln!(text, " *   {name:width$}  {}", output.array.described());
     }
-    let _ = writeln!(text, " */\n{};", signature(program, parameters));
-    text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
-    if program.inputs.is_empty() {
-        text = text.replace("/* Reads\n * and writes\n", "/* Writes\n");
-    }
-    text
+    let _ = writeln!(text, " */\n{};\n", signature(program, parameters));
 }

@@ -7,11 +7,13 @@
 //! of their own and renamed, so processes may share the folder.
 
 use std::fs;
-use std::hash::{BuildHasher as _, DefaultHasher, Hash, Hasher, RandomState};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
+
+use crate::passing::{Passing, private_folder};
 
 /// The most bytes the folder may hold; the oldest entries go first.
 const LIMIT: u64 = 512 << 20;
@@ -20,34 +22,8 @@ const MARK: &[u8; 8] = b"einlang2";
 #[derive(Debug)]
 pub(crate) struct Cache {
     folder: PathBuf,
-    /// Whether the folder goes with this.
-    passing: bool,
-}
-
-impl Drop for Cache {
-    fn drop(&mut self) {
-        if self.passing {
-            // What is loaded stays loaded; if this fails the next one tries again.
-            let _ = fs::remove_dir_all(&self.folder);
-        }
-    }
-}
-
-/// How the names of folders for one process begin.
-const PASSING: &str = "einlang-cache-";
-
-/// A number that another user cannot foresee: the seed comes from the system.
-fn unguessable(attempt: u64) -> u64 {
-    RandomState::new().hash_one(attempt)
-}
-
-/// Makes a folder that only its owner can use; with `reuse`, it may be there already.
-fn private_folder(folder: &Path, reuse: bool) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(reuse);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    /// The same folder if it goes with this.
+    _passing: Option<Passing>,
 }
 
 /// Refuses a folder that is a link, belongs to another than who made the probe in it, or that
@@ -72,27 +48,6 @@ fn check_owner(folder: &Path, probe: &fs::Metadata) -> io::Result<()> {
 #[cfg(not(unix))]
 fn check_owner(_: &Path, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
-}
-
-/// Removes folders of processes that ended without doing so: ours, and of nobody who still runs.
-fn remove_left_behind(among: &Path) {
-    let Ok(entries) = fs::read_dir(among) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PASSING)) else {
-            continue;
-        };
-        let Some(Ok(process)) = rest.split('-').next().map(str::parse::<u32>) else { continue };
-        let is_folder = entry.file_type().is_ok_and(|ty| ty.is_dir());
-        if is_folder && Path::new("/proc/self").exists() && !is_running(process) {
-            // Another user's cannot be removed, which is right.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
-fn is_running(process: u32) -> bool {
-    Path::new("/proc").join(process.to_string()).exists()
 }
 
 /// A name for what was built from these texts.
@@ -126,30 +81,17 @@ impl Cache {
         Cache::passing()
     }
 
-    /// A new folder for this process alone, among the system's temporary files; it goes with the
-    /// cache. Its name cannot be guessed, and what is there already is never taken.
+    /// A new folder for this process alone.
     fn passing() -> io::Result<Cache> {
-        remove_left_behind(&std::env::temp_dir());
-        for attempt in 0..100 {
-            let name = format!("{PASSING}{}-{:016x}", std::process::id(), unguessable(attempt));
-            let folder = std::env::temp_dir().join(name);
-            match private_folder(&folder, false) {
-                Ok(()) => {
-                    let mut cache = Cache::at(&folder)?;
-                    cache.passing = true;
-                    return Ok(cache);
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::Error::from(io::ErrorKind::AlreadyExists))
+        let folder = Passing::new()?;
+        let cache = Cache::at(folder.path())?;
+        Ok(Cache { _passing: Some(folder), ..cache })
     }
 
     /// This folder, made if need be; others must not be able to write what we are going to run.
     pub fn at(folder: &Path) -> io::Result<Cache> {
         private_folder(folder, true)?;
-        let cache = Cache { folder: folder.to_path_buf(), passing: false };
+        let cache = Cache { folder: folder.to_path_buf(), _passing: None };
         // A folder in which nothing can be written is of no use.
         let probe = cache.temporary();
         let made = fs::File::options().write(true).create_new(true).open(&probe)?;
@@ -251,23 +193,6 @@ mod tests {
         assert!(Cache::at(&link).is_err(), "a link");
         fs::remove_file(&link).unwrap();
         fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn a_passing_folder_goes() {
-        let left = std::env::temp_dir().join(format!("{PASSING}4294967295-0"));
-        fs::create_dir_all(&left).unwrap();
-        let cache = Cache::passing().unwrap();
-        let folder = cache.folder.clone();
-        assert!(folder.is_dir());
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
-            assert!(!left.exists(), "left behind by a process that ended");
-        }
-        drop(cache);
-        assert!(!folder.exists());
     }
 
     #[test]

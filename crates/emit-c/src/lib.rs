@@ -3,7 +3,8 @@
 //! * [`source`]: a kernel as a C file of its own.
 //! * [`Compiler`]: finds the system's compiler, builds kernels, loads them. [`Compiled`] is one
 //!   that can run.
-//! * [`ahead`]: a whole program as a C function with a header, for use without us.
+//! * [`ahead`]: programs and functions as C functions with a header, for use without us.
+//! * [`Passing`]: a folder for what is built and then goes.
 //!
 //! Unsafe: loading the libraries that the system's compiler built and calling what is in them;
 //! ending its processes.
@@ -19,11 +20,13 @@ mod fetch;
 mod lanes;
 mod near;
 mod op;
+mod passing;
 mod prelude;
 mod vector;
 
 pub use children::{compilers_are_stopped, locked_compilers, stop_compilers};
 pub use compiler::{BuildError, Compiled, Compiler, Unavailable};
+pub use passing::Passing;
 
 use ein_ir::loops::Kernel;
 

@@ -54,7 +54,13 @@ impl Gen {
         let mut args = Vec::new();
         for param in &func.params {
             let e = self.scalar(param.ty, depth - 1, ctx);
-            args.push(self.clamp(e, param.ty, 8.0).text);
+            let text = self.clamp(e, param.ty, 8.0).text;
+            // A literal for a parameter without a type is an `f64` beside others of that type.
+            let beside = !func.annotated && func.params.iter().any(|it| it.ty == S::F64);
+            args.push(match beside && param.ty == S::F32 {
+                true => format!("({text} as f32)"),
+                false => text,
+            });
         }
         let text = match self.rng.below(6) {
             0 => {

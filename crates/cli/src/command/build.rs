@@ -20,6 +20,7 @@ pub fn run(args: &BuildArgs) -> Exit {
         },
         to: args.output.clone(),
         observe: args.observe.clone(),
+        functions: args.functions.clone(),
         ad_memory: args.ad_memory,
     };
     let mut session = Session::new(Options::default(), FileSources::on_disk());

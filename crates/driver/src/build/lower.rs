@@ -28,10 +28,9 @@ pub(super) struct Whole {
 
 impl Whole {
     /// What C is made from.
-    pub(super) fn program<'a>(&'a self, name: &'a str, made_from: &'a str) -> ahead::Program<'a> {
+    pub(super) fn program<'a>(&'a self, name: &'a str) -> ahead::Program<'a> {
         ahead::Program {
             name,
-            made_from,
             kernel: &self.lowered.kernel,
             buffers: &self.buffers,
             inputs: &self.inputs,
@@ -108,21 +107,36 @@ impl Parts {
     }
 }
 
-/// Lowers a program, or says why it cannot be built. Unless the outputs were named, inputs are none.
-pub(super) fn lower(program: &Program, options: &BuildOptions) -> Result<Whole, Box<Diagnostic>> {
-    let observed = options.observe.is_some();
+/// What an input leaves open that has to be known to build anything.
+pub(super) fn open(program: &Program) -> Option<Box<Diagnostic>> {
+    Parts::of(program).parameters.iter().find_map(|it| declared(program, it).err())
+}
+
+/// The bindings that become outputs. Unless they were named, inputs are none.
+pub(super) fn outputs_of(program: &Program, named: bool) -> FxHashSet<VarId> {
+    let parts = Parts::of(program);
+    let is_input = |var: VarId| parts.parameters.iter().any(|it| it.name == program.vars[var].name);
+    program.outputs.iter().copied().filter(|var| named || !is_input(*var)).collect()
+}
+
+/// Lowers a program, or says why it cannot be built.
+pub(super) fn lower(
+    program: &Program,
+    wanted: &FxHashSet<VarId>,
+    options: &BuildOptions,
+) -> Result<Whole, Box<Diagnostic>> {
     let parts = Parts::of(program);
     let declared = parts.parameters.iter().map(|it| declared(program, it));
     let inputs = declared.collect::<Result<Vec<_>, _>>()?;
     if let Some(main) = program.main {
         return Err(refused(program.funcs[main].span, "`main` is called for its effects"));
     }
-    let is_input = |var: VarId| parts.parameters.iter().any(|it| it.name == program.vars[var].name);
-    let wanted: FxHashSet<VarId> =
-        program.outputs.iter().copied().filter(|var| observed || !is_input(*var)).collect();
     if wanted.is_empty() {
         let span = Span::new(root_file(program), 0, 0);
-        return Err(refused(span, "the program has no outputs"));
+        return Err(Box::new(refused(span, "the program has no outputs").help(
+            "bind something at its top level, or let a public function declare its parameters with \
+             numbers as extents",
+        )));
     }
     let world = Outside(Declared(program));
     let wants = |var| wanted.contains(&var);
@@ -319,7 +333,7 @@ fn unknown(span: Span) -> Box<Diagnostic> {
 }
 
 /// A program that cannot be built ahead of time, and what is in the way.
-fn refused(span: Span, why: &str) -> Box<Diagnostic> {
+pub(super) fn refused(span: Span, why: &str) -> Box<Diagnostic> {
     let message = format!("this cannot be built ahead of time: {why}");
     Box::new(Diagnostic::new(Code::E0811, span, message))
 }

@@ -48,78 +48,107 @@ impl Kind {
         }
     }
 
-    /// As a type; with extents if they are given.
-    pub(super) fn as_type(&self, extents: Option<&[usize]>) -> String {
+    /// How it is put together from inputs, with their extents if these are given: the extents of each
+    /// leaf, in order.
+    fn parts<'e>(&self, extents: &mut dyn Iterator<Item = Option<&'e [usize]>>) -> Parts {
         match self {
-            Kind::Scalar(ty) => ty.to_string(),
-            Kind::Text => "str".into(),
-            Kind::Array { ty, rank: 0, .. } => ty.to_string(),
+            Kind::Scalar(ty) => {
+                extents.next();
+                Parts::Input(ty.to_string())
+            }
+            Kind::Text => {
+                extents.next();
+                Parts::Input("str".into())
+            }
             Kind::Array { ty, rank, dims } => {
-                let axis = |at: usize| {
-                    let extent = extents
-                        .and_then(|extents| extents.get(at))
-                        .map_or("?".to_owned(), usize::to_string);
-                    match dims.as_ref().and_then(|dims| dims.get(at)?.as_ref()) {
-                        Some(name) => format!("{name}: {extent}"),
-                        None => extent,
-                    }
-                };
-                let axes: Vec<String> = (0..*rank).map(axis).collect();
-                format!("[{ty}; {}]", axes.join(", "))
+                Parts::Input(array(*ty, *rank, dims.as_deref(), extents.next().flatten()))
             }
-            Kind::Tuple(items) => {
-                let items: Vec<String> = items.iter().map(|it| it.as_type(None)).collect();
-                format!("({})", items.join(", "))
+            Kind::Tuple(items) => Parts::Tuple(items.iter().map(|it| it.parts(extents)).collect()),
+            Kind::Record(name, fields) => {
+                let fields =
+                    fields.iter().map(|(field, kind)| (field.clone(), kind.parts(extents)));
+                Parts::Record(name.clone(), fields.collect())
             }
-            Kind::Record(name, _) => name.clone(),
         }
     }
 }
 
+/// The type of an array; with extents if they are given.
+fn array(
+    ty: ScalarType,
+    rank: usize,
+    dims: Option<&[Option<String>]>,
+    extents: Option<&[usize]>,
+) -> String {
+    if rank == 0 {
+        return ty.to_string();
+    }
+    let axis = |at: usize| {
+        let extent = extents.and_then(|it| it.get(at)).map_or("?".to_owned(), usize::to_string);
+        match dims.and_then(|dims| dims.get(at)?.as_ref()) {
+            Some(name) => format!("{name}: {extent}"),
+            None => extent,
+        }
+    };
+    let axes: Vec<String> = (0..rank).map(axis).collect();
+    format!("[{ty}; {}]", axes.join(", "))
+}
+
+/// How a value is put together from inputs.
+pub(crate) enum Parts {
+    /// It is an input of this type.
+    Input(String),
+    /// A tuple.
+    Tuple(Vec<Parts>),
+    /// A struct: its name and its fields.
+    Record(String, Vec<(String, Parts)>),
+}
+
 /// The names that inputs have in a text, in the order of the leaves of the arguments.
-pub(super) struct Written {
-    pub(super) text: String,
-    pub(super) inputs: Vec<String>,
+#[derive(Default)]
+pub(crate) struct Written {
+    pub(crate) text: String,
+    pub(crate) inputs: Vec<String>,
 }
 
 /// A request as text, for arguments of these kinds; with their extents if they are to be checked.
 pub(super) fn write(request: &Request, kinds: &[Kind], extents: Option<&[Vec<usize>]>) -> Written {
     let mut written = Written { text: request.before.clone(), inputs: Vec::new() };
+    let mut leaves = extents.into_iter().flatten().map(|it| Some(it.as_slice()));
     for (name, kind) in request.params.iter().zip(kinds) {
-        declare(&mut written, name, kind, extents);
+        declare(&mut written, name, &kind.parts(&mut leaves));
     }
     written.text.push_str(&request.body);
     written.text.push('\n');
     written
 }
 
-fn declare(written: &mut Written, name: &str, kind: &Kind, extents: Option<&[Vec<usize>]>) {
-    let parts = |written: &mut Written, parts: &mut dyn Iterator<Item = (String, &Kind)>| {
+/// Binds a name to a value that is put together from inputs.
+pub(crate) fn declare(written: &mut Written, name: &str, parts: &Parts) {
+    let inner = |written: &mut Written, parts: &mut dyn Iterator<Item = (String, &Parts)>| {
         let mut names = Vec::new();
-        for (field, kind) in parts {
+        for (field, parts) in parts {
             let part = format!("{name}_{field}");
-            declare(written, &part, kind, extents);
+            declare(written, &part, parts);
             names.push((field, part));
         }
         names
     };
-    match kind {
-        Kind::Scalar(_) | Kind::Text | Kind::Array { .. } => {
-            let at = written.inputs.len();
-            let extents = extents.and_then(|all| all.get(at)).map(Vec::as_slice);
-            let _ = writeln!(written.text, "let {name}: {} = input();", kind.as_type(extents));
+    match parts {
+        Parts::Input(ty) => {
+            let _ = writeln!(written.text, "let {name}: {ty} = input();");
             written.inputs.push(name.to_owned());
         }
-        Kind::Tuple(items) => {
+        Parts::Tuple(items) => {
             let fields = items.iter().enumerate();
-            let names = parts(written, &mut fields.map(|(at, kind)| (at.to_string(), kind)));
+            let names = inner(written, &mut fields.map(|(at, parts)| (at.to_string(), parts)));
             let names: Vec<String> = names.into_iter().map(|(_, part)| part).collect();
             let comma = if names.len() == 1 { "," } else { "" };
             let _ = writeln!(written.text, "let {name} = ({}{comma});", names.join(", "));
         }
-        Kind::Record(ty, fields) => {
-            let fields = fields.iter().map(|(field, kind)| (field.clone(), kind));
-            let names = parts(written, &mut { fields });
+        Parts::Record(ty, fields) => {
+            let fields = fields.iter().map(|(field, parts)| (field.clone(), parts));
+            let names = inner(written, &mut { fields });
             let names: Vec<String> =
                 names.into_iter().map(|(field, part)| format!("{field}: {part}")).collect();
             let _ = writeln!(written.text, "let {name} = {ty} {{ {} }};", names.join(", "));

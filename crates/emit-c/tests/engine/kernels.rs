@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ein_emit_c::ahead::{Array, Buffer, Filled, Output, Program};
+use ein_emit_c::ahead::{Array, Buffer, Filled, Output, Program, Unit};
 use ein_ir::loops::{BufferKind, ForKind, Gemm, Matrix, Op, Operand, Stmt};
 use ein_scalar::{BinaryOp, Overflow, Scalar, ScalarType, UnaryOp, apply_binary};
 
@@ -425,16 +425,23 @@ fn a_program_is_c_with_a_header() {
     let kernel = b.finish();
     let array = |name: &str| Array { name: name.into(), ty: F32, shape: vec![2, 4] };
     let output = Output { array: array("int"), filled: Filled::Kernel };
-    let files = ein_emit_c::ahead::files(&Program {
-        name: "squash",
-        made_from: "squash.ein",
+    let (inputs, outputs) = ([array("x")], [output]);
+    let tables = [vec![ein_scalar::Scalar::F32(1.5)]];
+    let squash = |name| Program {
+        name,
         kernel: &kernel,
         buffers: &[Buffer::Input(0), Buffer::Output(0)],
-        inputs: &[array("x")],
-        outputs: &[output],
-        tables: &[],
+        inputs: &inputs,
+        outputs: &outputs,
+        tables: &tables,
+    };
+    let files = ein_emit_c::ahead::files(&Unit {
+        name: "squash",
+        made_from: "squash.ein",
+        programs: vec![squash("squash"), squash("squash_again")],
     });
     assert!(files.header.contains("int squash(const float *x, float *int_);"));
+    assert!(files.header.contains("int squash_again(const float *x, float *int_);"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ahead");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("squash.h"), files.header).unwrap();

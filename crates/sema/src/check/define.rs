@@ -140,8 +140,28 @@ fn broken_definition(cx: &mut Cx, definition: &hir::Definition, span: Span) -> E
     }
     let rank = definition.clauses[0].slots.len();
     let axes: Vec<Axis> = (0..rank).map(|axis| self_axis(cx, definition, &[], axis)).collect();
-    let array = ein_ir::tensor::ArrayType { elem: Type::Error, axes };
+    let elem = match definition.clauses.iter().any(|it| may_be_array(cx.hir, it.body)) {
+        true => Type::AnyRank(Box::new(Type::Error)),
+        false => Type::Error,
+    };
+    let array = ein_ir::tensor::ArrayType { elem, axes };
     Expr::new(ExprKind::Error, Type::Array(Arc::new(array)), span)
+}
+
+/// Whether the form of an expression leaves open that it has axes: calls, names, literals of arrays, and
+/// what ends with one.
+fn may_be_array(hir: &hir::Program, id: hir::ExprId) -> bool {
+    match &hir.exprs[id].kind {
+        H::Call { .. } | H::CoordCall { .. } | H::Array(_) | H::Comprehension { .. } => true,
+        H::Local(_) | H::Index { .. } | H::Field(..) | H::TupleField(..) | H::Error => true,
+        H::Block { tail, .. } => tail.is_some_and(|tail| may_be_array(hir, tail)),
+        H::If { then, otherwise, .. } => {
+            let mut sides = [Some(*then), *otherwise].into_iter().flatten();
+            sides.any(|side| may_be_array(hir, side))
+        }
+        H::Match { arms, .. } => arms.iter().any(|arm| may_be_array(hir, arm.body)),
+        _ => false,
+    }
 }
 
 /// Checks the clauses that do not read the tensor itself, which are to be of this type; gives the

@@ -105,6 +105,10 @@ pub(super) fn index(cx: &mut Cx, base: Expr, slots: &[Slot], span: Span) -> Expr
         }
     }
     if parts.len() > base.ty.rank() {
+        // Elements that a mistake left unknown may have the axes in question.
+        if matches!(base.ty.elem(), Type::AnyRank(_)) {
+            return Expr::error(span);
+        }
         return too_many(&cx.ix, &mut cx.report, &base, parts.len(), span);
     }
     assemble(cx, base, parts, span)
