@@ -116,7 +116,7 @@ struct Compiled {
     code: Code,
     /// How often it was watched.
     watched: std::sync::atomic::AtomicU32,
-    /// The operations that were evaluated because there were few of them.
+    /// How often it was wanted while it was not worth compiling.
     skipped: f64,
 }
 
@@ -290,7 +290,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
                 Use::Output(_) | Use::Scratch | Use::Local => None,
             })
             .collect();
-        let code = match self.compile(&lowered, lowered.work) {
+        let code = match self.compile(&lowered, 1.0) {
             Ok(code) => code,
             Err(NoCode::Evaluate(why)) => {
                 self.decline(key, span, why);
@@ -304,8 +304,8 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         Ok(Some(list.len() - 1))
     }
 
-    /// Compiles a kernel; there are so many operations to come.
-    fn compile(&mut self, lowered: &Lowered, work: f64) -> Result<Code, NoCode> {
+    /// Compiles a kernel that is to run so often.
+    fn compile(&mut self, lowered: &Lowered, runs: f64) -> Result<Code, NoCode> {
         if lowered.kernel.body.is_empty() {
             return Ok(Code::Empty);
         }
@@ -314,7 +314,7 @@ impl<P: Deref<Target = Program>> Kernels<P> {
             _ if lowered.careful => false,
             Engine::Native => true,
             Engine::Jit | Engine::Eval => false,
-            Engine::Auto => match choose(&lowered.kernel, work) {
+            Engine::Auto => match choose(&lowered.kernel, lowered.work, runs) {
                 Choice::Evaluate if !self.always => return Ok(Code::None),
                 Choice::Evaluate | Choice::Jit => false,
                 Choice::Native => true,
@@ -354,14 +354,14 @@ impl<P: Deref<Target = Program>> Kernels<P> {
         if !matches!(compiled.code, Code::None) {
             return Ok(());
         }
-        compiled.skipped += compiled.lowered.work;
-        let (work, lowered) = (compiled.skipped, &compiled.lowered);
-        if choose(&lowered.kernel, work) == Choice::Evaluate {
+        compiled.skipped += 1.0;
+        let (runs, lowered) = (compiled.skipped, &compiled.lowered);
+        if choose(&lowered.kernel, lowered.work, runs) == Choice::Evaluate {
             return Ok(());
         }
         let started = Instant::now();
         let lowered = lowered.clone();
-        let code = match self.compile(&lowered, work) {
+        let code = match self.compile(&lowered, runs) {
             Ok(code) => code,
             // The evaluator goes on.
             Err(NoCode::Evaluate(_)) => Code::None,

@@ -4,14 +4,21 @@
 //! programs that mean the same should cost the same. A bound that other counters decide counts as
 //! the mean of some places in their ranges, and a branch as the mean of its sides.
 //!
-//! Does not know: caches, vectors, threads.
+//! Does not know: caches, threads; of vectors only that they are several times as fast.
 
-use ein_ir::loops::{Addr, BufferKind, For, Kernel, Op, Operand, Reg, Stmt};
+use ein_ir::loops::{Addr, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
 use ein_scalar::{BinaryOp, UnaryOp};
 use rustc_hash::FxHashMap;
 
 /// Places of an outer counter at which inner bounds are looked at.
 const SAMPLES: f64 = 9.0;
+
+/// What a loop in vectors takes of the same one after another: between four and sixteen elements are done
+/// at a time, less what is not arithmetic.
+const IN_VECTORS: f64 = 1.0 / 6.0;
+
+/// Steps that are expected of a loop which a condition ends: its limit is there to be safe, and rarely met.
+const STEPS_UNTIL: f64 = 100.0;
 
 /// What kernels take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,6 +31,9 @@ pub struct Counts {
     pub memory: f64,
     /// Loops and matrix products that are not inside others.
     pub passes: f64,
+    /// Operations, loads and stores one after another: in vectors they count as a part, and matrix
+    /// products, which all engines take from one library, not at all.
+    pub pace: f64,
 }
 
 impl std::ops::Add for Counts {
@@ -35,6 +45,7 @@ impl std::ops::Add for Counts {
             bytes: self.bytes + other.bytes,
             memory: self.memory + other.memory,
             passes: self.passes + other.passes,
+            pace: self.pace + other.pace,
         }
     }
 }
@@ -49,7 +60,8 @@ pub fn counts(kernel: &Kernel) -> Counts {
         }
     });
     let memory = memory.sum();
-    let mut count = Count { kernel, values: FxHashMap::default(), total: Counts::default() };
+    let total = Counts::default();
+    let mut count = Count { kernel, values: FxHashMap::default(), share: 1.0, total };
     count.block(&kernel.body, 1.0, true);
     Counts { memory, ..count.total }
 }
@@ -58,6 +70,8 @@ struct Count<'k> {
     kernel: &'k Kernel,
     /// What integer registers hold at the place that is looked at, as far as it is known.
     values: FxHashMap<Reg, f64>,
+    /// What of the operations counts as one after another.
+    share: f64,
     total: Counts,
 }
 
@@ -100,6 +114,17 @@ impl Count<'_> {
         let outside = outside && trips <= 1.0;
         // Bounds inside that depend on the counter are looked at in several places.
         let samples = if has_moving_bounds(&inner.body) { trips.clamp(1.0, SAMPLES) } else { 1.0 };
+        let share = self.share;
+        self.share *= match &inner.kind {
+            ForKind::Lanes(_) | ForKind::Vector { .. } | ForKind::Scan(_) => IN_VECTORS,
+            ForKind::Until(_) => (STEPS_UNTIL / trips.max(1.0)).min(1.0),
+            ForKind::Serial
+            | ForKind::Backward
+            | ForKind::Parallel { .. }
+            | ForKind::Flushed
+            | ForKind::Apart
+            | ForKind::Unrolled => 1.0,
+        };
         let mut at = 0.5;
         while at < samples {
             let counter = lo + (at * trips / samples).floor();
@@ -107,6 +132,7 @@ impl Count<'_> {
             self.block(&inner.body, times * trips / samples, outside);
             at += 1.0;
         }
+        self.share = share;
     }
 
     fn define(&mut self, reg: Reg, op: &Op, times: f64) {
@@ -134,11 +160,15 @@ impl Count<'_> {
             Op::Unary(op, _) => unary(*op),
             Op::Binary(op, ..) => binary(*op),
         };
-        self.total.operations += if position { 0.0 } else { times * cost };
+        if !position {
+            self.total.operations += times * cost;
+            self.total.pace += times * cost * self.share;
+        }
     }
 
     fn moved(&mut self, addr: &Addr, times: f64) {
         self.total.bytes += times * self.kernel.bufs[addr.buf].ty.size_bytes() as f64;
+        self.total.pace += times * self.share;
     }
 
     fn value(&self, operand: Operand) -> Option<f64> {
