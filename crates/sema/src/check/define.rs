@@ -419,7 +419,8 @@ fn clause_body(cx: &mut Cx, body: ExprId, elem: Option<&Type>) -> (Vec<Item>, Ex
             let written = items;
             let mut items = wheres::where_items(cx, written);
             // A condition inside that has an `else` of its own is a value like any other.
-            let chosen = |id: ExprId| matches!(hir.exprs[id].kind, H::Where { otherwise: Some(_), .. });
+            let chosen =
+                |id: ExprId| matches!(hir.exprs[id].kind, H::Where { otherwise: Some(_), .. });
             let (more, value, _) = if chosen(*body) {
                 (Vec::new(), vars::scoped(cx, |cx| expr::expr(cx, *body, elem)), None)
             } else {

@@ -692,7 +692,10 @@ fn reads(clause: &IrClause, var: ein_ir::tensor::VarId) -> bool {
         Item::Let(_, e) | Item::Guard(e) => e,
     });
     let mut found = FxHashSet::default();
-    items.chain([&clause.value]).chain(&clause.otherwise).for_each(|e| around::mentioned(e, &mut found));
+    items
+        .chain([&clause.value])
+        .chain(&clause.otherwise)
+        .for_each(|e| around::mentioned(e, &mut found));
     found.contains(&var)
 }
 
