@@ -143,7 +143,7 @@ fn bind_again(cx: &mut Cx, items: &[WhereItem], otherwise: ExprId) -> Vec<(Local
         WhereItem::Binding(local, _) => Some(*local),
         WhereItem::Guard(_) => None,
     });
-    let before = locals.filter_map(|local| Some((local, cx.ix.f.env.get(&local)?.clone())));
+    let before = locals.filter_map(|local| Some((local, *cx.ix.f.env.get(&local)?)));
     let before: Vec<_> = before.collect();
     for item in where_items(cx, &again) {
         if let Item::Let(var, value) = item {
