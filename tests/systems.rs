@@ -12,7 +12,7 @@ use ein_tests::seeds;
 
 fn check(count: u64, engine: Engine) {
     seeds::run(count, |seed| {
-        for form in [Form::Names, Form::Tuple, Form::Struct] {
+        for form in [Form::Names, Form::Downward, Form::Tuple, Form::Struct] {
             prints(&several(seed, form), &format!("program {seed} as {form:?}"), engine);
         }
     });

@@ -15,7 +15,7 @@ impl Edges {
             lines.push(format!("let a{at}: [{ty}] = [{}];", cells.join(", ")));
         }
         let def = |at: usize, def: &Def| {
-            format!("let d{at}[i0 in 0..{}] = {};", def.extent, text(&def.value, 1))
+            format!("let d{at}[i0 in 0..{}] = {};", def.extent, clause(&def.value, at % 2 == 0))
         };
         let defs = self.defs.iter().enumerate().map(|(at, it)| def(at, it));
         let Some(extent) = self.sized else {
@@ -57,6 +57,18 @@ fn literal(value: Scalar) -> String {
         (Some(number), _) if number < 0 => format!("(-{}{suffix})", -number),
         (Some(number), _) => format!("{number}{suffix}"),
         (None, _) => value.to_string(),
+    }
+}
+
+/// How the cells of a definition are written: a choice perhaps with `where` and `else`, also inside.
+fn clause(x: &X, guarded: bool) -> String {
+    match x {
+        X::If(cond, a, b) if guarded => {
+            let inner = matches!(&**a, X::If(..));
+            let value = if inner { format!("({})", clause(a, true)) } else { text(a, 1) };
+            format!("{value} where {} else {}", text(cond, 1), text(b, 1))
+        }
+        _ => text(x, 1),
     }
 }
 

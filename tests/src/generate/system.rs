@@ -21,6 +21,8 @@ pub struct Several {
 pub enum Form {
     /// Each under a name of its own.
     Names,
+    /// The same, with steps that run downward. No condition ends them.
+    Downward,
     /// As the parts of a tuple.
     Tuple,
     /// As the fields of a struct.
@@ -58,7 +60,10 @@ struct Model {
 /// The program with this number, in this form.
 pub fn several(seed: u64, form: Form) -> Several {
     let mut rng = Rng::new(seed);
-    let model = Model::new(&mut rng);
+    let mut model = Model::new(&mut rng);
+    if form == Form::Downward {
+        model.until = None;
+    }
     let text = model.text(&mut rng, form);
     Several { text, printed: model.printed() }
 }
@@ -160,19 +165,20 @@ impl Model {
 
     fn text(&self, rng: &mut Rng, form: Form) -> String {
         let mut text = match form {
-            Form::Names => self.names(rng),
+            Form::Names | Form::Downward => self.names(rng, form == Form::Downward),
             Form::Tuple | Form::Struct => self.states(form),
         };
         for (at, value) in self.values.iter().enumerate() {
+            let n = format!("n{at}");
             let (read, length) = match form {
                 Form::Names => (format!("{}[t", name(at)), name(at).to_string()),
+                Form::Downward => (format!("{}[{n} - 1 - t", name(at)), name(at).to_string()),
                 Form::Tuple | Form::Struct => (format!("s[t]{}", part(form, at)), "s".into()),
             };
-            let n = format!("n{at}");
             let _ = writeln!(text, "let {n} = len({length});");
             let cell = match (form, value.width) {
-                (Form::Names, 0) => format!("{read}]"),
-                (Form::Names, _) => format!("{read}, i]"),
+                (Form::Names | Form::Downward, 0) => format!("{read}]"),
+                (Form::Names | Form::Downward, _) => format!("{read}, i]"),
                 (_, 0) => read,
                 (..) => format!("{read}[i]"),
             };
@@ -216,7 +222,7 @@ impl Model {
         }
     }
 
-    fn names(&self, rng: &mut Rng) -> String {
+    fn names(&self, rng: &mut Rng, downward: bool) -> String {
         let mut clauses = Vec::new();
         for (at, value) in self.values.iter().enumerate() {
             let own = name(at);
@@ -224,13 +230,24 @@ impl Model {
                 0 => (String::new(), String::new()),
                 width => (format!(", i in 0..{width}"), " + (i as i64)".to_owned()),
             };
+            let place = |t: usize| if downward { self.steps - 1 - t } else { t };
             for t in 0..2 {
-                let first = value.first + 3 * t;
-                clauses.push(format!("let {own}[{t}{slot}] = {first}i64{index};"));
+                let first = value.first + 3 * t as i64;
+                let mut clause = format!("{first}i64{index}");
+                if t == 1 && rng.one_in(3) {
+                    // Three more than at the step before, by way of a definition.
+                    let row = if value.width > 0 { ", i" } else { "" };
+                    let before = format!("{own}[{}{row}]", place(0));
+                    clause = format!(
+                        "{{ let w[k in 0..5] = sum[m in 0..2]({before} + ((m + k) as i64)); (w[1] + 3i64) / 2i64 }}"
+                    );
+                }
+                clauses.push(format!("let {own}[{}{slot}] = {clause};", place(t)));
             }
             let sum = self.sum(at, &|term, place| {
                 let of = name(term.value);
-                let t = if term.back == 0 { "t".into() } else { format!("t - {}", term.back) };
+                let sign = if downward { '+' } else { '-' };
+                let t = if term.back == 0 { "t".into() } else { format!("t {sign} {}", term.back) };
                 match place {
                     "" => format!("{of}[{t}]"),
                     place => format!("{of}[{t}, {place}]"),
@@ -238,7 +255,8 @@ impl Model {
             });
             let first = if value.width > 0 { format!("{own}[t, 0]") } else { format!("{own}[t]") };
             let until = self.until(at, &first);
-            clauses.push(format!("let {own}[t in 2..{}{slot}] = {sum}{until};", self.steps));
+            let (lo, hi) = if downward { (0, self.steps - 2) } else { (2, self.steps) };
+            clauses.push(format!("let {own}[t in {lo}..{hi}{slot}] = {sum}{until};"));
         }
         for at in (1..clauses.len()).rev() {
             clauses.swap(at, rng.below(at + 1));
@@ -269,7 +287,7 @@ impl Model {
                     .collect();
                 format!("State {{ {} }}", fields.join(", "))
             }
-            Form::Names | Form::Tuple => format!("({})", values.join(", ")),
+            Form::Names | Form::Downward | Form::Tuple => format!("({})", values.join(", ")),
         };
         for t in 0..2 {
             let values = self.values.iter().map(|value| match value.width {
@@ -318,6 +336,6 @@ impl Model {
 fn part(form: Form, at: usize) -> String {
     match form {
         Form::Struct => format!(".{}", name(at)),
-        Form::Names | Form::Tuple => format!(".{at}"),
+        Form::Names | Form::Downward | Form::Tuple => format!(".{at}"),
     }
 }

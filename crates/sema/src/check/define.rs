@@ -436,16 +436,24 @@ fn clause_body(cx: &mut Cx, body: ExprId, elem: Option<&Type>) -> (Vec<Item>, Ex
     match &hir.exprs[body].kind {
         H::Where { body, items, otherwise } => {
             let before = cx.ix.f.facts.len();
-            let mut items = wheres::where_items(cx, items);
-            let (more, value, inner) = clause_body(cx, *body, elem);
+            let written = items;
+            let mut items = wheres::where_items(cx, written);
+            // A condition inside that has an `else` of its own is a value like any other.
+            let chosen =
+                |id: ExprId| matches!(hir.exprs[id].kind, H::Where { otherwise: Some(_), .. });
+            let (more, value, _) = if chosen(*body) {
+                (Vec::new(), vars::scoped(cx, |cx| expr::expr(cx, *body, elem)), None)
+            } else {
+                clause_body(cx, *body, elem)
+            };
             cx.ix.f.facts.truncate(before);
             items.extend(more);
             match otherwise {
                 Some(id) => {
-                    let (value, otherwise) = wheres::else_value(cx, *body, value, *id);
+                    let (value, otherwise) = wheres::else_value(cx, *body, written, value, *id);
                     (items, value, Some(otherwise))
                 }
-                None => (items, value, inner),
+                None => (items, value, None),
             }
         }
         _ => (Vec::new(), vars::scoped(cx, |cx| expr::expr(cx, body, elem)), None),

@@ -58,7 +58,7 @@ pub(super) fn literal_class(hir: &hir::Program, id: ExprId) -> Option<Class> {
             }
             class
         }
-        H::Block { stmts, tail: Some(tail) } if stmts.is_empty() => literal_class(hir, *tail),
+        H::Block { tail: Some(tail), .. } => literal_class(hir, *tail),
         H::Call { callee, args } if args.is_empty() => {
             literal_class(hir, literal_function(hir, *callee)?)
         }

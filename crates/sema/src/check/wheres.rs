@@ -1,10 +1,10 @@
 //! `where`: bindings, guards and what stands where no guard holds.
 
 use super::state::{Build, Index};
-use super::{Binding, Cx, coerce, error, expr, layouts, literal, pointwise, vars, widen};
-use crate::hir::{ExprId, WhereItem};
+use super::{Binding, Cx, coerce, define, error, expr, layouts, literal, pointwise, vars, widen};
+use crate::hir::{ExprId, LocalId, WhereItem};
 use ein_base::{Code, Span, Symbol};
-use ein_ir::tensor::{Expr, ExprKind, Item, Type};
+use ein_ir::tensor::{Expr, ExprKind, Item, Stmt, StmtKind, Type};
 use ein_scalar::Scalar;
 
 /// Bindings and guards, in order; what a guard says is known from there on.
@@ -46,12 +46,13 @@ pub(super) fn where_expr(
 ) -> Expr {
     vars::scoped(cx, |cx| {
         let before = cx.ix.f.facts.len();
-        let items = where_items(cx, items);
+        let written = items;
+        let items = where_items(cx, written);
         let value = vars::scoped(cx, |cx| expr::expr(cx, body, want));
         // After `else` the guards do not hold.
         cx.ix.f.facts.truncate(before);
         let (mut result, otherwise) = match otherwise {
-            Some(id) => else_value(cx, body, value, id),
+            Some(id) => else_value(cx, body, written, value, id),
             None => {
                 let zero = zero_value(&mut cx.ix, &mut cx.build, &value.ty, span);
                 (value, zero)
@@ -61,10 +62,7 @@ pub(super) fn where_expr(
             match item {
                 Item::Let(var, bound) => {
                     let at = bound.span;
-                    let stmt = ein_ir::tensor::Stmt {
-                        kind: ein_ir::tensor::StmtKind::Let(var, bound),
-                        span: at,
-                    };
+                    let stmt = Stmt { kind: StmtKind::Let(var, bound), span: at };
                     result = cx.ix.block(vec![stmt], result);
                 }
                 Item::Guard(cond) => {
@@ -80,8 +78,19 @@ pub(super) fn where_expr(
 
 /// A value and the one where its guard fails, in one type: a body of literals takes that of the
 /// other, and numbers are widened.
-pub(super) fn else_value(cx: &mut Cx, body: ExprId, value: Expr, id: ExprId) -> (Expr, Expr) {
-    let otherwise = vars::scoped(cx, |cx| expr::expr(cx, id, Some(&value.ty)));
+pub(super) fn else_value(
+    cx: &mut Cx,
+    body: ExprId,
+    items: &[WhereItem],
+    value: Expr,
+    id: ExprId,
+) -> (Expr, Expr) {
+    let otherwise = vars::scoped(cx, |cx| {
+        let before = bind_again(cx, items, id);
+        let otherwise = expr::expr(cx, id, Some(&value.ty));
+        cx.ix.f.env.extend(before);
+        otherwise
+    });
     let classes = (literal::literal_class(cx.hir, body), literal::literal_class(cx.hir, id));
     let open = match classes {
         (Some(class), None) if otherwise.ty != value.ty => {
@@ -111,6 +120,38 @@ pub(super) fn else_value(cx: &mut Cx, body: ExprId, value: Expr, id: ExprId) -> 
         .label(value.span, format!("this is `{have}`"))
         .help("make both values of one type");
     (value, cx.report.fail(d))
+}
+
+/// Binds what `otherwise` reads of the names that stand behind a guard once more, for it alone: where
+/// the guard fails they were not computed. Gives what the names stand for before `else`.
+fn bind_again(cx: &mut Cx, items: &[WhereItem], otherwise: ExprId) -> Vec<(LocalId, Binding)> {
+    let hir = cx.hir;
+    let guard = items.iter().position(|item| matches!(item, WhereItem::Guard(_)));
+    let behind = guard.map_or(&[][..], |at| &items[at..]);
+    let mut readers = vec![otherwise];
+    let mut again = Vec::new();
+    for item in behind.iter().rev() {
+        if let WhereItem::Binding(local, value) = item
+            && readers.iter().any(|reader| define::mentions(hir, *reader, &[*local]))
+        {
+            readers.push(*value);
+            again.push(WhereItem::Binding(*local, *value));
+        }
+    }
+    again.reverse();
+    let locals = again.iter().filter_map(|item| match item {
+        WhereItem::Binding(local, _) => Some(*local),
+        WhereItem::Guard(_) => None,
+    });
+    let before = locals.filter_map(|local| Some((local, *cx.ix.f.env.get(&local)?)));
+    let before: Vec<_> = before.collect();
+    for item in where_items(cx, &again) {
+        if let Item::Let(var, value) = item {
+            let span = value.span;
+            cx.build.emit(Stmt { kind: StmtKind::Let(var, value), span });
+        }
+    }
+    before
 }
 
 /// What stands where nothing is defined.

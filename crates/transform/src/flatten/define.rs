@@ -19,7 +19,7 @@ use crate::points::{Body, Clause, Ix, Kind, Node, Points, Slot, Subst};
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Binder, Clause as IrClause, ClauseSlot, Expr, Item, Tensor};
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// The most reductions that a step of a recurrence may be made of; the schedule stores so many.
@@ -251,7 +251,15 @@ impl<'p> Flatten<'p> {
         let square = square_axes(tensor, &steps);
         for clause in &tensor.clauses {
             let before = self.within.len();
+            let loops = self.loops.len();
+            if loops == 0 && reads(clause, var) {
+                // A clause at one point has no loops of its own, and yet what it computes from earlier
+                // points cannot be computed before all of them: as in a loop of one turn.
+                let once = self.points.fresh(Symbol::intern("once"), (0, 0));
+                self.loops.push(once);
+            }
             clauses.extend(self.clause(clause, &square, &mut outer, &mut inner)?);
+            self.loops.truncate(loops);
             let last = clauses.len().saturating_sub(1);
             self.within[before..].iter_mut().for_each(|it| it.stands_in(last));
         }
@@ -279,6 +287,12 @@ impl<'p> Flatten<'p> {
         self.check_steps(&clauses, &steps, e.span)?;
         self.not_too_many_parts(&clauses, e.span)?;
         // Definitions made meanwhile do not read this one, so they come first.
+        let waits = |def: &crate::points::Def| {
+            self.points.loads(&self.points.roots(def)).iter().any(|(read, _)| *read == arr)
+        };
+        if inner.is_empty() && self.points.defs[at..].iter().any(waits) {
+            return Err(declined("a definition that waits for a step", e.span));
+        }
         if self.points.defs.len() > at {
             self.move_last(at - 1);
         }
@@ -428,13 +442,15 @@ impl<'p> Flatten<'p> {
             slots.push(slot);
         }
         self.when = self.points.both(self.when, within);
+        let outside = self.when;
         let guard = self.items(&clause.items)?;
-        let before = self.when;
         let value = self.expr(&clause.value)?;
         let otherwise = match (&clause.otherwise, guard) {
             (Some(otherwise), Some(guard)) => {
+                // What the guards allow is not where the other value is asked for: a failure of it
+                // counts wherever one of them fails.
                 let not = self.points.unary(ein_scalar::UnaryOp::Not, guard, None);
-                self.when = self.points.both(before, Some(not));
+                self.when = self.points.both(outside, Some(not));
                 Some(self.expr(otherwise)?)
             }
             _ => None,
@@ -668,6 +684,19 @@ fn square_axes(tensor: &Tensor, steps: &[crate::points::Step]) -> Vec<usize> {
         0 | 1 => steps.iter().map(|step| step.axis).collect(),
         _ => (0..tensor.shape.len()).collect(),
     }
+}
+
+/// Whether a clause reads a variable.
+fn reads(clause: &IrClause, var: ein_ir::tensor::VarId) -> bool {
+    let items = clause.items.iter().map(|item| match item {
+        Item::Let(_, e) | Item::Guard(e) => e,
+    });
+    let mut found = FxHashSet::default();
+    items
+        .chain([&clause.value])
+        .chain(&clause.otherwise)
+        .for_each(|e| around::mentioned(e, &mut found));
+    found.contains(&var)
 }
 
 /// The slot of a literal point.

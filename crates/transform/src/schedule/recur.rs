@@ -36,6 +36,8 @@ struct At<'a> {
     shared: &'a [Shared],
     /// The position along each axis, as far as it is chosen.
     place: Vec<Option<Node>>,
+    /// Along each axis of steps, from where to where the steps go whose loop this is in.
+    within: Vec<Option<(i64, i64)>>,
     /// The run of steps that is being filled.
     run: Option<Run>,
 }
@@ -78,7 +80,7 @@ impl Emit {
                 place[axis] = Some(self.points.index(ix));
             }
         }
-        let mut at = At { arr, steps, shared, place, run: None };
+        let mut at = At { arr, steps, shared, place, within: vec![None; rank], run: None };
         let floor = self.floors.get(&arr).copied();
         self.flushing(decays(&self.view(), arr), |emit| {
             let mirrored = emit.mirrors.contains_key(&arr);
@@ -124,9 +126,17 @@ impl Emit {
             cuts.extend([lo as i64, hi as i64 + 1]);
         }
         let packed = self.places.get(&at.arr).and_then(Place::packed);
-        if packed.is_some_and(|packed| packed.axis() == axis) {
-            // Parts lie in places of their own, also those that no clause defines here.
-            cuts.extend(first..end);
+        if let Some(packed) = packed {
+            match axis.checked_sub(packed.axis()) {
+                // Parts lie in places of their own, also those that no clause defines here.
+                Some(0) => cuts.extend(first..end),
+                // A part has no cells where it ends.
+                Some(after) => {
+                    let ends = packed.shapes().map(|own| own[after - 1]);
+                    cuts.extend(ends.filter(|at| (first..end).contains(at)));
+                }
+                None => {}
+            }
         }
         cuts.sort_unstable();
         cuts.dedup();
@@ -230,6 +240,7 @@ impl Emit {
             self.floors.insert(*mirror, here);
         }
         let before = at.place[axis].replace(self.points.index(ix));
+        let outside = at.within[axis].replace((lo, hi));
         let first = if backward { hi - 1 } else { lo };
         // How many there are decides which of those that run downward is the first.
         let known = !backward || self.ends.is_none();
@@ -254,7 +265,7 @@ impl Emit {
             let row = self.axes_of_step(at, active.first());
             self.copy_sample(at.arr, axis, ix, &row);
         }
-        at.place[axis] = before;
+        (at.place[axis], at.within[axis]) = (before, outside);
         self.close();
         self.plan.end();
         match here {

@@ -2,6 +2,7 @@
 
 use super::{Reverse, Step, element, mentions};
 use crate::autodiff::let_stmt;
+use crate::autodiff::pattern::bound_by;
 use crate::autodiff::rename::Renaming;
 use ein_ir::size;
 use ein_ir::tensor::walk::{any, each_child, each_child_mut};
@@ -16,7 +17,16 @@ impl Reverse<'_, '_> {
     pub(super) fn prim(&mut self, e: &Expr) -> Expr {
         let mut copy = e.clone();
         if !self.aliases.is_empty() {
-            replace_vars(&mut copy, &self.aliases);
+            // What it binds itself is not what the same name stood for at another place.
+            let mut own = FxHashSet::default();
+            bound_inside(&copy, &mut own);
+            if own.iter().any(|var| self.aliases.contains_key(var)) {
+                let others = self.aliases.iter().filter(|(var, _)| !own.contains(var));
+                let others = others.map(|(var, value)| (*var, value.clone())).collect();
+                replace_vars(&mut copy, &others);
+            } else {
+                replace_vars(&mut copy, &self.aliases);
+            }
         }
         let e = &copy;
         if !any(e, &mut |part| self.costly(part)) {
@@ -331,6 +341,44 @@ pub(super) fn zero_of(ty: &Type, span: ein_base::Span) -> Expr {
             Expr::new(ExprKind::Const(ein_scalar::Scalar::zero(*scalar)), ty.clone(), span)
         }
         _ => Expr::error(span),
+    }
+}
+
+/// The names that an expression binds to values: in blocks, patterns and `where`.
+fn bound_inside(e: &Expr, found: &mut FxHashSet<VarId>) {
+    let mut names = Vec::new();
+    let mut items: &[Item] = &[];
+    match &*e.kind {
+        ExprKind::Block { stmts, .. } => {
+            for stmt in stmts {
+                match &stmt.kind {
+                    StmtKind::Let(var, _) => names.push(*var),
+                    StmtKind::Destructure(pattern, _) => bound_by(pattern, &mut names),
+                    StmtKind::Expr(_) | StmtKind::Require(_) => {}
+                }
+            }
+        }
+        ExprKind::Match { arms, .. } => {
+            arms.iter().for_each(|arm| bound_by(&arm.pattern, &mut names));
+        }
+        ExprKind::Tensor(tensor) => {
+            for clause in &tensor.clauses {
+                names.extend(clause.items.iter().filter_map(bound_by_item));
+            }
+        }
+        ExprKind::Reduce(reduce) => items = &reduce.items,
+        ExprKind::Scatter(scatter) => items = &scatter.items,
+        _ => {}
+    }
+    found.extend(names);
+    found.extend(items.iter().filter_map(bound_by_item));
+    each_child(e, &mut |child| bound_inside(child, found));
+}
+
+fn bound_by_item(item: &Item) -> Option<VarId> {
+    match item {
+        Item::Let(var, _) => Some(*var),
+        Item::Guard(_) => None,
     }
 }
 

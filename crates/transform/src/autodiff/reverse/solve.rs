@@ -176,9 +176,13 @@ impl Reverse<'_, '_> {
         }
         let mut left = self.in_order(left);
         let outer = facts.clone();
+        // A loop says nothing of places before it: what may fail there is asked for where it has no
+        // points, too.
         for step in &left {
-            if let Step::Loop(binder) = step {
-                self.loop_facts(binder, &mut facts);
+            match step {
+                Step::Loop(binder) => self.loop_facts(binder, &mut facts),
+                Step::Let(_, e) | Step::Guard(e) if self.never_fails(e, &facts) => {}
+                Step::Let(..) | Step::Guard(_) => break,
             }
         }
         let mut guards = Vec::new();

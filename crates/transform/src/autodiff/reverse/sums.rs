@@ -164,7 +164,7 @@ impl Reverse<'_, '_> {
 
     /// Whether an expression has a value whatever stands around it, so that it may be asked for
     /// where there is no point at all.
-    fn never_fails(&mut self, e: &Expr, facts: &Facts) -> bool {
+    pub(super) fn never_fails(&mut self, e: &Expr, facts: &Facts) -> bool {
         if self.pass.size_of(e).is_some() {
             return true;
         }

@@ -125,7 +125,7 @@ impl<'p> Flatten<'p> {
 
 /// The variables that an expression mentions itself; what it calls sees only its arguments and what no
 /// loop binds.
-fn mentioned(e: &Expr, vars: &mut FxHashSet<ein_ir::tensor::VarId>) {
+pub(super) fn mentioned(e: &Expr, vars: &mut FxHashSet<ein_ir::tensor::VarId>) {
     if let ExprKind::Var(var) = &*e.kind {
         vars.insert(*var);
     }

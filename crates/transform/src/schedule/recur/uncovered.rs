@@ -118,7 +118,13 @@ fn boxes_of_parts(
     let shape = &points.arrs[at.arr].shape;
     let chosen = at.place[packed.axis()].and_then(|node| points.nodes[node].range);
     let here = |part: i128| chosen.is_none_or(|(lo, hi)| (lo..=hi).contains(&part));
-    let parts = packed.shapes().zip(0i64..).filter(|(_, number)| here(i128::from(*number)));
+    // A step along an axis of the parts is outside of those that end before it.
+    let ended = |own: &[i64]| {
+        let steps = at.within.iter().skip(packed.axis() + 1).zip(own);
+        steps.into_iter().any(|(steps, end)| steps.is_some_and(|(lo, _)| lo >= *end))
+    };
+    let parts = packed.shapes().zip(0i64..);
+    let parts = parts.filter(|(own, number)| here(i128::from(*number)) && !ended(own));
     let along = |(own, number): (&[i64], i64)| {
         let range = |axis: &usize| match axis.checked_sub(packed.axis()) {
             None => (0, shape[*axis]),

@@ -28,7 +28,7 @@ impl Reverse<'_, '_> {
         seed: Seed,
         own: Option<Expr>,
     ) -> Done {
-        let Some(apart) = apart_from_loops(self, stmts) else {
+        let Some(apart) = apart_from_loops(self, stmts, value) else {
             return pull_statements(self, stmts, value, (seed, own), &[]);
         };
         let path = std::mem::replace(&mut self.path, apart.around);
@@ -252,7 +252,11 @@ fn pull_statements(
 
 /// The way to statements that bind an array, without the loops that they do not mention: what flows
 /// back to the array from all points of these is one array, not one for each point.
-fn apart_from_loops(it: &Reverse<'_, '_>, stmts: &[Stmt]) -> Option<Apart> {
+///
+/// Names of the way that something flows back to, from the statements or from the value after them,
+/// stay where they are, with all that is before them: it is collected at each point of the loops
+/// around them.
+fn apart_from_loops(it: &Reverse<'_, '_>, stmts: &[Stmt], value: &Expr) -> Option<Apart> {
     let is_array = |stmt: &Stmt| match &stmt.kind {
         StmtKind::Let(_, value) => value.ty.is_array() && !matches!(&*value.kind, ExprKind::Var(_)),
         StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => false,
@@ -264,6 +268,8 @@ fn apart_from_loops(it: &Reverse<'_, '_>, stmts: &[Stmt]) -> Option<Apart> {
     for stmt in stmts {
         each_in_stmt(stmt, &mut |e| needs(it, e, &mut wanted));
     }
+    let mut reached = FxHashSet::default();
+    needs(it, value, &mut reached);
     // What decides whether they are computed stays around them.
     for step in it.path.iter().map(|at| &it.steps[*at]) {
         if let Step::Guard(cond) = step {
@@ -284,11 +290,11 @@ fn apart_from_loops(it: &Reverse<'_, '_>, stmts: &[Stmt]) -> Option<Apart> {
                 if needed {
                     needs(it, value, &mut wanted);
                 }
-                if needed && it.active.contains_key(var) {
-                    // What flows back to it is collected at each point of the loops around it.
+                let stays = it.active.contains_key(var) && (needed || reached.contains(var));
+                if stays {
                     start = place;
                 }
-                needed
+                needed || stays
             }
             Step::Loop(binder) => {
                 let needed = wanted.contains(&binder.var) || over_steps.contains(&place);
