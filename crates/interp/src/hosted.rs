@@ -51,7 +51,9 @@ pub(crate) fn by_host(
     }
     let Some(Value::Tensor(first)) = args.first() else { return Ok(None) };
     let shape: Vec<i64> = first.shape().iter().map(|n| *n as i64).collect();
-    if !op.pays(&shape) {
+    // A transform along several axes is made of transforms along one.
+    let of_several = op == ArrayOp::Fourier && shape.len() != 2;
+    if of_several || !op.pays(&shape) {
         return Ok(None);
     }
     let result = match (op, first.ty()) {

@@ -31,6 +31,7 @@ mod comprehension;
 mod gather;
 mod inline;
 mod lift;
+mod linear;
 mod order;
 mod outside;
 mod pad;
@@ -102,8 +103,8 @@ pub(super) struct Reverse<'a, 'p> {
     known: FxHashMap<VarId, Expr>,
     /// How many calls are open.
     inlining: usize,
-    /// Whether the body of a rule is pulled back.
-    in_rule: bool,
+    /// The functions whose rules are being pulled back.
+    rules: Vec<FuncId>,
     /// Whether functions call themselves.
     recursive: FxHashMap<FuncId, bool>,
     /// The recurrences whose adjoints are being made, each inside the one before it.
@@ -169,7 +170,7 @@ impl<'a, 'p> Reverse<'a, 'p> {
             out: Vec::new(),
             known: FxHashMap::default(),
             inlining: 0,
-            in_rule: false,
+            rules: Vec::new(),
             recursive: FxHashMap::default(),
             running: Vec::new(),
             lifted: FxHashMap::default(),

@@ -24,10 +24,19 @@ struct Call {
 
 impl Reverse<'_, '_> {
     pub(super) fn pull_call(&mut self, e: &Expr, seed: Seed, own: Option<Expr>) -> Done {
+        if let ExprKind::Call { func, .. } = &*e.kind
+            && let Seed::Value(bar) = &seed
+            && self.is_linear(*func)
+        {
+            return self.pull_linear(e, bar.clone());
+        }
         let call = self.called(e)?;
         self.inlining += 1;
-        let done = match self.pass.program.funcs[call.func].rule {
-            Some(rule) => self.pull_rule(rule, &call.args, seed),
+        // A rule that sends tangents through the function itself says that it is linear: then its own
+        // steps are transposed.
+        let within = self.rules.contains(&call.func);
+        let done = match self.pass.program.funcs[call.func].rule.filter(|_| !within) {
+            Some(rule) => self.pull_rule(rule, &call, seed),
             None => self
                 .unfolded(&call, e.span)
                 .and_then(|(stmts, body)| self.pull_block(&stmts, &body, seed, own)),
@@ -79,6 +88,11 @@ impl Reverse<'_, '_> {
                 Some(rule) => {
                     let still = rule.params.len() / 2;
                     moving_calls(&rule.body, &rule.params[still..], &mut called);
+                    // `@fn f(x) { f(@x) }`: within the rule the function is what it computes.
+                    if called.contains(&next) {
+                        called.retain(|it| *it != next);
+                        calls(&callee.body, &mut called);
+                    }
                 }
                 None => calls(&callee.body, &mut called),
             }
@@ -128,7 +142,8 @@ impl Reverse<'_, '_> {
     }
 
     /// What flows back through a rule to the tangents flows to the arguments.
-    fn pull_rule(&mut self, rule: FuncId, args: &[Expr], seed: Seed) -> Done {
+    fn pull_rule(&mut self, rule: FuncId, call: &Call, seed: Seed) -> Done {
+        let args = &call.args;
         self.pass.clean_function(rule);
         let callee = &self.pass.program.funcs[rule];
         if !callee.sizes.is_empty() || !callee.captures.is_empty() {
@@ -157,9 +172,9 @@ impl Reverse<'_, '_> {
             tangents.push(new);
         }
         let body = self.pass.freshened(&body, &mut names);
-        let outer = std::mem::replace(&mut self.in_rule, true);
+        self.rules.push(call.func);
         let done = self.pull_value(&body, seed, None);
-        self.in_rule = outer;
+        self.rules.pop();
         done?;
         for (tangent, arg) in tangents.into_iter().zip(args) {
             if !self.depends(arg) {

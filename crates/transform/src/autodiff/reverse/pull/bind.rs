@@ -228,10 +228,10 @@ fn pull_statements(
                 it.take_apart(pattern, whole, &mut bound)?;
             }
             // A rule has no primal in which its extents were compared.
-            StmtKind::Require(_) if it.in_rule && it.path.is_empty() => {
+            StmtKind::Require(_) if !it.rules.is_empty() && it.path.is_empty() => {
                 it.out.push(stmt.clone());
             }
-            StmtKind::Require(_) if it.in_rule => {
+            StmtKind::Require(_) if !it.rules.is_empty() => {
                 return unsupported("extents of a rule that are compared at each point");
             }
             // Effects happen once, in the primal.
