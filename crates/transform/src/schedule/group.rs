@@ -132,8 +132,8 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
     match &def.body {
         Body::Clauses(_, Some(steps)) => {
             let mut axes = still_axes(points, def);
-            let along =
-                wanted.contains(&def.arr) && steps.iter().any(|step| step.axis + 1 == shape.len());
+            let along = steps.iter().any(|step| step.axis + 1 == shape.len())
+                && (wanted.contains(&def.arr) || has_clashes(points, def, axes.last().copied()));
             // What is stored whole is written along memory, step by step where these run along it.
             if wanted.contains(&def.arr) && axes.last().is_some_and(|axis| axis + 1 == shape.len())
             {
@@ -206,6 +206,34 @@ fn still_axes(points: &Points, def: &Def) -> Vec<usize> {
         }
     }
     axes
+}
+
+/// Whether neighbours along an axis of a recurrence lie in memory so that a tile of them finds no room in
+/// the nearest cache: at distances that are a high power of two they exclude each other.
+fn has_clashes(points: &Points, def: &Def, axis: Option<usize>) -> bool {
+    let (Some(axis), Body::Clauses(clauses, _)) = (axis, &def.body) else { return false };
+    let mut lines = 0;
+    for clause in clauses {
+        let ix = clause.slots[axis].ix;
+        let mut own = 0;
+        let mut seen = Vec::new();
+        let roots = [Some(clause.value), clause.guard, clause.otherwise];
+        for (arr, at) in points.loads(&roots.into_iter().flatten().collect::<Vec<Node>>()) {
+            if seen.contains(&arr) {
+                continue;
+            }
+            seen.push(arr);
+            let (info, mut stride) = (&points.arrs[arr], 0);
+            let mut inner = info.ty.size_bytes() as i64;
+            for (node, extent) in at.iter().zip(&info.shape).rev() {
+                stride += points.factor(*node, ix).unwrap_or(0) * inner;
+                inner *= *extent;
+            }
+            own += points.cost.lines_of_a_set(stride, LANES);
+        }
+        lines = lines.max(own);
+    }
+    lines > 2 * points.cost.lines_in_a_set()
 }
 
 impl Group {
