@@ -32,6 +32,10 @@ const ROWS: i64 = 60;
 /// Cells of a tile of a recurrence.
 const LANES: i64 = 64;
 
+/// Cells of recurrences that take no longer than this gain nothing from vectors that wait for memory:
+/// elementary functions do.
+const LITTLE: f64 = 20.0;
+
 /// Definitions that share their outer loops.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
@@ -209,9 +213,14 @@ fn still_axes(points: &Points, def: &Def) -> Vec<usize> {
 }
 
 /// Whether neighbours along an axis of a recurrence lie in memory so that a tile of them finds no room in
-/// the nearest cache: at distances that are a high power of two they exclude each other.
+/// the nearest cache, and there is little to do with what was waited for: at distances that are a high
+/// power of two they exclude each other.
 fn has_clashes(points: &Points, def: &Def, axis: Option<usize>) -> bool {
     let (Some(axis), Body::Clauses(clauses, _)) = (axis, &def.body) else { return false };
+    let cells: i64 = points.arrs[def.arr].shape.iter().product();
+    if def_cost(points, def) > LITTLE * cells as f64 {
+        return false;
+    }
     let mut lines = 0;
     for clause in clauses {
         let ix = clause.slots[axis].ix;
