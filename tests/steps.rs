@@ -106,3 +106,17 @@ fn training_of_a_deep_model() {
         100,
     );
 }
+
+#[test]
+fn adjoints_of_masks() {
+    // Each kept element sends what flows back to where it was: no tangent for each of them.
+    few_steps(
+        "let x[i in 0..20000] = ((i % 17) as f64) * 0.2;\n\
+         let k = x[x > 1.5];\n\
+         let t = sum(k * k);\n\
+         let g = @t / @x;\n\
+         print(g[0], g[8], g[16]);",
+        None,
+        400,
+    );
+}

@@ -6,6 +6,9 @@
 
 use crate::target::{Target, Vectors};
 
+/// The bytes that all sets of the nearest cache hold with one line each.
+const PAGE: i64 = 4096;
+
 /// Answers for a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
@@ -97,6 +100,21 @@ impl Cost {
     /// The bytes of a line of a cache.
     pub fn line_bytes(self) -> i64 {
         self.target.line
+    }
+
+    /// The lines that a set of the nearest cache holds: the sets together hold a page for each.
+    pub fn lines_in_a_set(self) -> i64 {
+        self.target.nearest_cache / PAGE
+    }
+
+    /// How many of so many elements that lie this far from each other share a set of the nearest cache,
+    /// each with a line of its own.
+    pub fn lines_of_a_set(self, stride: i64, count: i64) -> i64 {
+        let mut step = PAGE;
+        while step > 1 && stride % step != 0 {
+            step /= 2;
+        }
+        if stride.abs() < self.target.line { 0 } else { count * step / PAGE }
     }
 
     /// Histories of fewer bytes are stored if recurrences run forward over them.

@@ -28,6 +28,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 mod apart;
 mod comprehension;
+mod compress;
 mod gather;
 mod inline;
 mod lift;

@@ -156,16 +156,43 @@ impl Points {
         {
             let factor = sum.terms.iter().find(|(term, _)| *term == node)?.1;
             sum.add_term(node, -factor);
-            let mut bound = self.linear(if (factor > 0) == upper { hi } else { lo });
-            bound.offset -= i64::from((factor > 0) == upper);
-            let mut numbers = bound.terms.iter().map(|(_, times)| *times).chain([bound.offset]);
-            if !numbers.all(|number| number.checked_mul(factor).and_then(small).is_some()) {
-                return None;
+            let above = (factor > 0) == upper;
+            let bound = if above { hi } else { lo };
+            // What is above the greater of two is above either of them: the better one tells more.
+            let (op, mut sides) = (if above { BinaryOp::Min } else { BinaryOp::Max }, Vec::new());
+            self.sides(op, bound, &mut sides);
+            let mut best: Option<Linear> = None;
+            for side in &sides {
+                let mut bound = self.linear(*side);
+                bound.offset -= i64::from(above);
+                let mut numbers = bound.terms.iter().map(|(_, times)| *times).chain([bound.offset]);
+                if !numbers.all(|number| number.checked_mul(factor).and_then(small).is_some())
+                    || bound
+                        .terms
+                        .iter()
+                        .any(|(term, _)| index(*term).is_some_and(|other| other >= ix))
+                {
+                    continue;
+                }
+                let mut rest = sum.clone();
+                rest.add(&bound, factor);
+                if sides.len() == 1 {
+                    best = Some(rest);
+                    break;
+                }
+                let Some(end) = self.end(&rest, upper, keep) else { continue };
+                let better = best.as_ref().is_none_or(|best| {
+                    let less = end.offset < best.offset;
+                    best.terms == end.terms && less == upper && end.offset != best.offset
+                });
+                if better {
+                    best = Some(end);
+                }
             }
-            if bound.terms.iter().any(|(term, _)| index(*term).is_some_and(|other| other >= ix)) {
-                return None;
+            sum = best?;
+            if sides.len() > 1 {
+                return Some(sum);
             }
-            sum.add(&bound, factor);
         }
         let mut end = Linear { terms: Vec::new(), offset: sum.offset };
         for (node, factor) in sum.terms {
@@ -179,6 +206,17 @@ impl Points {
             end.offset = i64::try_from(total).ok()?;
         }
         Some(end)
+    }
+
+    /// The operands of nested minima or maxima.
+    fn sides(&self, op: BinaryOp, node: Node, into: &mut Vec<Node>) {
+        match self.nodes[node].kind {
+            Kind::Binary(own, a, b) if own == op && !self.nodes[node].traps && into.len() < 4 => {
+                self.sides(op, a, into);
+                self.sides(op, b, into);
+            }
+            _ => into.push(node),
+        }
     }
 
     /// What a comparison of integers says, if the bounds of index variables tell.

@@ -32,6 +32,10 @@ const ROWS: i64 = 60;
 /// Cells of a tile of a recurrence.
 const LANES: i64 = 64;
 
+/// Cells of recurrences that take no longer than this gain nothing from vectors that wait for memory:
+/// elementary functions do.
+const LITTLE: f64 = 20.0;
+
 /// Definitions that share their outer loops.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
@@ -132,8 +136,8 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
     match &def.body {
         Body::Clauses(_, Some(steps)) => {
             let mut axes = still_axes(points, def);
-            let along =
-                wanted.contains(&def.arr) && steps.iter().any(|step| step.axis + 1 == shape.len());
+            let along = steps.iter().any(|step| step.axis + 1 == shape.len())
+                && (wanted.contains(&def.arr) || has_clashes(points, def, axes.last().copied()));
             // What is stored whole is written along memory, step by step where these run along it.
             if wanted.contains(&def.arr) && axes.last().is_some_and(|axis| axis + 1 == shape.len())
             {
@@ -206,6 +210,39 @@ fn still_axes(points: &Points, def: &Def) -> Vec<usize> {
         }
     }
     axes
+}
+
+/// Whether neighbours along an axis of a recurrence lie in memory so that a tile of them finds no room in
+/// the nearest cache, and there is little to do with what was waited for: at distances that are a high
+/// power of two they exclude each other.
+fn has_clashes(points: &Points, def: &Def, axis: Option<usize>) -> bool {
+    let (Some(axis), Body::Clauses(clauses, _)) = (axis, &def.body) else { return false };
+    let cells: i64 = points.arrs[def.arr].shape.iter().product();
+    if def_cost(points, def) > LITTLE * cells as f64 {
+        return false;
+    }
+    let mut lines = 0;
+    for clause in clauses {
+        let ix = clause.slots[axis].ix;
+        let mut own = 0;
+        let mut seen = Vec::new();
+        let roots = [Some(clause.value), clause.guard, clause.otherwise];
+        for (arr, at) in points.loads(&roots.into_iter().flatten().collect::<Vec<Node>>()) {
+            if seen.contains(&arr) {
+                continue;
+            }
+            seen.push(arr);
+            let (info, mut stride) = (&points.arrs[arr], 0);
+            let mut inner = info.ty.size_bytes() as i64;
+            for (node, extent) in at.iter().zip(&info.shape).rev() {
+                stride += points.factor(*node, ix).unwrap_or(0) * inner;
+                inner *= *extent;
+            }
+            own += points.cost.lines_of_a_set(stride, LANES);
+        }
+        lines = lines.max(own);
+    }
+    lines > 2 * points.cost.lines_in_a_set()
 }
 
 impl Group {

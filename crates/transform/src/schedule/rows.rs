@@ -1,10 +1,11 @@
 //! Rows: reductions that fill a row of accumulators, and rows of reductions that vector loops read.
 //!
-//! [`quick`]: short rows of extremes with their addresses.
+//! [`quick`]: short rows of extremes with their addresses. [`slanted`]: sums whose ends the cell says.
 //!
 //! Failures: as in `nest`. Rows of accumulators are computed for whole tiles of points that exist.
 
 mod quick;
+mod slanted;
 
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::nest::{Cell, Loop, TILE, may_be_copied, outer_how};
@@ -209,8 +210,13 @@ impl Emit {
             let both = kept.as_ref().is_some_and(|kept| kept.node == *node);
             accs.push(self.row_of(*node, size, origin, both));
         }
-        let of_rows = quick::OfRows { binders: &first.binders, rest, place, start };
-        quick::fill(self, &accs, &of_rows, (size, origin));
+        match slanted::of(&self.view(), &first, rest.0) {
+            Some(slant) => slanted::fill(self, &accs, &slant, rest, place),
+            None => {
+                let of_rows = quick::OfRows { binders: &first.binders, rest, place, start };
+                quick::fill(self, &accs, &of_rows, (size, origin));
+            }
+        }
         self.row_loop(rest, |emit| {
             for Row { acc, node, places, both, .. } in &accs {
                 if let (Some(kept), Some(places), true) = (&kept, places, both) {
@@ -546,6 +552,21 @@ pub(crate) fn across(
     inner: &[Node],
     known: &[Node],
 ) -> Option<usize> {
+    runs_across(view, loops, inner, known, false)
+}
+
+/// The same for sums that the cell says the first or the last term of.
+pub(crate) fn slants_across(view: &View<'_>, loops: &[Loop], inner: &[Node]) -> Option<usize> {
+    runs_across(view, loops, inner, &[], true)
+}
+
+fn runs_across(
+    view: &View<'_>,
+    loops: &[Loop],
+    inner: &[Node],
+    known: &[Node],
+    slants: bool,
+) -> Option<usize> {
     let first = match &view.points.nodes[inner[0]].kind {
         Kind::Reduce(reduction) => reduction.clone(),
         _ => return None,
@@ -566,10 +587,13 @@ pub(crate) fn across(
     let last = loops.len() - 1;
     let (ix, lo, hi) = loops[last];
     let (extent, along) = (view.constant_extent(lo, hi)?, first.binders.last()?.0);
-    let independent = first
-        .binders
-        .iter()
-        .all(|(_, lo, hi)| !view.points.depends(*lo, ix) && !view.points.depends(*hi, ix));
+    let independent = match slants {
+        true => slanted::of(view, &first, ix).is_some(),
+        false => first
+            .binders
+            .iter()
+            .all(|(_, lo, hi)| !view.points.depends(*lo, ix) && !view.points.depends(*hi, ix)),
+    };
     let loads = view.points.loads(&bodies);
     let stride = |(arr, at): &(Arr, Box<[Node]>), ix: Ix| view.stride(*arr, at, ix);
     let rows =

@@ -380,6 +380,15 @@ impl Reverse<'_, '_> {
                 let bar = self.pass.var(var, span);
                 self.pull_array(inner, bar)
             }
+            ExprKind::Host(HostOp::Compress, args)
+                if self.path.is_empty()
+                    && let [inner, mask] = args.as_slice()
+                    && inner.ty.is_array()
+                    && !inner.ty.axes().iter().any(|axis| self.is_open(&axis.size)) =>
+            {
+                let bar = self.spread(inner, mask, bar, span)?;
+                self.pull_array(inner, bar)
+            }
             _ => {
                 if !e.ty.is_array() {
                     return unsupported("an array whose rank is not known");

@@ -6,6 +6,9 @@
 //! The same for windows: `sum(i in 0..n where 0 <= p - 2 * i, p - 2 * i < 3)` goes over the few `i` for
 //! which both hold. What is not below the greater of two, `max(i - 4, 0) <= p`, is not below either of them.
 //!
+//! Long rows that run along memory end where all of several conditions do: `sum(i in 0..n where 0 <= i + p - m)`
+//! goes over `max(0, m - p)..n`, and what it reads there is known to be inside.
+//!
 //! Needs: a comparison of the index with what only indices before it change, and an end that is
 //! surely not beyond the one that was stated.
 //!
@@ -16,12 +19,16 @@ use super::super::Flatten;
 use crate::points::{Ix, Kind, Linear, Node, Points};
 use ein_scalar::{BinaryOp, Scalar};
 
+/// From so many terms on ends that the run tells are better than a condition.
+const LONG: f64 = 64.0;
+
 impl Flatten<'_> {
     /// What is left of a condition when the ends of these indices say the rest of it.
     pub(super) fn narrowed(
         &mut self,
         binders: &mut [(Ix, Node, Node)],
         guard: Option<Node>,
+        body: Node,
     ) -> Option<Node> {
         let mut parts = Vec::new();
         conjuncts(&self.points, guard?, &mut parts);
@@ -43,6 +50,7 @@ impl Flatten<'_> {
         }
         if left.iter().all(|part| !self.points.nodes[*part].traps) {
             within_windows(&mut self.points, binders, &mut left);
+            within_rows(&mut self.points, binders, &mut left, body);
         }
         left.into_iter().fold(None, |all, part| self.points.both(all, Some(part)))
     }
@@ -193,6 +201,72 @@ fn within_windows(points: &mut Points, binders: &mut [(Ix, Node, Node)], parts: 
         binders[at].2 = points.binary(BinaryOp::Min, hi, highest, None);
         parts.retain(|part| ![above, below].contains(&Some(*part)));
     }
+}
+
+/// Takes conditions that say where long rows along memory begin and end as ends: what is read in them is
+/// inside, so that no position has to be brought there.
+fn within_rows(
+    points: &mut Points,
+    binders: &mut [(Ix, Node, Node)],
+    parts: &mut Vec<Node>,
+    body: Node,
+) {
+    let Some((last, ..)) = binders.last().copied() else { return };
+    if points.exact || !runs_along(points, body, last) {
+        return;
+    }
+    for at in 0..binders.len() {
+        let (ix, mut lo, mut hi) = binders[at];
+        let later: Vec<Ix> = binders[at..].iter().map(|(ix, ..)| *ix).collect();
+        let long = points.trip_count(lo, hi) >= LONG;
+        let mut taken = Vec::new();
+        for part in parts.iter().filter(|_| long) {
+            let Some((factor, mut rest)) = side(points, *part, ix, &later) else { continue };
+            // `i + rest >= 0` begins at `-rest`, `rest - i >= 0` ends behind `rest`.
+            match factor {
+                1 => {
+                    rest.offset = -rest.offset;
+                    rest.terms.iter_mut().for_each(|(_, factor)| *factor = -*factor);
+                    lo = closer(points, BinaryOp::Max, lo, &rest);
+                }
+                -1 => {
+                    rest.offset += 1;
+                    hi = closer(points, BinaryOp::Min, hi, &rest);
+                }
+                _ => continue,
+            }
+            taken.push(*part);
+        }
+        if taken.is_empty() {
+            continue;
+        }
+        parts.retain(|part| !taken.contains(part));
+        binders[at] = (ix, lo, hi);
+    }
+}
+
+/// The later of two beginnings or the earlier of two ends: one of them, if it is known which.
+fn closer(points: &mut Points, op: BinaryOp, end: Node, other: &Linear) -> Node {
+    let behind = points.reach(&other.minus(&points.linear(end)));
+    let other = points.sum_node(other);
+    match behind {
+        Some((least, _)) if op == BinaryOp::Max && least >= 0 => other,
+        Some((_, most)) if op == BinaryOp::Min && most <= 0 => other,
+        _ => points.binary(op, end, other, None),
+    }
+}
+
+/// Whether all that moves with an index runs along memory with it.
+fn runs_along(points: &Points, body: Node, ix: Ix) -> bool {
+    let loads = points.loads(&[body]);
+    let mut moving =
+        loads.iter().filter(|(_, at)| at.iter().any(|node| points.depends(*node, ix))).peekable();
+    moving.peek().is_some()
+        && moving.all(|(_, at)| {
+            let Some((last, outer)) = at.split_last() else { return false };
+            points.slope(*last, ix).is_some_and(|by| by.abs() == 1)
+                && outer.iter().all(|node| !points.depends(*node, ix))
+        })
 }
 
 /// What a comparison of integers asks not to be negative.

@@ -52,7 +52,7 @@ impl<'p> Flatten<'p> {
         if addressed && binders.len() > 1 {
             return Err(declined("the address of an extreme over several indices", e.span));
         }
-        let guard = self.narrowed(&mut binders, guard);
+        let guard = self.narrowed(&mut binders, guard, body);
         let body = self.without_zeros(reduce.op, &mut binders, body);
         let (guard, body) = without_single(&mut self.points, &mut binders, guard, body);
         if binders.is_empty() {
@@ -80,7 +80,7 @@ impl<'p> Flatten<'p> {
             return body;
         }
         let mut narrow = binders.clone();
-        match self.narrowed(&mut narrow, Some(cond)) {
+        match self.narrowed(&mut narrow, Some(cond), value) {
             None => {
                 *binders = narrow;
                 value

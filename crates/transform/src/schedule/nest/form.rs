@@ -3,7 +3,7 @@
 use super::super::cross::crossed;
 use super::super::node_cost;
 use super::super::plan::{Form, How, Why};
-use super::super::rows::{across, even_tile, worth_a_row};
+use super::super::rows::{across, even_tile, slants_across, worth_a_row};
 use super::super::view::View;
 use super::super::windows::have_few_terms;
 use super::inside;
@@ -31,7 +31,7 @@ pub(super) fn of(view: &View<'_>, loops: &[Loop], cells: &[Cell], inner: &[Node]
         let cells = view.constant_extent(lo, hi).and_then(even_tile).unwrap_or(0);
         return (Form::AfterRows(cells), Why::Since("they are the same for all terms of those"));
     }
-    if across(view, loops, inner, &[]).is_some() {
+    if across(view, loops, inner, &[]).or_else(|| slants_across(view, loops, inner)).is_some() {
         let cells = view.points.trip_count(lo, hi).min(TILE as f64) as i64;
         return (Form::Rows(cells), Why::Since("its reductions run across contiguous memory"));
     }
