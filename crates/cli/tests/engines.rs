@@ -38,13 +38,46 @@ fn a_missing_compiler_gives_no_figures() {
     assert!(text(&bench.stderr).contains("error[E0810]"));
 }
 
+/// Much work by the look of it, so that the system's compiler is chosen: no two cells are equal, which only
+/// a run knows.
+const MUCH: &str = "\
+let a[i in 0..10000] = (i * 2) % 1000;
+let b[i in 0..10000] = (i * 2 + 1) % 1000;
+let s = sum[i](if a[i] == b[i] { max[j in 0..3000000]((i * 3 + j) % 1000) } else { 1 });
+print(s);
+";
+
 #[test]
 fn without_a_compiler_auto_takes_the_other_engine() {
-    // Enough work that the system's compiler would be chosen.
-    let program = "let s = max[i in 0..20000, j in 0..20000]((i * 3 + j) % 1000);\nprint(s);";
-    let run = einlang(&["run", "-c", program], Some("no-such-compiler"));
+    let run = einlang(&["run", "-c", MUCH], Some("no-such-compiler"));
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
-    assert_eq!(text(&run.stdout), "999\n");
+    assert_eq!(text(&run.stdout), "10000\n");
+}
+
+/// How many libraries a run with `auto` has built.
+fn built(arguments: &[&str], folder: &str) -> usize {
+    let cache = std::env::temp_dir().join(format!("ein-built-{folder}-{}", std::process::id()));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_einlang"));
+    command.arg("run").args(arguments).env("EINLANG_CACHE", &cache);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{arguments:?}\n{}", text(&output.stderr));
+    let count = std::fs::read_dir(&cache).map_or(0, Iterator::count);
+    let _ = std::fs::remove_dir_all(&cache);
+    count
+}
+
+/// These take a fraction of a second, which is less than the compiler takes.
+#[test]
+fn auto_takes_the_compiler_for_long_work_alone() {
+    if Command::new("cc").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no C compiler");
+        return;
+    }
+    assert_eq!(built(&["-c", MUCH], "much"), 1);
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    for name in ["options", "conjugate_gradients", "hmc", "ising", "kalman", "wave"] {
+        assert_eq!(built(&[&format!("{examples}/{name}.ein")], name), 0, "{name}");
+    }
 }
 
 #[test]
