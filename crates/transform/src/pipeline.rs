@@ -11,7 +11,7 @@ use crate::points::verify::verify;
 use crate::points::{Arr, Points};
 use crate::schedule::{
     address, bins, cases, delay, factor, halves, hoist, means, peel, same, scan, settle, terms,
-    tidy,
+    tidy, trim,
 };
 use rustc_hash::FxHashSet;
 
@@ -58,6 +58,12 @@ pub const PASSES: &[Pass] = &[
         known_as: "mean as a sum over a count",
         about: "means for each value of a key as sums and counts",
         run: |points, _| means::run(points),
+    },
+    Pass {
+        name: "trim",
+        known_as: "array shrinking, loop normalisation",
+        about: "arrays of which only a part is defined and read are as large as that part",
+        run: trim::run,
     },
     Pass {
         name: "same",

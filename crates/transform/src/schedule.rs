@@ -68,6 +68,7 @@ pub(crate) mod settle;
 mod sweep;
 pub(crate) mod terms;
 pub(crate) mod tidy;
+pub(crate) mod trim;
 mod turn;
 mod until;
 mod view;

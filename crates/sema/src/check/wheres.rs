@@ -2,7 +2,7 @@
 
 use super::state::{Build, Index};
 use super::{Binding, Cx, coerce, define, error, expr, layouts, literal, pointwise, vars, widen};
-use crate::hir::{ExprId, LocalId, WhereItem};
+use crate::hir::{self, ExprId, LocalId, WhereItem};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::tensor::{Expr, ExprKind, Item, Stmt, StmtKind, Type};
 use ein_scalar::Scalar;
@@ -85,8 +85,17 @@ pub(super) fn else_value(
     value: Expr,
     id: ExprId,
 ) -> (Expr, Expr) {
+    let again = read_again(cx.hir, items, id);
     let otherwise = vars::scoped(cx, |cx| {
-        let before = bind_again(cx, items, id);
+        let outside = |(local, _): &(LocalId, _)| Some((*local, *cx.ix.f.env.get(local)?));
+        let before: Vec<_> = again.iter().filter_map(outside).collect();
+        let again = again.iter().map(|(local, value)| WhereItem::Binding(*local, *value));
+        for item in where_items(cx, &again.collect::<Vec<_>>()) {
+            if let Item::Let(var, value) = item {
+                let span = value.span;
+                cx.build.emit(Stmt { kind: StmtKind::Let(var, value), span });
+            }
+        }
         let otherwise = expr::expr(cx, id, Some(&value.ty));
         cx.ix.f.env.extend(before);
         otherwise
@@ -122,10 +131,13 @@ pub(super) fn else_value(
     (value, cx.report.fail(d))
 }
 
-/// Binds what `otherwise` reads of the names that stand behind a guard once more, for it alone: where
-/// the guard fails they were not computed. Gives what the names stand for before `else`.
-fn bind_again(cx: &mut Cx, items: &[WhereItem], otherwise: ExprId) -> Vec<(LocalId, Binding)> {
-    let hir = cx.hir;
+/// What `otherwise` reads of the names that stand behind a guard: they are bound once more for it alone,
+/// since where the guard fails they were not computed.
+fn read_again(
+    hir: &hir::Program,
+    items: &[WhereItem],
+    otherwise: ExprId,
+) -> Vec<(LocalId, ExprId)> {
     let guard = items.iter().position(|item| matches!(item, WhereItem::Guard(_)));
     let behind = guard.map_or(&[][..], |at| &items[at..]);
     let mut readers = vec![otherwise];
@@ -135,23 +147,11 @@ fn bind_again(cx: &mut Cx, items: &[WhereItem], otherwise: ExprId) -> Vec<(Local
             && readers.iter().any(|reader| define::mentions(hir, *reader, &[*local]))
         {
             readers.push(*value);
-            again.push(WhereItem::Binding(*local, *value));
+            again.push((*local, *value));
         }
     }
     again.reverse();
-    let locals = again.iter().filter_map(|item| match item {
-        WhereItem::Binding(local, _) => Some(*local),
-        WhereItem::Guard(_) => None,
-    });
-    let before = locals.filter_map(|local| Some((local, *cx.ix.f.env.get(&local)?)));
-    let before: Vec<_> = before.collect();
-    for item in where_items(cx, &again) {
-        if let Item::Let(var, value) = item {
-            let span = value.span;
-            cx.build.emit(Stmt { kind: StmtKind::Let(var, value), span });
-        }
-    }
-    before
+    again
 }
 
 /// What stands where nothing is defined.

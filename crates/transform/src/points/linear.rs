@@ -160,7 +160,7 @@ impl Points {
             let bound = if above { hi } else { lo };
             // What is above the greater of two is above either of them: the better one tells more.
             let (op, mut sides) = (if above { BinaryOp::Min } else { BinaryOp::Max }, Vec::new());
-            self.sides(op, bound, &mut sides);
+            sides_of(self, op, bound, &mut sides);
             let mut best: Option<Linear> = None;
             for side in &sides {
                 let mut bound = self.linear(*side);
@@ -206,17 +206,6 @@ impl Points {
             end.offset = i64::try_from(total).ok()?;
         }
         Some(end)
-    }
-
-    /// The operands of nested minima or maxima.
-    fn sides(&self, op: BinaryOp, node: Node, into: &mut Vec<Node>) {
-        match self.nodes[node].kind {
-            Kind::Binary(own, a, b) if own == op && !self.nodes[node].traps && into.len() < 4 => {
-                self.sides(op, a, into);
-                self.sides(op, b, into);
-            }
-            _ => into.push(node),
-        }
     }
 
     /// What a comparison of integers says, if the bounds of index variables tell.
@@ -420,4 +409,15 @@ pub(super) fn reach_under(points: &Points, sum: &Linear, when: Node) -> Option<R
         }
     }
     Some((lo, hi))
+}
+
+/// The operands of nested minima or maxima.
+fn sides_of(points: &Points, op: BinaryOp, node: Node, into: &mut Vec<Node>) {
+    match points.nodes[node].kind {
+        Kind::Binary(own, a, b) if own == op && !points.nodes[node].traps && into.len() < 4 => {
+            sides_of(points, op, a, into);
+            sides_of(points, op, b, into);
+        }
+        _ => into.push(node),
+    }
 }

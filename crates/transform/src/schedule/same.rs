@@ -3,8 +3,8 @@
 //! Before:  `e[i] = exp(x[i] - max(j) x[j])`, `m = max(j) x[j]`, `f[i] = exp(x[i] - m)`
 //! After:   `m = max(j) x[j]`, `e[i] = exp(x[i] - m)`, and what read `f` reads `e`
 //!
-//! * A definition that says the same of its cells as an earlier one is that one; a copy is what it
-//!   copies, and where all cells are one number, that number is what is read.
+//! * A definition that says the same of its cells as an earlier one, or of cells a fixed distance away, is
+//!   that one; a copy is what it copies, and where all cells are one number, that number is what is read.
 //! * A definition that says of its cells what a clause of a recurrence says of its own, a fixed number
 //!   of steps away, reads them: derivatives through a function that was called in every step ask for
 //!   what it computed.
@@ -17,7 +17,6 @@
 //! Failures: an operation that may fail is left out only where an equal one stays.
 
 use super::before::Before;
-use super::contract::only_clause;
 use super::tidy::substitute;
 use crate::points::{Arr, Body, Clause, Def, Ix, Kind, Node, Points, Slot, Subst};
 use ein_base::Symbol;
@@ -53,6 +52,18 @@ pub(crate) fn run(points: &mut Points) {
 struct Axes(FxHashMap<(usize, i128, i128), Ix>);
 
 impl Axes {
+    /// A value over these indices, by number, each counted from its first.
+    fn based(&mut self, points: &mut Points, ixs: &[Ix], value: Node) -> Node {
+        let mut names = Vec::with_capacity(ixs.len());
+        for (axis, ix) in ixs.iter().enumerate() {
+            let (lo, hi) = points.ixs[*ix].range;
+            let fresh = || points.fresh(Symbol::intern("i"), (0, hi - lo));
+            let known = *self.0.entry((axis, 0, hi - lo)).or_insert_with(fresh);
+            names.push((*ix, shifted(points, known, lo)));
+        }
+        Subst::new(names).apply(points, value)
+    }
+
     /// A value over these indices, by number.
     fn value(&mut self, points: &mut Points, ixs: &[Ix], value: Node) -> Node {
         let mut names = Vec::with_capacity(ixs.len());
@@ -68,11 +79,11 @@ impl Axes {
 
 /// Makes definitions that say the same one; whether there were any.
 fn merge(points: &mut Points, axes: &mut Axes) -> bool {
-    let mut known: FxHashMap<(Vec<i64>, Node), Arr> = FxHashMap::default();
+    // By extents and values, with the first index along each axis.
+    let mut known: FxHashMap<(Vec<i128>, Node), (Arr, Vec<i128>)> = FxHashMap::default();
     let mut changed = false;
     for at in 0..points.defs.len() {
         let def = points.defs[at].clone();
-        let shape = points.arrs[def.arr].shape.clone();
         let Some(clause) = plain_clause(points, &def.body) else { continue };
         let constant = matches!(points.nodes[clause.value].kind, Kind::Const(_));
         if constant || is_copy(points, &clause) {
@@ -87,20 +98,23 @@ fn merge(points: &mut Points, axes: &mut Axes) -> bool {
             changed = true;
             continue;
         }
-        if only_clause(points, &def.body, &shape).is_none() {
-            continue;
-        }
         let ixs: Vec<Ix> = clause.slots.iter().map(|slot| slot.ix).collect();
-        let value = axes.value(points, &ixs, clause.value);
-        match known.get(&(shape.clone(), value)) {
-            Some(first) => {
-                let here: Vec<Node> = ixs.iter().map(|ix| points.index(*ix)).collect();
-                let read = points.load(*first, &here);
+        let ranges: Vec<(i128, i128)> = ixs.iter().map(|ix| points.ixs[*ix].range).collect();
+        let extents: Vec<i128> = ranges.iter().map(|(lo, hi)| hi - lo).collect();
+        let value = axes.based(points, &ixs, clause.value);
+        match known.get(&(extents.clone(), value)).cloned() {
+            Some((first, starts)) => {
+                let steps = ranges.iter().zip(&starts).map(|((lo, _), start)| start - lo);
+                let steps: Vec<i128> = steps.collect();
+                let here: Vec<Node> =
+                    ixs.iter().zip(steps).map(|(ix, by)| shifted(points, *ix, by)).collect();
+                let read = points.load(first, &here);
                 instead(points, at, &clause, read);
                 changed = true;
             }
             None => {
-                known.insert((shape, value), def.arr);
+                let starts = ranges.iter().map(|(lo, _)| *lo).collect();
+                known.insert((extents, value), (def.arr, starts));
             }
         }
     }
@@ -115,12 +129,12 @@ fn is_copy(points: &Points, clause: &Clause) -> bool {
 }
 
 /// What is about as cheap as to read it.
-fn is_cheap(points: &Points, value: Node) -> bool {
+pub(super) fn is_cheap(points: &Points, value: Node) -> bool {
     points.nodes[value].cost <= 4.0 && !points.nodes[value].traps
 }
 
 /// The only clause of a definition that is no recurrence, if it has no condition and its cells are known.
-fn plain_clause(points: &Points, body: &Body) -> Option<Clause> {
+pub(super) fn plain_clause(points: &Points, body: &Body) -> Option<Clause> {
     let Body::Clauses(clauses, None) = body else { return None };
     let [clause] = clauses.as_slice() else { return None };
     let known = |slot: &Slot| points.ixs[slot.ix].bounds.is_none();
@@ -128,7 +142,7 @@ fn plain_clause(points: &Points, body: &Body) -> Option<Clause> {
 }
 
 /// Makes a definition a copy, and lets those that read it read what it is a copy of; whether any did.
-fn instead(points: &mut Points, at: usize, clause: &Clause, read: Node) -> bool {
+pub(super) fn instead(points: &mut Points, at: usize, clause: &Clause, read: Node) -> bool {
     let arr = points.defs[at].arr;
     let shape = points.arrs[arr].shape.clone();
     let whole = super::contract::covers(points, &clause.slots, &shape);
@@ -152,7 +166,7 @@ fn instead(points: &mut Points, at: usize, clause: &Clause, read: Node) -> bool 
 }
 
 /// Whether positions are among those that a clause covers.
-fn inside(points: &Points, clause: &Clause, at: &[Node]) -> bool {
+pub(super) fn inside(points: &Points, clause: &Clause, at: &[Node]) -> bool {
     clause.slots.iter().zip(at).all(|(slot, at)| {
         let (lo, hi) = points.ixs[slot.ix].range;
         points.nodes[*at].range.is_some_and(|(first, last)| lo <= first && last <= hi)

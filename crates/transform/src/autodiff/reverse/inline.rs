@@ -1,7 +1,7 @@
 //! Calls: the body takes the place of the call, with variables of its own. A rule is transposed: it
 //! is linear in the tangents, so what flows back through it to them is what flows to the arguments.
 
-use super::{Done, Reverse, Seed, unsupported};
+use super::{Done, Reverse, Seed, linear, unsupported};
 use crate::autodiff::let_stmt;
 use crate::autodiff::pattern::bound_by;
 use crate::autodiff::positions;
@@ -26,9 +26,9 @@ impl Reverse<'_, '_> {
     pub(super) fn pull_call(&mut self, e: &Expr, seed: Seed, own: Option<Expr>) -> Done {
         if let ExprKind::Call { func, .. } = &*e.kind
             && let Seed::Value(bar) = &seed
-            && self.is_linear(*func)
+            && linear::is_linear(self, *func)
         {
-            return self.pull_linear(e, bar.clone());
+            return linear::pull(self, e, bar.clone());
         }
         let call = self.called(e)?;
         self.inlining += 1;

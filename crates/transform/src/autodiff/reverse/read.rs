@@ -1,6 +1,6 @@
 //! Reads: views and array-valued expressions are looked through until a variable is read.
 
-use super::{Done, Reverse, Seed, Step, element, proved, unsupported};
+use super::{Done, Reverse, Seed, Step, compress, element, proved, unsupported};
 use ein_base::Span;
 use ein_ir::size;
 use ein_ir::tensor::{Arm, Axis, Bounds, Expr, ExprKind, HostOp, IndexArg, Stmt, StmtKind, Type};
@@ -386,7 +386,7 @@ impl Reverse<'_, '_> {
                     && inner.ty.is_array()
                     && !inner.ty.axes().iter().any(|axis| self.is_open(&axis.size)) =>
             {
-                let bar = self.spread(inner, mask, bar, span)?;
+                let bar = compress::spread(self, inner, mask, bar, span)?;
                 self.pull_array(inner, bar)
             }
             _ => {
