@@ -55,28 +55,42 @@ pub(crate) fn in_clause(
 /// Whether taking a sum in a clause apart may leave a product of matrices: two factors that share
 /// what is summed over, each with indices of the clause that the other one does not have.
 pub(crate) fn may_be_product(points: &Points, reduction: &Reduction, slots: &[Ix]) -> bool {
-    let mut sets: Vec<Vec<Ix>> = Vec::new();
-    let mut nodes = vec![reduction.body];
-    while let Some(node) = nodes.pop() {
-        match points.nodes[node].kind {
-            Kind::Binary(BinaryOp::Mul, a, b) => nodes.extend([b, a]),
-            _ => {
-                let free = points.nodes[node].free.iter().copied();
-                let binders = &reduction.binders;
-                let known = |ix: &Ix| slots.contains(ix) || binders.iter().any(|b| b.0 == *ix);
-                sets.push(free.filter(known).collect());
-            }
-        }
-        if sets.len() > MOST {
-            return false;
-        }
-    }
+    let binders = &reduction.binders;
+    let known = |ix: &Ix| slots.contains(ix) || binders.iter().any(|b| b.0 == *ix);
+    let Some(sets) = mentioned(points, reduction.body, known) else { return false };
     let [left, right] = merged(sets).try_into().unwrap_or_default();
     let own = |one: &[Ix], other: &[Ix]| -> i128 {
         let own = one.iter().filter(|ix| slots.contains(ix) && !other.contains(ix));
         own.map(|ix| points.ixs[*ix].range.1 - points.ixs[*ix].range.0 + 1).product()
     };
     own(&left, &right) >= 4 && own(&right, &left) >= 4
+}
+
+/// Whether the factors of a sum that mention one of its indices mention fewer others than all of them do:
+/// then it may be summed over first.
+pub(crate) fn may_be_apart(points: &Points, reduction: &Reduction) -> bool {
+    let Some(sets) = mentioned(points, reduction.body, |_| true) else { return false };
+    let all = union(&sets).len();
+    reduction.binders.iter().any(|(ix, ..)| {
+        let of_this: Vec<Vec<Ix>> = sets.iter().filter(|set| set.contains(ix)).cloned().collect();
+        union(&of_this).len() < all
+    })
+}
+
+/// The indices that each factor of a product mentions, if there are not too many.
+fn mentioned(points: &Points, product: Node, known: impl Fn(&Ix) -> bool) -> Option<Vec<Vec<Ix>>> {
+    let mut sets: Vec<Vec<Ix>> = Vec::new();
+    let mut nodes = vec![product];
+    while let Some(node) = nodes.pop() {
+        match points.nodes[node].kind {
+            Kind::Binary(BinaryOp::Mul, a, b) => nodes.extend([b, a]),
+            _ => sets.push(points.nodes[node].free.iter().copied().filter(&known).collect()),
+        }
+        if sets.len() > MOST {
+            return None;
+        }
+    }
+    Some(sets)
 }
 
 /// A factor, and the indices that it mentions.

@@ -39,6 +39,7 @@ pub(crate) fn has_parts(points: &Points, clause: &Clause, steps: &[Step]) -> boo
     hoist::repeats_in_step(points, clause, steps)
         || has_products(points, clause, steps)
         || bins::has_some(points, clause, &loops_of(clause, steps).1)
+        || (!points.exact && sums_over_several(points, clause))
 }
 
 fn has_products(points: &Points, clause: &Clause, steps: &[Step]) -> bool {
@@ -66,6 +67,18 @@ fn product_work(points: &Points, node: Node, inner: &[Ix]) -> f64 {
     cells * terms
 }
 
+/// Whether a clause has a sum over several indices of which one can be summed over before the others are
+/// there.
+fn sums_over_several(points: &Points, clause: &Clause) -> bool {
+    let several = |node: &Node| match &points.nodes[*node].kind {
+        Kind::Reduce(reduction) if reduction.op == ReduceOp::Sum => {
+            reduction.binders.len() > 1 && factor::may_be_apart(points, reduction)
+        }
+        _ => false,
+    };
+    clause.guard.is_none() && points.below(&[clause.value]).iter().any(several)
+}
+
 impl Emit {
     /// Fills the parts of a step: the clause that reads them.
     pub(super) fn parts_of_step(&mut self, arr: Arr, clause: &Clause, steps: &[Step]) -> Clause {
@@ -87,13 +100,14 @@ impl Emit {
             let sums = bins::in_one_pass(&mut self.points, before.take());
             self.fill_parts(sums);
         }
-        if has_products(&self.points, &clause, steps) {
+        let products = has_products(&self.points, &clause, steps);
+        if !self.points.exact && (products || sums_over_several(&self.points, &clause)) {
             let mut before = Before::new(&def);
-            if !self.points.exact {
-                clause.value = factor::in_clause(&mut self.points, &mut before, &clause, &ordered);
-            }
+            clause.value = factor::in_clause(&mut self.points, &mut before, &clause, &ordered);
             let factors = self.together(before.take(), &mut clause);
             self.fill_parts(factors);
+        }
+        if products {
             let mut before = Before::new(&def);
             self.store_products(&mut before, &mut clause, inner);
             self.fill_parts(before.take());
