@@ -81,12 +81,18 @@ fn apart(points: &mut Points, node: Node) -> Option<Node> {
     let binders = vec![(inner, from, to)];
     let between = Reduction { op: reduction.op, binders, guard: None, body: body_there };
     let mut all = points.reduce(between, ty);
-    // The first terms are there if the domain is so long, the last ones if they are not among these.
-    let places = (0..first).map(|at| (lo, at, hi)).chain((1..=last).map(|at| (hi, -at, from)));
-    for (end, by, other) in places.collect::<Vec<_>>() {
-        let by_node = points.int(by);
-        let place = points.binary(BinaryOp::Add, end, by_node, None);
-        let compares = if by < 0 { BinaryOp::Ge } else { BinaryOp::Lt };
+    // The first terms are there if the domain is so long, the last ones if they are not among these. Asked
+    // as the choices ask, so that these need not ask again.
+    let before = |points: &mut Points, node: Node| {
+        let by = points.int(-1);
+        points.binary(BinaryOp::Add, node, by, None)
+    };
+    let (most, least) = (before(points, hi), before(points, from));
+    let firsts = (0..first).map(|at| (lo, at, BinaryOp::Le, most));
+    let lasts = (1..=last).map(|at| (hi, -at, BinaryOp::Gt, least));
+    for (end, by, compares, other) in firsts.chain(lasts).collect::<Vec<_>>() {
+        let by = points.int(by);
+        let place = points.binary(BinaryOp::Add, end, by, None);
         let is_there = points.binary(compares, place, other, None);
         let term = Subst::one(ix, place).apply(points, body);
         let term = points.select(is_there, term, nothing);
