@@ -418,7 +418,8 @@ impl Points {
                 None => {
                     let mut info = self.ixs[ix].clone();
                     info.bounds = self.dependent(lo, hi);
-                    info.range = self.within_ends(info.range, lo, hi);
+                    info.range =
+                        within_ends(info.range, self.nodes[lo].range, self.nodes[hi].range);
                     let fresh = self.ixs.push(info);
                     self.canonical.insert((depth, lo, hi), fresh);
                     fresh
@@ -438,16 +439,6 @@ impl Points {
             reduction.binders[at].0 = canonical;
         }
         self.intern(Kind::Reduce(Box::new(reduction)), ty)
-    }
-
-    /// The values of an index that are also between its ends: a condition may have moved these since.
-    fn within_ends(&self, range: Range, lo: Node, hi: Node) -> Range {
-        let (Some((first, _)), Some((_, end))) = (self.nodes[lo].range, self.nodes[hi].range)
-        else {
-            return range;
-        };
-        let both = (range.0.max(first), range.1.min(end - 1));
-        if both.0 <= both.1 { both } else { range }
     }
 
     /// How many levels of reductions are inside a reduction.
@@ -492,6 +483,13 @@ impl Kind {
             }
         }
     }
+}
+
+/// The values of an index that are also between its ends: a condition may have moved these since.
+fn within_ends(range: Range, lo: Option<Range>, hi: Option<Range>) -> Range {
+    let (Some((first, _)), Some((_, end))) = (lo, hi) else { return range };
+    let both = (range.0.max(first), range.1.min(end - 1));
+    if both.0 <= both.1 { both } else { range }
 }
 
 fn unary_cost(op: UnaryOp) -> f64 {
