@@ -10,8 +10,8 @@
 use crate::points::verify::verify;
 use crate::points::{Arr, Points};
 use crate::schedule::{
-    address, bins, cases, delay, factor, halves, hoist, means, peel, same, scan, settle, terms,
-    tidy, trim,
+    address, bins, cases, delay, ends, factor, halves, hoist, means, peel, same, scan, settle,
+    terms, tidy, trim,
 };
 use rustc_hash::FxHashSet;
 
@@ -46,6 +46,12 @@ pub const PASSES: &[Pass] = &[
         known_as: "scan or prefix-sum recognition",
         about: "running reductions (`sum` over `0..i + 1`) as recurrences: one pass",
         run: |points, _| scan::run(points),
+    },
+    Pass {
+        name: "ends",
+        known_as: "loop peeling, index-set splitting",
+        about: "first and last terms of reductions that choose what the others do not, by themselves",
+        run: |points, _| ends::run(points),
     },
     Pass {
         name: "address",

@@ -45,6 +45,7 @@ mod cross;
 pub(crate) mod delay;
 mod edges;
 mod emit;
+pub(crate) mod ends;
 pub(crate) mod factor;
 mod gemm;
 mod group;

@@ -418,6 +418,8 @@ impl Points {
                 None => {
                     let mut info = self.ixs[ix].clone();
                     info.bounds = self.dependent(lo, hi);
+                    info.range =
+                        within_ends(info.range, self.nodes[lo].range, self.nodes[hi].range);
                     let fresh = self.ixs.push(info);
                     self.canonical.insert((depth, lo, hi), fresh);
                     fresh
@@ -481,6 +483,13 @@ impl Kind {
             }
         }
     }
+}
+
+/// The values of an index that are also between its ends: a condition may have moved these since.
+fn within_ends(range: Range, lo: Option<Range>, hi: Option<Range>) -> Range {
+    let (Some((first, _)), Some((_, end))) = (lo, hi) else { return range };
+    let both = (range.0.max(first), range.1.min(end - 1));
+    if both.0 <= both.1 { both } else { range }
 }
 
 fn unary_cost(op: UnaryOp) -> f64 {

@@ -7,14 +7,20 @@
 //! each value of other indices, and inside larger expressions: then the running values are a definition
 //! of their own.
 //!
+//! Where another index moves the other end, the values begin anew when they reach it:
+//!
+//! Before:  `w[i, j] = sum(k in i..j + 1) p[k]`, over a triangle
+//! After:   `w[i, j] = if i < j + 1 { w[i + 1, j] + p[i] } else { 0 }`, over the square around it
+//!
 //! Needs: one end that moves with an index by constant steps, and nothing else that mentions the index.
-//! Refuses: domains that may be empty beyond the first cell, sums of short floats (they are added in
-//! wider ones), few cells.
+//! Refuses: sums of short floats (they are added in wider ones), few cells; where domains may be empty
+//! beyond the first cell, means, terms that may fail and triangles of few of the cells around them.
 //!
 //! Failures: each term is computed once instead of once for every cell that contains it, so what
 //! fails still fails. Under a guard, terms that may fail are left where they are.
 
 use super::contract::only_clause;
+use super::reduce::neutral;
 use crate::points::{
     Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Slot, Source, Step, Subst,
     in_turn,
@@ -30,6 +36,12 @@ const MANY: i64 = 16;
 /// The most cells that are stored beside a definition.
 const CELLS: i128 = 1 << 26;
 
+/// The same where cells of other domains begin anew.
+const ANEW: i128 = 1 << 22;
+
+/// Of so many cells of a rectangle at least one is wanted.
+const SPARE: f64 = 4.0;
+
 /// The most running reductions of one clause.
 const PARTS: usize = 32;
 
@@ -42,6 +54,8 @@ struct Running {
     offset: i64,
     backward: bool,
     op: BinaryOp,
+    /// The other end of the domain, if cells after the first may not have reached it.
+    anew: Option<Node>,
 }
 
 /// Makes recurrences of running reductions.
@@ -49,7 +63,8 @@ pub(crate) fn run(points: &mut Points) {
     let mut defs = Vec::with_capacity(points.defs.len());
     for mut def in std::mem::take(&mut points.defs) {
         let shape = points.arrs[def.arr].shape.clone();
-        let whole = only_clause(points, &def.body, &shape).cloned();
+        let whole = only_clause(points, &def.body, &shape);
+        let whole = whole.or_else(|| triangle(points, &def.body, &shape)).cloned();
         if let Some(clause) = whole
             && let Kind::Reduce(reduction) = points.nodes[clause.value].kind.clone()
             && reduction.op != ReduceOp::Mean
@@ -119,8 +134,44 @@ fn found(points: &Points, arr: Arr, clause: &Clause) -> Option<Found> {
         let own: Vec<Slot> = slots.iter().copied().filter(|slot| free.contains(&slot.ix)).collect();
         let cells: i128 = own.iter().map(|slot| points.ixs[slot.ix].range.1 + 1).product();
         let reduction = (**reduction).clone();
-        (cells <= CELLS).then_some(Found { node, reduction, running, slots: own })
+        let most = if running.anew.is_some() { ANEW } else { CELLS };
+        (cells <= most).then_some(Found { node, reduction, running, slots: own })
     })
+}
+
+/// The only clause of a definition, if it is a sum over a part of the cells of which nothing is in the sums
+/// of the others.
+fn triangle<'a>(points: &Points, body: &'a Body, shape: &[i64]) -> Option<&'a Clause> {
+    let Body::Clauses(clauses, None) = body else { return None };
+    let [clause] = clauses.as_slice() else { return None };
+    let Kind::Reduce(reduction) = &points.nodes[clause.value].kind else { return None };
+    let adds = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Count);
+    let all = clause
+        .slots
+        .iter()
+        .zip(shape)
+        .all(|(slot, extent)| points.ixs[slot.ix].range == (0, i128::from(*extent) - 1));
+    let mut cut = clause.slots.iter().filter(|slot| points.ixs[slot.ix].bounds.is_some());
+    let (slot, None) = (cut.next()?, cut.next()) else { return None };
+    // Beyond an end of the slot the domain of one of the indices has nothing.
+    let without = |end: Node, by: i64, sign: i64| {
+        reduction.binders.iter().any(|(_, lo, hi)| {
+            let mut count = points.linear(*hi).minus(&points.linear(*lo));
+            let own = |node: Node| points.nodes[node].kind == Kind::Index(slot.ix);
+            let Some(at) = count.terms.iter().position(|(term, _)| own(*term)) else {
+                return false;
+            };
+            let (_, factor) = count.terms.remove(at);
+            let mut place = points.linear(end);
+            place.offset += by;
+            count.add(&place, factor);
+            factor.signum() == sign && points.reach(&count).is_some_and(|(_, most)| most <= 0)
+        })
+    };
+    let fixed = |node: Node| points.as_int(node).is_some();
+    let below = fixed(slot.lo) || without(slot.lo, -1, 1);
+    let above = fixed(slot.hi) || without(slot.hi, 0, -1);
+    (adds && all && below && above && clause.guard.is_none()).then_some(clause)
 }
 
 /// Whether a reduction runs along one of the indices of a cell.
@@ -145,10 +196,16 @@ fn running(points: &Points, node: Node, reduction: &Reduction, slots: &[Slot]) -
     }
     // All indices that it mentions are those of the cell, over ranges that are known.
     let free = &points.nodes[node].free;
+    let (traps, mean) = (points.nodes[node].traps, reduction.op == ReduceOp::Mean);
     let known = |slot: &&Slot| {
-        points.as_int(slot.lo).is_some()
-            && points.as_int(slot.hi).is_some()
-            && points.ixs[slot.ix].bounds.is_none()
+        let (first, last) = points.ixs[slot.ix].range;
+        let fixed = points.as_int(slot.lo).is_some() && points.as_int(slot.hi).is_some();
+        let most = points.trip_count(slot.lo, slot.hi) * SPARE >= (last - first + 1) as f64;
+        match points.ixs[slot.ix].bounds {
+            None => fixed,
+            // All cells of the rectangle around it have a value, which may not fail.
+            Some(_) => most && !traps && !mean,
+        }
     };
     let mentioned = slots.iter().filter(|slot| free.contains(&slot.ix));
     if mentioned.clone().count() != free.len() || !mentioned.clone().all(|slot| known(&slot)) {
@@ -188,12 +245,23 @@ fn running(points: &Points, node: Node, reduction: &Reduction, slots: &[Slot]) -
         let filled = |(_, (_, lo, hi)): (usize, &(Ix, Node, Node))| {
             points.as_int(*lo).zip(points.as_int(*hi)).is_some_and(|(lo, hi)| lo < hi)
         };
-        let steps = steps && (least == 0 || others.all(filled));
+        let other = if backward { hi } else { lo };
+        // Cells that have not reached it have a term all the same, where there may be no divisor.
+        let divides = |node: Node| match points.nodes[node].kind {
+            Kind::Binary(BinaryOp::Div | BinaryOp::Rem, _, by) => {
+                points.nodes[by].ty.is_int() && points.depends(by, own)
+            }
+            _ => false,
+        };
+        let divided = points.below(&[reduction.body]).into_iter().any(divides);
+        let anew = !steps && !mean && !traps && !divided && points.loads(&[other]).is_empty();
+        let steps = (steps || anew) && (least == 0 || others.all(filled));
         let apart =
             !rest.iter().any(|(_, lo, hi)| [*lo, *hi].iter().any(|end| points.depends(*end, own)));
         let inside = [reduction.body].into_iter().chain(reduction.guard);
         let free = !inside.into_iter().any(|node| points.depends(node, ix));
-        (steps && apart && free).then_some(Running { ix, binder, offset, backward, op })
+        let anew = anew.then_some(other);
+        (steps && apart && free).then_some(Running { ix, binder, offset, backward, op, anew })
     })
 }
 
@@ -215,7 +283,13 @@ fn recurrence(
     };
     // The first cell is reduced as it is.
     let begin = renewed(points, slots, axis, (start, start));
-    let value = begin.1.clone().apply(points, node);
+    let mut value = begin.1.clone().apply(points, node);
+    if let Kind::Reduce(first) = &points.nodes[value].kind
+        && running.anew.is_some()
+        && points.point_count(first) == Some(0)
+    {
+        value = points.constant(neutral(running.op, points.nodes[node].ty));
+    }
     let begin = Clause { slots: begin.0, guard: None, value, otherwise: None };
     // The others have one more term than their neighbour.
     let (step_slots, mut names) = renewed(points, slots, axis, next);
@@ -228,7 +302,14 @@ fn recurrence(
     let place = points.binary(BinaryOp::Add, here[axis], offset, None);
     let term = term(points, reduction, running, place, points.nodes[node].ty);
     let term = names.apply(points, term);
-    let value = points.binary(running.op, before, term, None);
+    let mut value = points.binary(running.op, before, term, None);
+    if let Some(other) = running.anew {
+        let other = names.apply(points, other);
+        let nothing = points.constant(neutral(running.op, points.nodes[node].ty));
+        let compares = if running.backward { BinaryOp::Lt } else { BinaryOp::Ge };
+        let reached = points.binary(compares, place, other, None);
+        value = points.select(reached, value, nothing);
+    }
     let step = Clause { slots: step_slots, guard: None, value, otherwise: None };
     let steps = vec![Step { axis, backward: running.backward }];
     Body::Clauses(vec![begin, step], Some(steps))
