@@ -6,7 +6,7 @@ use super::{
     types, vars,
 };
 use crate::hir::{self, DimKind, ExprId, ExprKind as H, LocalId, LocalKind, PatKind, TypeKind};
-use ein_base::{Idx, Code, Span, Symbol};
+use ein_base::{Code, Idx, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{Axis, Expr, ExprKind, HostOp, Pattern, Stmt, StmtKind, Type, VarId};
 
@@ -47,7 +47,8 @@ pub(super) fn block_expr(
     });
     if matches!(value.ty, Type::Template(..)) {
         // A closure that leaves the block does not find the names of the block outside of it.
-        let inner = |binding: &Binding| matches!(binding, Binding::Var(var) if var.index() >= outside);
+        let inner =
+            |binding: &Binding| matches!(binding, Binding::Var(var) if var.index() >= outside);
         cx.ix.f.env.retain(|_, binding| !inner(binding));
     }
     value

@@ -111,9 +111,9 @@ fn check_clauses(
             *ty = super::define::with_scalar(ty, *number);
         }
         // What the first clauses hold may be narrower than what the others make of it.
-        *elem = elem.take().map(|ty| {
-            infer::widened_elements(&cx.infer, &cx.ix, definition, ty, *number)
-        });
+        *elem = elem
+            .take()
+            .map(|ty| infer::widened_elements(&cx.infer, &cx.ix, definition, ty, *number));
     }
     let mut vars = Vec::new();
     for ((definition, own), elem) in definitions.iter().zip(&drafts).zip(&elems) {

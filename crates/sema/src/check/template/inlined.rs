@@ -39,7 +39,8 @@ pub(super) fn call(cx: &mut Cx, closure: ExprId, args: Vec<Expr>, span: ein_base
     let open = cx.ix.defining.iter().copied().find(|it| define::mentions(hir, closure, &[*it]));
     let known = open.is_none_or(|local| cx.ix.f.env.contains_key(&local));
     if !here || !known {
-        let name = open.map_or_else(|| "a tensor".into(), |it| format!("`{}`", hir.locals[it].name));
+        let name =
+            open.map_or_else(|| "a tensor".into(), |it| format!("`{}`", hir.locals[it].name));
         let message =
             format!("this closure reads {name}, which is being defined, and is called elsewhere");
         let d = error(Code::E0601, node.span, message)
