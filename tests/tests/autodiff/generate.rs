@@ -5,6 +5,7 @@
 //! side along a random direction. The gradient of the first must agree with a tangent along that
 //! direction, and with the difference of the other two.
 
+mod bound;
 mod calls;
 mod crossed;
 mod descents;
@@ -332,7 +333,10 @@ impl Gen {
         let depth = 1 + self.rng.below(2);
         let one = [(i.clone(), n)];
         let two = [(i.clone(), n), (j.clone(), m)];
-        match self.rng.below(34) {
+        match self.rng.below(40) {
+            34 | 35 => self.guarded_blocks(name),
+            36 | 37 => self.bound_steps(name),
+            38 | 39 => self.unequal_parts(name),
             28..=33 => self.called(name),
             27 => self.descent(name),
             20..=22 => self.crossed(name),

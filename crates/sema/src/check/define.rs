@@ -32,6 +32,12 @@ pub(super) struct Draft {
 }
 
 pub(super) fn define(cx: &mut Cx, definition: &hir::Definition) {
+    cx.ix.defining.push(definition.local);
+    define_clauses(cx, definition);
+    cx.ix.defining.pop();
+}
+
+fn define_clauses(cx: &mut Cx, definition: &hir::Definition) {
     let local = definition.local;
     let name = cx.hir.locals[local].name;
     let clauses = &definition.clauses;
@@ -474,6 +480,9 @@ pub(super) fn finish_definition(
     let Some(inner) = common_value_type(&mut cx.ix, &mut cx.report, name, &drafts) else {
         return Expr::error(span);
     };
+    if let Some(d) = self_var.and_then(|var| element::taken_otherwise(&cx.ix, var, &inner)) {
+        return cx.report.fail(d);
+    }
     for draft in &drafts {
         let coords: Vec<Coord> = draft
             .indices

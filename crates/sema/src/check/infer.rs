@@ -81,6 +81,8 @@ struct Numbers<'x, 'h> {
     /// Variables that meet in an operator, so that they are of one kind.
     kin: Vec<u64>,
     locals: FxHashMap<LocalId, Number>,
+    /// The parts of those that are tuples.
+    tuples: FxHashMap<LocalId, Vec<Number>>,
     /// The type parameters of the functions that are walked.
     params: FxHashMap<LocalId, Number>,
     /// A name of tuples, whose parts are the variables.
@@ -103,6 +105,7 @@ impl<'x, 'h> Numbers<'x, 'h> {
             floats: 0,
             kin: Vec::new(),
             locals: FxHashMap::default(),
+            tuples: FxHashMap::default(),
             params: FxHashMap::default(),
             tuple: None,
             own: None,
@@ -520,6 +523,14 @@ fn stmt_number(stmt: &hir::Stmt, numbers: &mut Numbers) {
         hir::StmtKind::Let { pat, ty, value } => {
             if let hir::PatKind::Tuple(items) = &pat.kind {
                 return parts::bind_parts(items, *value, numbers);
+            }
+            if let (hir::PatKind::Bind(local, None), None, H::Tuple(items)) =
+                (&pat.kind, ty, &numbers.infer.hir.exprs[*value].kind)
+            {
+                let made = items.iter().map(|item| self::number(*item, numbers)).collect();
+                numbers.tuples.insert(*local, made);
+                numbers.locals.insert(*local, Number::default());
+                return;
             }
             let number = self::number(*value, numbers);
             if let hir::PatKind::Bind(local, inner) = &pat.kind {

@@ -85,6 +85,8 @@ pub(super) struct Index<'a> {
     pub ranges: FxHashMap<Atom, (size::Expr, size::Expr)>,
     /// Values of globals, for functions that read them.
     pub globals: FxHashMap<LocalId, VarId>,
+    /// The names whose clauses are being checked, in all bodies that are open.
+    pub defining: Vec<LocalId>,
     /// The names of the systems that are being checked, as far as their extents are not known.
     pub open_names: Vec<VarId>,
     /// All names of these systems.
@@ -231,6 +233,7 @@ impl<'a> Cx<'a> {
             formulas: FxHashMap::default(),
             ranges: FxHashMap::default(),
             globals: FxHashMap::default(),
+            defining: Vec::new(),
             open_names: Vec::new(),
             system_names: Vec::new(),
             no_broadcast: FxHashSet::default(),

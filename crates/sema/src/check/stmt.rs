@@ -6,7 +6,7 @@ use super::{
     types, vars,
 };
 use crate::hir::{self, DimKind, ExprId, ExprKind as H, LocalId, LocalKind, PatKind, TypeKind};
-use ein_base::{Code, Span, Symbol};
+use ein_base::{Code, Idx, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::{Axis, Expr, ExprKind, HostOp, Pattern, Stmt, StmtKind, Type, VarId};
 
@@ -34,7 +34,8 @@ pub(super) fn block_expr(
     span: Span,
 ) -> Expr {
     let statement = std::mem::take(&mut cx.infer.f.statement);
-    vars::scoped(cx, |cx| {
+    let outside = cx.ix.vars.len();
+    let value = vars::scoped(cx, |cx| {
         stmts.iter().for_each(|stmt| self::stmt(cx, stmt));
         match tail {
             Some(tail) => {
@@ -43,7 +44,14 @@ pub(super) fn block_expr(
             }
             None => Expr::new(ExprKind::Unit, Type::Unit, span),
         }
-    })
+    });
+    if matches!(value.ty, Type::Template(..)) {
+        // A closure that leaves the block does not find the names of the block outside of it.
+        let inner =
+            |binding: &Binding| matches!(binding, Binding::Var(var) if var.index() >= outside);
+        cx.ix.f.env.retain(|_, binding| !inner(binding));
+    }
+    value
 }
 
 fn let_stmt(cx: &mut Cx, pat: &hir::Pat, ty: Option<&hir::Type>, value: ExprId) {

@@ -47,7 +47,10 @@ pub(super) fn define_system(cx: &mut Cx, definitions: &[hir::Definition]) {
         .any(|clause| clause.slots.iter().any(|slot| matches!(slot.kind, LeftSlotKind::Error)));
     let extents = cx.ix.f.extents.len();
     let reported = cx.report.diagnostics.len();
+    let defining = cx.ix.defining.len();
+    cx.ix.defining.extend(&locals);
     let members = if broken { None } else { self::members(cx, definitions, &locals) };
+    cx.ix.defining.truncate(defining);
     // What is wrong with one name says nothing true of the others.
     let sound = cx.report.diagnostics[reported.min(cx.report.diagnostics.len())..]
         .iter()
@@ -98,14 +101,19 @@ fn check_clauses(
         drafts.push(own);
     }
     open_elements(cx, definitions, recursive, numbers, &drafts, &mut elems);
-    for ((elem, recursive), number) in elems.iter_mut().zip(recursive).zip(numbers) {
+    let all = definitions.iter().zip(elems.iter_mut()).zip(recursive).zip(numbers);
+    for (((definition, elem), recursive), number) in all {
         // A literal in a branch says no more than one in a clause of its own.
-        if let (Some(ty), Some(number)) = (elem, number)
+        if let (Some(ty), Some(number)) = (elem.as_mut(), number)
             && !recursive.contains(&false)
             && ty.scalar().is_some()
         {
             *ty = super::define::with_scalar(ty, *number);
         }
+        // What the first clauses hold may be narrower than what the others make of it.
+        *elem = elem
+            .take()
+            .map(|ty| infer::widened_elements(&cx.infer, &cx.ix, definition, ty, *number));
     }
     let mut vars = Vec::new();
     for ((definition, own), elem) in definitions.iter().zip(&drafts).zip(&elems) {

@@ -1,6 +1,7 @@
 //! Function values. A function or closure without fixed types is a *template*: its code is chosen
 //! where it is called, or where a signature asks for it.
 
+mod inlined;
 pub(in crate::check) mod signature;
 
 use super::instance::{Key, Source};
@@ -119,7 +120,11 @@ pub(super) fn closure_value(
     want: Option<&Type>,
     span: Span,
 ) -> Expr {
-    let values = captures.iter().map(|local| capture(&mut cx.ix, *local, span)).collect();
+    // What reads a tensor that is not there yet takes nothing along: it is read where it is called.
+    let values = match inlined::is_inlined(&cx.infer, &cx.ix, id, &[]) {
+        true => Vec::new(),
+        false => captures.iter().map(|local| capture(&mut cx.ix, *local, span)).collect(),
+    };
     let value = cx.infer.template_value(Template::Closure(id), values, span);
     match want {
         Some(Type::Signature(wanted)) => {
@@ -446,6 +451,11 @@ fn call_closure_cells(
     };
     let args: Vec<Expr> = args.into_iter().zip(params).map(hold).collect();
     cx.ix.f.sizes = outer;
+    if let Type::Template(_, captures) = &callee.ty
+        && inlined::is_inlined(&cx.infer, &cx.ix, closure, captures)
+    {
+        return inlined::call(cx, closure, args, span);
+    }
     call_captured(cx, callee, args, span, |cx, captures, types| {
         closure_instance(cx, closure, captures, types, span)
     })

@@ -74,6 +74,18 @@ pub(in crate::check) fn no_element(ix: &Index, report: &mut Report, definition: 
     report.report_at(d);
 }
 
+/// What is wrong if the clauses make other numbers than those that they read the tensor as.
+pub(super) fn taken_otherwise(ix: &Index, own: VarId, made: &Type) -> Option<Diagnostic> {
+    let own = &ix.vars[own];
+    let (read, made) = (own.ty.scalar()?, made.scalar()?);
+    (read != made).then(|| {
+        let message = format!("the type of `{}` cannot be inferred", own.name);
+        error(Code::E0516, own.span, message)
+            .here(format!("its clauses read it as `{read}` and make `{made}` of it"))
+            .help("begin it with a value of the type that it holds: `let s[0] = 0.0f64;`")
+    })
+}
+
 /// What the branches say that do not read the tensor, without reporting anything.
 pub(in crate::check) fn quiet_element(
     cx: &mut Cx,

@@ -143,6 +143,7 @@ fn parts(id: ExprId, numbers: &mut Numbers) -> Vec<Number> {
             }
             _ => parts(*base, numbers),
         },
+        H::Local(local) if numbers.tuples.contains_key(local) => numbers.tuples[local].clone(),
         H::Local(local) => match type_of_local(numbers.ix, *local).map(Type::elem) {
             Some(Type::Tuple(items)) => {
                 let number = |ty: &Type| ty.scalar().map(Number::of).unwrap_or_default();

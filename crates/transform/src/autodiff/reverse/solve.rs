@@ -224,7 +224,18 @@ impl Reverse<'_, '_> {
             Step::Loop(_) | Step::Guard(_) => true,
         });
         let at = last.map_or(0, |last| last + 1);
-        left.splice(at..at, system.tests.into_iter().map(Step::Guard));
+        // One that cannot fail stands before what is bound: that may read cells of the adjoint which
+        // come after this one, and is asked for only where the test holds.
+        let first = left.iter().position(|step| matches!(step, Step::Let(..))).unwrap_or(at);
+        let before: FxHashSet<VarId> = left[first..].iter().filter_map(bound_by).collect();
+        let (early, late): (Vec<Expr>, Vec<Expr>) = system.tests.into_iter().partition(|test| {
+            let mut used = FxHashSet::default();
+            self.variables(test, &mut used);
+            used.is_disjoint(&before) && self.never_fails(test, &outer)
+        });
+        left.splice(at..at, late.into_iter().map(Step::Guard));
+        let first = first.min(at);
+        left.splice(first..first, early.into_iter().map(Step::Guard));
         Some(self.sum_over(left, value, &outer))
     }
 
@@ -521,5 +532,13 @@ impl Pass<'_> {
         };
         *bound = self.arith(op, bound.clone(), limit);
         true
+    }
+}
+
+/// The variable that a step binds.
+fn bound_by(step: &Step) -> Option<VarId> {
+    match step {
+        Step::Loop(Binder { var, .. }) | Step::Let(var, _) => Some(*var),
+        Step::Guard(_) => None,
     }
 }

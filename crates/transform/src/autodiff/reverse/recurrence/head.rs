@@ -44,11 +44,15 @@ impl Reverse<'_, '_> {
         if loops != own || running.heads.iter().any(|head| head.clause == running.clause) {
             return None;
         }
-        let clause = running.clause;
+        let (clause, head) = (running.clause, running.head);
+        let read = element(self.pass.var(head, seed.span), &coords, seed.span);
+        // What flows into a conversion is no longer of the type that the recurrence holds.
+        if read.ty != seed.ty {
+            return None;
+        }
+        let running = self.running.last_mut()?;
         running.heads.push(Head { clause, steps, value: seed.clone() });
-        let head = running.head;
-        let base = self.pass.var(head, seed.span);
-        Some(element(base, &coords, seed.span))
+        Some(read)
     }
 
     /// The recurrence over the common factors.
