@@ -21,6 +21,9 @@ use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// What can be built, or why it cannot.
+type Answer<T> = Result<T, Box<Diagnostic>>;
+
 /// What a program is built into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emit {
@@ -115,7 +118,7 @@ impl Session {
         program: &Program,
         name: &str,
         options: &BuildOptions,
-    ) -> Result<Result<Vec<(String, Whole)>, Box<Diagnostic>>, InternalError> {
+    ) -> Result<Answer<Vec<(String, Whole)>>, InternalError> {
         let text = Arc::clone(&self.files.file(functions::root()).text);
         let is_ours =
             Notation::of(self.files.file(functions::root()).path.as_deref()) == Notation::Einlang;
@@ -156,7 +159,7 @@ impl Session {
         input: &Input,
         text: &str,
         options: &BuildOptions,
-    ) -> Result<Result<Option<Whole>, Box<Diagnostic>>, InternalError> {
+    ) -> Result<Answer<Option<Whole>>, InternalError> {
         let open = |why: Box<Diagnostic>| match options.functions {
             Some(_) => Ok(Err(Box::new(function.told(*why, text)))),
             None => Ok(Ok(None)),

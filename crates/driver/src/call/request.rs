@@ -50,7 +50,7 @@ impl Kind {
 
     /// How it is put together from inputs, with their extents if these are given: the extents of each
     /// leaf, in order.
-    fn parts<'e>(&self, extents: &mut dyn Iterator<Item = Option<&'e [usize]>>) -> Parts {
+    fn parts(&self, extents: &mut dyn Iterator<Item = Option<&[usize]>>) -> Parts {
         match self {
             Kind::Scalar(ty) => {
                 extents.next();

@@ -32,12 +32,6 @@ pub(super) struct Draft {
 }
 
 pub(super) fn define(cx: &mut Cx, definition: &hir::Definition) {
-    cx.ix.defining.push(definition.local);
-    define_clauses(cx, definition);
-    cx.ix.defining.pop();
-}
-
-fn define_clauses(cx: &mut Cx, definition: &hir::Definition) {
     let local = definition.local;
     let name = cx.hir.locals[local].name;
     let clauses = &definition.clauses;

@@ -13,7 +13,11 @@ use ein_ir::tensor::{Axis, Expr, ExprKind, HostOp, Pattern, Stmt, StmtKind, Type
 pub(super) fn stmt(cx: &mut Cx, stmt: &hir::Stmt) {
     match &stmt.kind {
         hir::StmtKind::Let { pat, ty, value } => let_stmt(cx, pat, ty.as_deref(), *value),
-        hir::StmtKind::Define(definition) => define::define(cx, definition),
+        hir::StmtKind::Define(definition) => {
+            cx.ix.defining.push(definition.local);
+            define::define(cx, definition);
+            cx.ix.defining.pop();
+        }
         hir::StmtKind::System(definitions) => system::define_system(cx, definitions),
         hir::StmtKind::Expr(value) => {
             cx.infer.f.statement = true;

@@ -175,7 +175,7 @@ pub(in crate::check) fn arguments(
                 (None, ..) => None,
             }
         });
-        let want = hint.or_else(|| wanted_of(cx, param));
+        let want = hint.or_else(|| wanted_by(cx, param.ty.as_ref()?));
         let empty = values[at].and_then(|id| wanted_of_empty(cx, id, want.as_ref(), param));
         let want = empty.or(want);
         let expr = match values[at] {
@@ -262,10 +262,6 @@ fn wanted_of_empty(
     let want = annotation::wanted_of_nothing(cx, id, elem, dims);
     cx.ix.f.sizes = sizes;
     want
-}
-
-fn wanted_of(cx: &mut Cx, param: &hir::Param) -> Option<Type> {
-    wanted_by(cx, param.ty.as_ref()?)
 }
 
 /// What the type of a parameter or of a part of a pattern says about literals and closures.
