@@ -15,7 +15,11 @@ impl Edges {
             lines.push(format!("let a{at}: [{ty}] = [{}];", cells.join(", ")));
         }
         let def = |at: usize, def: &Def| {
-            format!("let d{at}[i0 in 0..{}] = {};", def.extent, clause(&def.value, at.is_multiple_of(2)))
+            format!(
+                "let d{at}[i0 in 0..{}] = {};",
+                def.extent,
+                clause(&def.value, at.is_multiple_of(2))
+            )
         };
         let defs = self.defs.iter().enumerate().map(|(at, it)| def(at, it));
         let Some(extent) = self.sized else {
