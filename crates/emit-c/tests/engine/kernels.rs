@@ -426,14 +426,13 @@ fn a_program_is_c_with_a_header() {
     let array = |name: &str| Array { name: name.into(), ty: F32, shape: vec![2, 4] };
     let output = Output { array: array("int"), filled: Filled::Kernel };
     let (inputs, outputs) = ([array("x")], [output]);
-    let tables = [vec![ein_scalar::Scalar::F32(1.5)]];
     let squash = |name| Program {
         name,
         kernel: &kernel,
         buffers: &[Buffer::Input(0), Buffer::Output(0)],
         inputs: &inputs,
         outputs: &outputs,
-        tables: &tables,
+        tables: &[],
     };
     let files = ein_emit_c::ahead::files(&Unit {
         name: "squash",
