@@ -11,6 +11,7 @@ use ein_tests::seeds;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[path = "autodiff/bands.rs"]
 mod bands;
@@ -126,6 +127,14 @@ fn judge(program: &derivatives::Program, second: bool) -> Result<(), String> {
                 return Err(format!("hessian row {i}: {along}, differences {differences}"));
             }
         }
+        let slope = |gradient: &[f64]| dot(gradient, &direction);
+        let differences = (slope(&plus) - slope(&minus)) / (2.0 * program.step);
+        let each = program.params.iter();
+        let along: f64 =
+            each.map(|it| dot(&get(&format!("twice_{it}")), &get(&format!("d{it}")))).sum();
+        if !close(along, differences, most * n as f64) {
+            return Err(format!("of the slope: {along}, differences {differences}"));
+        }
     }
     Ok(())
 }
@@ -145,13 +154,21 @@ fn compiled_agree(text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// How extents are refused that may differ.
+const UNEQUAL: [&str; 3] = ["E0403", "E0405", "E0411"];
+
+/// Whether second derivatives of a program are looked at.
+fn twice(seed: u64) -> bool {
+    seed.is_multiple_of(5)
+}
+
 #[test]
 fn generated_programs_have_the_right_derivatives() {
     let count = seeds::setting("EINLANG_PROGRAMS", 2400);
     let most = seeds::setting("EINLANG_SHOWN", 3) as usize;
-    let wrong = Mutex::new(Vec::new());
+    let (wrong, unequal) = (Mutex::new(Vec::new()), AtomicU64::new(0));
     seeds::run(count, |seed| {
-        let second = seed.is_multiple_of(8);
+        let second = twice(seed);
         let program = derivatives::program(seed, second, STEP);
         let mut judged = judge(&program, second);
         if judged.is_err() {
@@ -161,17 +178,26 @@ fn generated_programs_have_the_right_derivatives() {
         if judged.is_ok() && seed % 4 == 1 {
             judged = compiled_agree(&program.text);
         }
+        if program.within
+            && let Err(why) = &judged
+            && UNEQUAL.iter().any(|code| why.starts_with(&format!("rejected: error[{code}]")))
+        {
+            unequal.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
         if let Err(why) = judged {
             wrong.lock().expect("no worker panics with the lock").push((seed, why));
         }
     });
     let mut wrong = wrong.into_inner().expect("no worker panics with the lock");
     wrong.sort_by_key(|(seed, _)| *seed);
-    println!("{count} programs: {} wrong", wrong.len());
+    let unequal = unequal.into_inner();
+    println!("{count} programs: {} wrong, {unequal} of extents that may differ", wrong.len());
+    assert!(count < 100 || unequal * 20 < count, "{unequal} of {count} programs say nothing");
     for (seed, why) in wrong.iter().take(most) {
         println!(
             "--- program {seed}\n{}\n--- {why}\n",
-            derivatives::program(*seed, seed.is_multiple_of(8), STEP).text
+            derivatives::program(*seed, twice(*seed), STEP).text
         );
     }
     let seeds: Vec<u64> = wrong.iter().map(|(seed, _)| *seed).collect();

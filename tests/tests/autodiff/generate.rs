@@ -11,6 +11,7 @@ mod crossed;
 mod descents;
 mod nested;
 mod repeats;
+mod within;
 
 use std::fmt::Write;
 
@@ -74,6 +75,8 @@ pub struct Program {
     pub params: Vec<String>,
     /// The step of the differences.
     pub step: f64,
+    /// Whether it computes in a function whose extents are open, so that equal ones may not be known to be.
+    pub within: bool,
 }
 
 /// The program with this number; with `second`, of the gradient by the first parameter as well.
@@ -121,26 +124,43 @@ pub fn program(seed: u64, second: bool, step: f64) -> Program {
         it.statement();
     }
     it.loss();
+    // Two of five stand in a function, whose extents are open.
+    let within = (it.rng.below(5) < 2).then(|| it.within(&params));
     text.insert_str(0, &it.shared);
     for (side, suffix) in sides.iter().zip(["", "_p", "_m"]) {
         text.push_str(side);
-        text.push_str(&it.body.replace('~', suffix));
+        match &within {
+            Some(within) => {
+                let _ = writeln!(text, "let loss{suffix} = {};", within.loss(suffix));
+            }
+            None => text.push_str(&it.body.replace('~', suffix)),
+        }
     }
+    let gradient = |suffix: &str, name: &str| match &within {
+        Some(within) if name == params[0] => within.gradient(suffix, name),
+        _ => format!("@loss{suffix} / @{name}{suffix}"),
+    };
     for name in &params {
-        let _ = writeln!(text, "let g_{name} = @loss / @{name};");
+        let _ = writeln!(text, "let g_{name} = {};", gradient("", name));
         let _ = writeln!(text, "let f_{name} = jvp(loss, {name}, d{name});");
     }
     if second {
         let name = &params[0];
         for suffix in ["_p", "_m"] {
-            let _ = writeln!(text, "let g{suffix}_{name} = @loss{suffix} / @{name}{suffix};");
+            let _ = writeln!(text, "let g{suffix}_{name} = {};", gradient(suffix, name));
         }
         let _ = writeln!(text, "let hessian_{name} = @g_{name} / @{name};");
         for other in &params[1..] {
             let _ = writeln!(text, "let mixed_{other} = jvp(g_{name}, {other}, d{other});");
         }
+        // Back through what went back: how the slope along the direction changes with all of them.
+        let _ = writeln!(text, "let slope = sum[i](g_{name}[i] * d{name}[i]);");
+        for name in &params {
+            let _ = writeln!(text, "let twice_{name} = @slope / @{name};");
+        }
     }
-    Program { text, params, step }
+    let within = within.is_some();
+    Program { text, params, step, within }
 }
 
 fn sign_index(sign: f64) -> usize {

@@ -20,6 +20,16 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Renaming {
     pub vars: FxHashMap<VarId, VarId>,
+    /// Variables that are sizes, and what takes their place.
+    pub sizes: FxHashMap<VarId, size::Expr>,
+    /// The same for extents of arrays along their axes.
+    pub extents: FxHashMap<(VarId, usize), size::Expr>,
+}
+
+impl Renaming {
+    fn is_empty(&self) -> bool {
+        self.vars.is_empty() && self.sizes.is_empty() && self.extents.is_empty()
+    }
 }
 
 impl Pass<'_> {
@@ -46,6 +56,8 @@ impl Pass<'_> {
             ExprKind::Var(var) => {
                 if let Some(new) = names.vars.get(var) {
                     *var = *new;
+                } else if let Some(size) = names.sizes.get(var) {
+                    *e.kind = ExprKind::Size(size.clone());
                 }
             }
             ExprKind::Size(size) => *size = self.renamed_size(size, names),
@@ -261,7 +273,7 @@ impl Pass<'_> {
     }
 
     fn rename_type_in_place(&mut self, ty: &mut Type, names: &Renaming) {
-        if names.vars.is_empty() {
+        if names.is_empty() {
             return;
         }
         match ty {
@@ -294,9 +306,18 @@ impl Pass<'_> {
         if size.as_constant().is_some() {
             return size.clone();
         }
-        let mut new: FxHashMap<Atom, Atom> = FxHashMap::default();
+        let mut new: FxHashMap<Atom, size::Expr> = FxHashMap::default();
         for atom in size.atoms() {
             let info = self.program.atoms[atom];
+            let known = match info.def {
+                AtomDef::Var(var) => names.sizes.get(&var),
+                AtomDef::Extent(var, axis) => names.extents.get(&(var, axis)),
+                AtomDef::Length(_) | AtomDef::Unknown => None,
+            };
+            if let Some(size) = known {
+                new.insert(atom, size.clone());
+                continue;
+            }
             let def = match info.def {
                 AtomDef::Var(var) => names.vars.get(&var).map(|var| AtomDef::Var(*var)),
                 AtomDef::Extent(var, axis) => {
@@ -306,13 +327,13 @@ impl Pass<'_> {
                 AtomDef::Unknown => None,
             };
             if let Some(def) = def {
-                new.insert(atom, self.atom_for(def, info));
+                new.insert(atom, size::Expr::atom(self.atom_for(def, info)));
             }
         }
         if new.is_empty() {
             return size.clone();
         }
-        size.substitute(&|atom| new.get(&atom).map(|atom| size::Expr::atom(*atom)))
+        size.substitute(&|atom| new.get(&atom).cloned())
     }
 
     fn atom_for(&mut self, def: AtomDef, like: AtomInfo) -> Atom {

@@ -97,8 +97,7 @@ impl<'p> Flatten<'p> {
             return Ok(Val::Array(Rc::new(Array { ty, shape, kind })));
         }
         let around = self.indices_around(&clauses);
-        let mut nodes =
-            clauses.iter().flat_map(|c| [Some(c.value), c.guard, c.otherwise]).flatten();
+        let mut nodes = clauses.iter().flat_map(nodes_of);
         let reduces = nodes.clone().any(|node| self.points.nodes[node].reduces);
         let dear = nodes.clone().any(|node| self.points.nodes[node].cost >= DEAR);
         let traps = nodes.any(|node| self.points.nodes[node].traps);
@@ -138,11 +137,7 @@ impl<'p> Flatten<'p> {
     }
 
     fn reads_pending(&self, clauses: &[Clause]) -> bool {
-        let roots: Vec<Node> = clauses
-            .iter()
-            .flat_map(|clause| [Some(clause.value), clause.guard, clause.otherwise])
-            .flatten()
-            .collect();
+        let roots: Vec<Node> = clauses.iter().flat_map(nodes_of).collect();
         self.points.loads(&roots).iter().any(|(arr, _)| self.pending.contains(arr))
     }
 
@@ -156,7 +151,7 @@ impl<'p> Flatten<'p> {
         around: &[Ix],
         span: Span,
     ) -> Val {
-        let leading: Vec<Slot> = around.iter().map(|ix| self.slot_of(*ix)).collect();
+        let leading = self.leading_cells(around, &mut clauses);
         for clause in &mut clauses {
             clause.slots.splice(0..0, leading.iter().copied());
         }
@@ -166,6 +161,61 @@ impl<'p> Flatten<'p> {
         let arr = self.define(name, ty, whole, span, body);
         let at: Vec<Node> = around.iter().map(|ix| self.points.index(*ix)).collect();
         Val::Array(Rc::new(Array { ty, shape, kind: ArrayKind::Stored(arr, at) }))
+    }
+
+    /// The slots of loops around, for clauses of a definition over all of them.
+    ///
+    /// Where a loop begins or ends depends on others, its whole range has cells that no point asks for.
+    /// What may fail is not computed there if these loops are all there; otherwise it is, and positions
+    /// that only the ends of the loop keep inside are held inside.
+    fn leading_cells(&mut self, around: &[Ix], clauses: &mut [Clause]) -> Vec<Slot> {
+        let roots: Vec<Node> = clauses.iter().flat_map(nodes_of).collect();
+        let traps = roots.iter().any(|node| self.points.nodes[*node].traps);
+        let mut names = Vec::new();
+        let mut slots = Vec::new();
+        for (at, ix) in around.iter().enumerate() {
+            let info = self.points.ixs[*ix].clone();
+            let Some((lo, hi)) = info.bounds else {
+                slots.push(self.slot_of(*ix));
+                continue;
+            };
+            let free = [lo, hi].map(|end| self.points.nodes[end].free.clone());
+            let mut free = free.iter().flat_map(|it| it.iter());
+            if traps && names.is_empty() && free.all(|it| around[..at].contains(it)) {
+                slots.push(Slot { ix: *ix, lo, hi });
+                continue;
+            }
+            let whole = self.points.fresh(info.name, info.range);
+            names.push((*ix, self.points.index(whole)));
+            slots.push(self.slot_of(whole));
+        }
+        if names.is_empty() {
+            return slots;
+        }
+        for clause in clauses {
+            let mut names = names.clone();
+            for slot in &mut clause.slots {
+                let mut renamed = Subst::new(names.iter().copied());
+                let (lo, hi) = (
+                    renamed.apply(&mut self.points, slot.lo),
+                    renamed.apply(&mut self.points, slot.hi),
+                );
+                if (lo, hi) != (slot.lo, slot.hi) {
+                    let info = self.points.ixs[slot.ix].clone();
+                    let ix = self.points.fresh_between(info.name, info.range, lo, hi);
+                    names.push((slot.ix, self.points.index(ix)));
+                    *slot = Slot { ix, lo, hi };
+                }
+            }
+            let mut renamed = Subst::new(names);
+            for node in [Some(&mut clause.value), clause.guard.as_mut(), clause.otherwise.as_mut()]
+            {
+                if let Some(node) = node {
+                    *node = renamed.apply(&mut self.points, *node);
+                }
+            }
+        }
+        slots
     }
 
     /// The slot of an index over all its range.
@@ -687,6 +737,11 @@ fn square_axes(tensor: &Tensor, steps: &[crate::points::Step]) -> Vec<usize> {
 }
 
 /// Whether a clause reads a variable.
+/// What a clause computes, asks and computes otherwise.
+fn nodes_of(clause: &Clause) -> impl Iterator<Item = Node> + Clone + use<> {
+    [Some(clause.value), clause.guard, clause.otherwise].into_iter().flatten()
+}
+
 fn reads(clause: &IrClause, var: ein_ir::tensor::VarId) -> bool {
     let items = clause.items.iter().map(|item| match item {
         Item::Let(_, e) | Item::Guard(e) => e,

@@ -428,17 +428,45 @@ impl Points {
             if canonical == ix {
                 continue;
             }
-            let to = self.index(canonical);
-            let mut renamed = super::Subst::one(ix, to);
-            for (_, lo, hi) in &mut reduction.binders[at + 1..] {
-                *lo = renamed.apply(self, *lo);
-                *hi = renamed.apply(self, *hi);
+            // One of those after it may have that name, as in a part of another reduction.
+            if let Some(later) = reduction.binders[at + 1..].iter().position(|it| it.0 == canonical)
+            {
+                let free = self.like(canonical);
+                self.rename_binder(&mut reduction, at + 1 + later, free);
             }
-            reduction.body = renamed.apply(self, reduction.body);
-            reduction.guard = reduction.guard.map(|guard| renamed.apply(self, guard));
-            reduction.binders[at].0 = canonical;
+            // What is not its own keeps its meaning.
+            let taken = reduction.binders[..at].iter().any(|it| it.0 == canonical)
+                || self.mentions(&reduction, canonical);
+            let name = if taken { self.like(ix) } else { canonical };
+            self.rename_binder(&mut reduction, at, name);
         }
         self.intern(Kind::Reduce(Box::new(reduction)), ty)
+    }
+
+    /// A new index like another one.
+    fn like(&mut self, ix: Ix) -> Ix {
+        let info = self.ixs[ix].clone();
+        self.ixs.push(info)
+    }
+
+    /// Whether a reduction reads an index.
+    fn mentions(&self, reduction: &Reduction, ix: Ix) -> bool {
+        let ends = reduction.binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]);
+        let mut parts = ends.chain([reduction.body]).chain(reduction.guard);
+        parts.any(|node| self.depends(node, ix))
+    }
+
+    /// Gives one of the indices of a reduction a name that nothing in it has.
+    fn rename_binder(&mut self, reduction: &mut Reduction, at: usize, name: Ix) {
+        let to = self.index(name);
+        let mut renamed = super::Subst::one(reduction.binders[at].0, to);
+        for (_, lo, hi) in &mut reduction.binders[at + 1..] {
+            *lo = renamed.apply(self, *lo);
+            *hi = renamed.apply(self, *hi);
+        }
+        reduction.body = renamed.apply(self, reduction.body);
+        reduction.guard = reduction.guard.map(|guard| renamed.apply(self, guard));
+        reduction.binders[at].0 = name;
     }
 
     /// How many levels of reductions are inside a reduction.

@@ -185,6 +185,9 @@ impl Reverse<'_, '_> {
                 let fails = e.ty.scalar().is_none_or(|ty| ty != ScalarType::Bool && !ty.is_float());
                 !fails && self.never_fails(a, facts)
             }
+            ExprKind::If { cond, then, otherwise } => {
+                [cond, then, otherwise].into_iter().all(|part| self.never_fails(part, facts))
+            }
             ExprKind::Index { base, indices } => {
                 matches!(&*base.kind, ExprKind::Var(_))
                     && indices.iter().zip(base.ty.axes()).all(|(index, axis)| {
