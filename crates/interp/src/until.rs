@@ -7,7 +7,7 @@ use crate::array::count;
 use crate::machine::Machine;
 use crate::parts::{ALARMS, Came, ask_for_steps, claim_row, steps_in_parts};
 use crate::recurrence::{Rows, order};
-use crate::stop::Stop;
+use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
 
 /// The steps that there is room for at first.
@@ -151,9 +151,15 @@ impl<'p> Machine<'p> {
                     }
                 }
             }
-            if self.asked(binder, at)? && self.ends(&until.cond)? {
-                end = Some(at + 1);
-                break;
+            if self.asked(binder, at)? {
+                // What fails in the condition fails at this step.
+                self.push_mark(MarkKind::Index(binder.var));
+                let ends = self.ends(&until.cond)?;
+                self.marks.pop();
+                if ends {
+                    end = Some(at + 1);
+                    break;
+                }
             }
             at += 1;
         }

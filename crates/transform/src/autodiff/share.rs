@@ -20,6 +20,9 @@ const SHORT: usize = 12;
 /// Derivatives of one program take at most so many steps; that is about a second.
 const BUDGET: u64 = 12_000_000;
 
+/// How many looks at a node take as long as a step.
+const LOOKS: u64 = 8;
+
 impl Pass<'_> {
     /// Counts steps of the work; whether there may be more. Says so once if not.
     pub(super) fn may_go_on(&mut self, steps: u64, span: Span) -> bool {
@@ -49,6 +52,11 @@ impl Pass<'_> {
         if self.work.get() <= BUDGET {
             self.work.set(self.work.get() + nodes(e, usize::MAX) as u64);
         }
+    }
+
+    /// Counts what was looked at: a look takes a small part of a step.
+    pub(super) fn count_looks(&self, looked: u64) {
+        self.work.set(self.work.get().saturating_add(looked / LOOKS));
     }
 
     /// A call as the formula that its function is, if that is short and of numbers only.

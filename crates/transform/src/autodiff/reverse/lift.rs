@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 impl Reverse<'_, '_> {
     /// The value of an expression for use in the adjoint: reductions in it are read, not repeated.
     pub(super) fn prim(&mut self, e: &Expr) -> Expr {
+        self.pass.count_copy(e);
         let mut copy = e.clone();
         if !self.aliases.is_empty() {
             // What it binds itself is not what the same name stood for at another place.
