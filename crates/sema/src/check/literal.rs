@@ -29,9 +29,12 @@ impl Class {
 /// How many calls deep bodies without declared types are followed.
 const DEPTH: u32 = 4;
 
+/// How many expressions of such bodies are looked at.
+const STEPS: u32 = 1000;
+
 /// Whether an expression is made of literals only, so that its type is still open.
 pub(super) fn literal_class(hir: &hir::Program, id: ExprId) -> Option<Class> {
-    Open { hir, locals: Vec::new(), depth: 0 }.class(id)
+    Open { hir, locals: Vec::new(), depth: 0, steps: 0 }.class(id)
 }
 
 /// A walk through an expression that may be made of literals.
@@ -40,11 +43,16 @@ struct Open<'h> {
     /// Names in scope that stand for such expressions themselves.
     locals: Vec<(LocalId, Class)>,
     depth: u32,
+    steps: u32,
 }
 
 impl Open<'_> {
     fn class(&mut self, id: ExprId) -> Option<Class> {
         let hir = self.hir;
+        self.steps += u32::from(self.depth > 0);
+        if self.steps > STEPS {
+            return None;
+        }
         match &hir.exprs[id].kind {
             H::Int(_, None) => Some(Class::Int),
             H::Float(_, None) => Some(Class::Float),
@@ -128,23 +136,24 @@ impl Open<'_> {
     /// that its context asks for, as they do.
     fn call(&mut self, callee: ExprId, args: &[hir::Arg]) -> Option<Class> {
         let hir = self.hir;
-        let classes: Option<Vec<Class>> = args.iter().map(|arg| self.class(arg.value)).collect();
-        let classes = classes?;
-        let class = classes.iter().copied().max()?;
         match &hir.exprs[callee].kind {
-            H::Builtin(Builtin::Unary(_) | Builtin::Binary(_)) => Some(class),
-            H::Builtin(Builtin::Reduction(op)) if gives_its_own(*op) => Some(class),
+            H::Builtin(Builtin::Unary(_) | Builtin::Binary(_)) => {
+                self.all(args.iter().map(|arg| arg.value))
+            }
+            H::Builtin(Builtin::Reduction(op)) if gives_its_own(*op) => {
+                self.all(args.iter().map(|arg| arg.value))
+            }
             H::Fn(def) if args.iter().all(|arg| arg.name.is_none()) => {
+                let classes: Vec<_> = args.iter().map(|arg| self.class(arg.value)).collect();
                 self.function(function::function(hir, *def)?, &classes)
             }
             _ => None,
         }
     }
 
-    /// The same for a function on arguments of these classes.
-    fn function(&mut self, function: &hir::Function, classes: &[Class]) -> Option<Class> {
+    /// The same for a function on arguments of these classes; some may be no literals.
+    fn function(&mut self, function: &hir::Function, classes: &[Option<Class>]) -> Option<Class> {
         let params = &function.params;
-        let class = classes.iter().copied().max()?;
         if params.len() != classes.len() {
             return None;
         }
@@ -155,16 +164,18 @@ impl Open<'_> {
         let taken: Option<Vec<_>> =
             params.iter().map(|param| generic(param.ty.as_deref()?)).collect();
         match (taken, &function.ret) {
-            (Some(taken), Some(ret)) => taken.contains(&generic(ret)?).then_some(class),
+            (Some(taken), Some(ret)) if taken.contains(&generic(ret)?) => {
+                classes.iter().copied().collect::<Option<Vec<_>>>()?.into_iter().max()
+            }
             // Without types, the body says what is made of them.
-            (None, None) if self.depth < DEPTH && params.iter().all(|it| it.ty.is_none()) => {
+            (None, None) if self.depth < DEPTH => {
                 self.depth += 1;
                 let made = self.within(|it| {
                     for (param, class) in params.iter().zip(classes) {
-                        if let (hir::PatKind::Bind(local, None), Class::Float) =
-                            (&param.pat.kind, class)
+                        if let (hir::PatKind::Bind(local, None), None, Some(class)) =
+                            (&param.pat.kind, &param.ty, class)
                         {
-                            it.locals.push((*local, Class::Float));
+                            it.locals.push((*local, *class));
                         }
                     }
                     it.class(function.body)
@@ -220,13 +231,12 @@ pub(super) fn is_open_call(
     function: &hir::Function,
     values: &[Option<ExprId>],
 ) -> bool {
-    if function.params.iter().any(|param| param.ty.is_some()) {
+    if function.params.iter().all(|param| param.ty.is_some()) {
         return false;
     }
-    let mut open = Open { hir, locals: Vec::new(), depth: 0 };
-    let classes: Option<Vec<Class>> =
-        values.iter().map(|value| value.and_then(|id| open.class(id))).collect();
-    classes.is_some_and(|classes| open.function(function, &classes).is_some())
+    let mut open = Open { hir, locals: Vec::new(), depth: 0, steps: 0 };
+    let classes: Vec<_> = values.iter().map(|value| value.and_then(|id| open.class(id))).collect();
+    open.function(function, &classes).is_some()
 }
 
 /// What `try` is said of, perhaps in braces.

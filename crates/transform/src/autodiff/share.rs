@@ -21,7 +21,7 @@ const SHORT: usize = 12;
 const BUDGET: u64 = 12_000_000;
 
 /// How many looks at a node take as long as a step.
-const LOOKS: u64 = 8;
+const LOOKS: u64 = 4;
 
 impl Pass<'_> {
     /// Counts steps of the work; whether there may be more. Says so once if not.

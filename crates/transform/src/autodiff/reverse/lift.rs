@@ -331,7 +331,13 @@ impl Reverse<'_, '_> {
 
     /// Whether something that moves is reduced in here.
     pub(super) fn has_reduction(&self, e: &Expr) -> bool {
-        any(e, &mut |part| self.costly(part) && self.depends(part))
+        let mut looked = 0;
+        let found = any(e, &mut |part| {
+            looked += 1;
+            self.costly(part) && self.depends(part)
+        });
+        self.pass.count_looks(looked);
+        found
     }
 }
 
