@@ -163,14 +163,18 @@ impl<'p> Machine<'p> {
             }
             at += 1;
         }
+        // The message may read the steps that were made.
+        let text = match (end, &until.otherwise) {
+            (None, Some(message)) => Some(self.eval(message)?),
+            (Some(_), _) | (None, None) => None,
+        };
         if let Some(var) = tensor.self_var {
             self.bind(var, Value::Unit);
         }
         let Some(pending) = self.pending.pop() else {
             return Err(self.malformed(e.span, "a recurrence was lost"));
         };
-        if let (None, Some(message)) = (end, &until.otherwise) {
-            let text = self.eval(message)?;
+        if let Some(text) = text {
             let text = crate::display(&text, self.program);
             let stop = self.fail(Code::E0806, until.cond.span, text);
             let here = format!("does not hold after the last of {limit} points");
