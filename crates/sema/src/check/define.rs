@@ -94,7 +94,7 @@ fn recurrence(
     let number =
         infer::infer_elements(&cx.infer, &cx.ix, std::slice::from_ref(definition)).pop().flatten();
     // What does not read the tensor itself tells its type; literals take that of the others.
-    let literal = element::wanted(cx, definition, recursive, number);
+    let literal = element::wanted(&cx.infer, &cx.ix, definition, recursive, number);
     let elem = match plain_clauses(cx, clauses, recursive, literal.as_ref(), drafts) {
         // What the steps make may be wider than what it begins with.
         Some(elem) => infer::widened_elements(&cx.infer, &cx.ix, definition, elem, number),

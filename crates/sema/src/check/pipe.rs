@@ -4,7 +4,7 @@
 use super::arms::complete;
 use super::state::{Build, Index, Infer, Report};
 use super::{Cx, close, coerce, data, error, expr, infer, layouts, literal, stmt, vars, widen};
-use crate::hir::{DefId, ExprId, LocalId};
+use crate::hir::{self, DefId, ExprId, LocalId};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Arm, DataId, Expr, ExprKind, Pattern, Type, VarId};
 
@@ -141,7 +141,8 @@ pub(super) fn or_else(
     want: Option<&Type>,
     span: Span,
 ) -> Expr {
-    let value = tried(cx, value, otherwise, want);
+    let tried = wanted_of_tried(&mut cx.infer, &mut cx.ix, value, otherwise, want);
+    let value = expr::expr(cx, value, tried.as_ref());
     let (option, result) = (cx.hir.prelude.option, cx.hir.prelude.result);
     let (present, inner, absent, ignored) =
         if let Some((_, inner, _)) = parts(&mut cx.infer, &mut cx.ix, option, &value.ty) {
@@ -151,38 +152,45 @@ pub(super) fn or_else(
         } else {
             return not_optional(&cx.ix, &mut cx.report, &value, "else", span);
         };
-    let hint = hint_beside(cx, otherwise, &inner, want);
+    let hint = hint_beside(cx.hir, otherwise, &inner, want);
     let otherwise = vars::scoped(cx, |cx| expr::expr(cx, otherwise, hint.as_ref()));
     let Cx { ix, build, report, .. } = cx;
     let variants = (present, absent, ignored);
     in_place(ix, build, report, (value, inner), variants, otherwise, span)
 }
 
-/// The left side of `else` and `catch`. Literals that are tried take the type of what stands in for
-/// them, or the one that is asked for.
-fn tried(cx: &mut Cx, value: ExprId, otherwise: ExprId, want: Option<&Type>) -> Expr {
-    let def = cx.hir.prelude.result;
-    let id = def.and_then(|def| data::data_id(&mut cx.infer, &mut cx.ix, def));
-    let inner = literal::tried(cx.hir, value);
-    let class = inner.and_then(|inner| literal::literal_class(cx.hir, inner));
-    let (Some(id), Some(inner), Some(class)) = (id, inner, class) else {
-        return expr::expr(cx, value, None);
-    };
-    let hint = match literal::literal_class(cx.hir, otherwise) {
+/// What is asked of the left side of `else` and `catch`: literals that are tried take the type of what
+/// stands in for them, or the one that is asked for.
+fn wanted_of_tried(
+    infer: &mut Infer,
+    ix: &mut Index,
+    value: ExprId,
+    otherwise: ExprId,
+    want: Option<&Type>,
+) -> Option<Type> {
+    let hir = ix.hir;
+    let class = literal::literal_class(hir, literal::tried(hir, value)?)?;
+    let hint = match literal::literal_class(hir, otherwise) {
         Some(other) => Some(Type::Scalar(literal::literal_type(class.max(other), want))),
-        None => infer::known_number(&cx.infer, &cx.ix, otherwise)
+        None => infer::known_number(infer, ix, otherwise)
             .and_then(|other| literal::literal_like(class, &other))
             .or_else(|| want.cloned()),
     };
-    tried_value(cx, id, inner, hint.as_ref(), cx.hir.exprs[value].span)
+    let id = data::data_id(infer, ix, hir.prelude.result?)?;
+    Some(Type::Data(id, vec![hint?, Type::Str].into()))
 }
 
 /// What is asked of what stands in for a value: to be like it, or like what is asked for.
-fn hint_beside(cx: &Cx, otherwise: ExprId, inner: &Type, want: Option<&Type>) -> Option<Type> {
+fn hint_beside(
+    hir: &hir::Program,
+    otherwise: ExprId,
+    inner: &Type,
+    want: Option<&Type>,
+) -> Option<Type> {
     if inner.has_error() {
         return want.cloned();
     }
-    let class = literal::literal_class(cx.hir, otherwise);
+    let class = literal::literal_class(hir, otherwise);
     match (class, want.and_then(Type::scalar), inner.scalar()) {
         (Some(class), Some(want), Some(inner)) if widen::holds(want, inner) => {
             literal::literal_like(class, &Type::Scalar(want))
@@ -227,13 +235,14 @@ pub(super) fn catch(
     want: Option<&Type>,
     span: Span,
 ) -> Expr {
-    let value = tried(cx, value, handler, want);
+    let tried = wanted_of_tried(&mut cx.infer, &mut cx.ix, value, handler, want);
+    let value = expr::expr(cx, value, tried.as_ref());
     let def = cx.hir.prelude.result;
     let Some((_, inner, mut failure)) = parts(&mut cx.infer, &mut cx.ix, def, &value.ty) else {
         return not_optional(&cx.ix, &mut cx.report, &value, "catch", span);
     };
     let failure = failure.pop().unwrap_or(Type::Error);
-    let hint = hint_beside(cx, handler, &inner, want);
+    let hint = hint_beside(cx.hir, handler, &inner, want);
     let (message, handler) = piped(cx, param, failure, handler, hint.as_ref());
     let failed = vec![Pattern::Bind(message)];
     let Cx { ix, build, report, .. } = cx;
@@ -245,11 +254,7 @@ pub(super) fn try_expr(cx: &mut Cx, inner: ExprId, want: Option<&Type>, span: Sp
     let def = cx.hir.prelude.result;
     let id = def.and_then(|def| data::data_id(&mut cx.infer, &mut cx.ix, def));
     let Some(id) = id else { return Expr::error(span) };
-    let want = wanted_inside(want, id).cloned();
-    tried_value(cx, id, inner, want.as_ref(), span)
-}
-
-fn tried_value(cx: &mut Cx, id: DataId, inner: ExprId, want: Option<&Type>, span: Span) -> Expr {
+    let want = wanted_inside(want, id);
     let value = vars::scoped(cx, |cx| close::open_value(cx, inner, want, None));
     if value.ty == Type::Error {
         return Expr::error(span);

@@ -365,7 +365,7 @@ impl Reverse<'_, '_> {
         let mut seen = FxHashSet::default();
         let mut looked = 0;
         let depends = self.depends_seen(e, &mut seen, &mut looked);
-        self.pass.count_looks(looked);
+        crate::autodiff::share::count_looks(self.pass, looked);
         depends
     }
 

@@ -23,6 +23,11 @@ const BUDGET: u64 = 12_000_000;
 /// How many looks at a node take as long as a step.
 const LOOKS: u64 = 4;
 
+/// Counts what was looked at: a look takes a small part of a step.
+pub(super) fn count_looks(pass: &Pass, looked: u64) {
+    pass.work.set(pass.work.get().saturating_add(looked / LOOKS));
+}
+
 impl Pass<'_> {
     /// Counts steps of the work; whether there may be more. Says so once if not.
     pub(super) fn may_go_on(&mut self, steps: u64, span: Span) -> bool {
@@ -52,11 +57,6 @@ impl Pass<'_> {
         if self.work.get() <= BUDGET {
             self.work.set(self.work.get() + nodes(e, usize::MAX) as u64);
         }
-    }
-
-    /// Counts what was looked at: a look takes a small part of a step.
-    pub(super) fn count_looks(&self, looked: u64) {
-        self.work.set(self.work.get().saturating_add(looked / LOOKS));
     }
 
     /// A call as the formula that its function is, if that is short and of numbers only.

@@ -336,7 +336,7 @@ impl Reverse<'_, '_> {
             looked += 1;
             self.costly(part) && self.depends(part)
         });
-        self.pass.count_looks(looked);
+        crate::autodiff::share::count_looks(self.pass, looked);
         found
     }
 }
