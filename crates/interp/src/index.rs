@@ -225,7 +225,12 @@ impl<'p> Machine<'p> {
             );
             return Err(self.fail(Code::E0801, e.span, message));
         }
-        let (lo, hi) = (lo as usize, hi.max(lo) as usize);
+        // Its extent is the difference, which its type says.
+        if hi < lo {
+            let message = format!("the slice {lo}..{hi} ends before it begins");
+            return Err(self.fail(Code::E0801, e.span, message));
+        }
+        let (lo, hi) = (lo as usize, hi as usize);
         match value {
             Value::Pending(id) => self.pending_slice(id, axis, lo, hi, e.span),
             value => self.cut(&value, axis, lo, hi, e.span),

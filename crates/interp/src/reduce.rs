@@ -307,10 +307,15 @@ impl<'p> Machine<'p> {
     fn of_nothing(&self, reduce: &Reduce, span: Span) -> Stop {
         let what = format!("`{}` of nothing", reduce.op.as_str());
         let vars = reduce.binders.iter().map(|binder| self.program.vars[binder.var].name);
-        let names: Vec<String> = vars.map(|name| format!("`{name}`")).collect();
+        let written = vars.filter(|name| crate::stop::is_written(name.as_str()));
+        let names: Vec<String> = written.map(|name| format!("`{name}`")).collect();
+        let none = match names.is_empty() {
+            true => "no element".to_string(),
+            false => format!("no point of {}", names.join(", ")),
+        };
         let stop = self.fail_in(Code::E0807, span, &what, "");
         match stop {
-            Stop::Error(it) => it.here(format!("no point of {}", names.join(", "))).into(),
+            Stop::Error(it) => it.here(none).into(),
             Stop::Interrupted => stop,
         }
     }

@@ -7,7 +7,7 @@ use crate::array::count;
 use crate::machine::Machine;
 use crate::parts::{ALARMS, Came, ask_for_steps, claim_row, steps_in_parts};
 use crate::recurrence::{Rows, order};
-use crate::stop::Stop;
+use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
 
 /// The steps that there is room for at first.
@@ -151,20 +151,30 @@ impl<'p> Machine<'p> {
                     }
                 }
             }
-            if self.asked(binder, at)? && self.ends(&until.cond)? {
-                end = Some(at + 1);
-                break;
+            if self.asked(binder, at)? {
+                // What fails in the condition fails at this step.
+                self.push_mark(MarkKind::Index(binder.var));
+                let ends = self.ends(&until.cond)?;
+                self.marks.pop();
+                if ends {
+                    end = Some(at + 1);
+                    break;
+                }
             }
             at += 1;
         }
+        // The message may read the steps that were made.
+        let text = match (end, &until.otherwise) {
+            (None, Some(message)) => Some(self.eval(message)?),
+            (Some(_), _) | (None, None) => None,
+        };
         if let Some(var) = tensor.self_var {
             self.bind(var, Value::Unit);
         }
         let Some(pending) = self.pending.pop() else {
             return Err(self.malformed(e.span, "a recurrence was lost"));
         };
-        if let (None, Some(message)) = (end, &until.otherwise) {
-            let text = self.eval(message)?;
+        if let Some(text) = text {
             let text = crate::display(&text, self.program);
             let stop = self.fail(Code::E0806, until.cond.span, text);
             let here = format!("does not hold after the last of {limit} points");

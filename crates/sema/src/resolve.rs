@@ -32,6 +32,8 @@ mod types;
 mod unknown;
 mod wheres;
 
+pub(crate) use order::reads_what_is_defined;
+
 use crate::hir::{self, DefId, LocalId, ModuleId};
 use builtins::{Builtins, Known};
 use ein_base::{

@@ -118,7 +118,7 @@ fn arm_values(
             values[position] = Some(body);
         }
     }
-    let other = values.iter().flatten().find(|value| value.ty.scalar().is_some()).cloned();
+    let other = super::host::widest(values.iter().flatten());
     let class = classes.iter().copied().flatten().max();
     let literal = class.map(|class| Type::Scalar(literal::literal_type(class, want)));
     for (position, arm) in arms.iter().enumerate() {

@@ -87,6 +87,7 @@ pub(super) fn builtin_call(
         _ => {
             let want = match builtin {
                 Builtin::Unary(_) => want,
+                Builtin::Reduction(op) if literal::gives_its_own(op) => want,
                 _ => None,
             };
             let mapped = call::coords::enter_coords(&mut cx.ix, coords);

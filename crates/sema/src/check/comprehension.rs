@@ -1,7 +1,7 @@
 //! Comprehensions: loops that collect.
 
 use super::state::Index;
-use super::{Cx, error, expr, host, pattern, ragged, stmt, vars};
+use super::{Cx, error, expr, host, literal, pattern, ragged, stmt, vars};
 use crate::hir::{self, ExprId};
 use ein_base::{Code, Span};
 use ein_ir::size;
@@ -30,7 +30,9 @@ pub(super) fn comprehension(
     let mut checked = Vec::new();
     for clause in clauses {
         let clause = match clause {
-            hir::CompClause::Generator(pat, source) => generator(cx, pat, *source, &mut draft),
+            hir::CompClause::Generator(pat, source) => {
+                generator(cx, pat, *source, want, &mut draft)
+            }
             hir::CompClause::Condition(cond) => {
                 draft.count = None;
                 let cond = vars::scoped(cx, |cx| {
@@ -40,7 +42,8 @@ pub(super) fn comprehension(
                 CompClause::Condition(cond)
             }
             hir::CompClause::Binding(local, value) => {
-                let value = vars::scoped(cx, |cx| expr::expr(cx, *value, None));
+                let want = literal::wanted_of_name(cx.hir, *value, want);
+                let value = vars::scoped(cx, |cx| expr::expr(cx, *value, want.as_ref()));
                 let name = cx.hir.locals[*local].name;
                 let var = cx.ix.new_var(name.sym, name.span, value.ty.clone());
                 let ty = cx.ix.settle_type(var, value.ty.clone());
@@ -67,13 +70,20 @@ pub(super) fn comprehension(
 }
 
 /// `x in xs`
-fn generator(cx: &mut Cx, pat: &hir::Pat, source: ExprId, draft: &mut Draft) -> CompClause {
+fn generator(
+    cx: &mut Cx,
+    pat: &hir::Pat,
+    source: ExprId,
+    want: Option<&Type>,
+    draft: &mut Draft,
+) -> CompClause {
+    let want = literal::wanted_of_name(cx.hir, source, want);
     let source = if draft.bound.is_empty() {
         // It is evaluated once, so its extents may be those of a variable.
-        let source = expr::expr(cx, source, None);
+        let source = expr::expr(cx, source, want.as_ref());
         expr::settle_expr(&mut cx.ix, &mut cx.build, source)
     } else {
-        vars::scoped(cx, |cx| expr::expr(cx, source, None))
+        vars::scoped(cx, |cx| expr::expr(cx, source, want.as_ref()))
     };
     let Some(row) = pattern::row_type(&mut cx.ix, &source.ty) else {
         let have = cx.ix.show(&source.ty);

@@ -94,8 +94,7 @@ fn recurrence(
     let number =
         infer::infer_elements(&cx.infer, &cx.ix, std::slice::from_ref(definition)).pop().flatten();
     // What does not read the tensor itself tells its type; literals take that of the others.
-    let literal =
-        number.filter(|_| element::only_literals(cx.hir, clauses, recursive)).map(Type::Scalar);
+    let literal = element::wanted(&cx.infer, &cx.ix, definition, recursive, number);
     let elem = match plain_clauses(cx, clauses, recursive, literal.as_ref(), drafts) {
         // What the steps make may be wider than what it begins with.
         Some(elem) => infer::widened_elements(&cx.infer, &cx.ix, definition, elem, number),
@@ -437,7 +436,7 @@ fn clause_body(cx: &mut Cx, body: ExprId, elem: Option<&Type>) -> (Vec<Item>, Ex
         H::Where { body, items, otherwise } => {
             let before = cx.ix.f.facts.len();
             let written = items;
-            let mut items = wheres::where_items(cx, written);
+            let mut items = wheres::where_items(cx, written, elem);
             // A condition inside that has an `else` of its own is a value like any other.
             let chosen =
                 |id: ExprId| matches!(hir.exprs[id].kind, H::Where { otherwise: Some(_), .. });

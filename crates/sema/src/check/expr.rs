@@ -6,7 +6,7 @@ pub(in crate::check) mod cast;
 use super::state::{Build, Index, Report};
 use super::{
     Cx, arms, binary, builtin, call, close, comprehension, construct, consts, data, derivative,
-    error, host, index, pipe, pointwise, reduce, stmt, template, types, vars, wheres,
+    error, host, index, literal, pipe, pointwise, reduce, stmt, template, types, vars, wheres,
 };
 use crate::hir::{self, ExprId, ExprKind as H};
 use ein_base::{Code, Span};
@@ -60,7 +60,8 @@ pub(super) fn expr(cx: &mut Cx, id: ExprId, want: Option<&Type>) -> Expr {
         }
         H::Extent { of, coord } => reduce::extent(cx, *of, *coord, span),
         H::Index { base, slots } => {
-            let base = expr(cx, *base, None);
+            let want = literal::wanted_part(cx.hir, *base, want);
+            let base = expr(cx, *base, want.as_ref());
             index::index(cx, base, slots, span)
         }
         H::Field(base, name) => {

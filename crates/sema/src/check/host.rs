@@ -170,11 +170,7 @@ fn items(cx: &mut Cx, items: &[ExprId], want: Option<&Type>) -> Vec<Expr> {
             checked[position] = Some(self::item(cx, *item, want));
         }
     }
-    let numbers = checked.iter().flatten().filter(|item| item.ty.scalar().is_some());
-    let other = numbers.cloned().reduce(|a, b| match (a.ty.scalar(), b.ty.scalar()) {
-        (Some(x), Some(y)) if super::widen::holds(y, x) => b,
-        _ => a,
-    });
+    let other = widest(checked.iter().flatten());
     let class: Option<Class> = classes.iter().copied().flatten().max();
     let literal = class.map(|class| Type::Scalar(literal::literal_type(class, want)));
     for (position, item) in items.iter().enumerate() {
@@ -200,6 +196,16 @@ fn items(cx: &mut Cx, items: &[ExprId], want: Option<&Type>) -> Vec<Expr> {
         }
     }
     checked.into_iter().flatten().collect()
+}
+
+/// The number, or array of numbers, that is of the widest type among values that become one type.
+pub(super) fn widest<'e>(values: impl Iterator<Item = &'e Expr>) -> Option<Expr> {
+    let numbers = values.filter(|value| value.ty.scalar().is_some());
+    let wider = |a: &'e Expr, b: &'e Expr| match (a.ty.scalar(), b.ty.scalar()) {
+        (Some(x), Some(y)) if super::widen::holds(y, x) => b,
+        _ => a,
+    };
+    numbers.reduce(wider).cloned()
 }
 
 /// One item; a function takes the signature that is asked for.

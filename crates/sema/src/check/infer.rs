@@ -9,7 +9,7 @@
 pub(in crate::check) mod calls;
 mod parts;
 
-pub(super) use parts::widened_elements;
+pub(super) use parts::{tuple_elements, widened_elements};
 
 use super::literal::Class;
 use super::state::{Index, Infer};
@@ -240,6 +240,11 @@ pub(super) fn fitting_numbers(infer: &Infer, ix: &Index, function: &hir::Functio
     numbers.fits
 }
 
+/// The type of the numbers in an expression that is not checked yet, if it says one.
+pub(super) fn known_number(infer: &Infer, ix: &Index, id: ExprId) -> Option<Type> {
+    number(id, &mut Numbers::new(infer, ix)).known.map(Type::Scalar)
+}
+
 /// What `[]` in one branch takes from another: its type, or, where that is made from calls of the
 /// function whose result this is, an array of the numbers that it makes of them.
 pub(super) fn nothing_hint(
@@ -403,6 +408,36 @@ fn number(id: ExprId, numbers: &mut Numbers) -> Number {
             let otherwise = otherwise.map(|it| number(it, numbers)).unwrap_or_default();
             numbers.meet(body, otherwise)
         }
+        H::Comprehension { body, clauses } => {
+            for clause in clauses {
+                match clause {
+                    hir::CompClause::Generator(pat, source) => {
+                        let range = matches!(hir.exprs[*source].kind, H::Range { .. });
+                        let value = number(*source, numbers);
+                        if let hir::PatKind::Bind(local, None) = &pat.kind {
+                            let value = if range { Number::of(S::I32) } else { value };
+                            numbers.locals.insert(*local, value);
+                        }
+                    }
+                    hir::CompClause::Binding(local, value) => {
+                        let value = number(*value, numbers);
+                        numbers.locals.insert(*local, value);
+                    }
+                    hir::CompClause::Condition(cond) => {
+                        let cond = number(*cond, numbers);
+                        numbers.takes(cond, S::is_bool);
+                    }
+                }
+            }
+            number(*body, numbers)
+        }
+        // What is tried, or what is in an optional, and what stands in for it.
+        H::Try(inner) => number(*inner, numbers),
+        H::OrElse(value, otherwise) | H::Catch { value, handler: otherwise, .. } => {
+            let value = number(*value, numbers);
+            let otherwise = number(*otherwise, numbers);
+            numbers.meet(value, otherwise)
+        }
         H::Str(_)
         | H::Fn(_)
         | H::Variant(..)
@@ -410,14 +445,10 @@ fn number(id: ExprId, numbers: &mut Numbers) -> Number {
         | H::Range { .. }
         | H::At(_)
         | H::Tuple(_)
-        | H::Comprehension { .. }
         | H::Struct { .. }
         | H::Closure { .. }
         | H::OptionPipe { .. }
         | H::ResultPipe { .. }
-        | H::OrElse(..)
-        | H::Catch { .. }
-        | H::Try(_)
         | H::Error => {
             visit::each_child(hir, id, &mut |child| {
                 number(child, numbers);

@@ -2,9 +2,9 @@
 
 use super::state::Report;
 use super::{error, function};
-use crate::hir::{self, ExprId, ExprKind as H};
+use crate::hir::{self, Builtin, ExprId, ExprKind as H, LocalId};
 use ein_base::{Code, Span, Symbol};
-use ein_ir::tensor::{Expr, ExprKind, Type};
+use ein_ir::tensor::{Expr, ExprKind, ReduceOp, Type};
 use ein_scalar::{Scalar, ScalarType, parse_float};
 
 /// What a literal without a suffix can become.
@@ -26,50 +26,175 @@ impl Class {
     }
 }
 
+/// How many calls deep bodies without declared types are followed.
+const DEPTH: u32 = 4;
+
+/// How many expressions of such bodies are looked at.
+const STEPS: u32 = 1000;
+
 /// Whether an expression is made of literals only, so that its type is still open.
 pub(super) fn literal_class(hir: &hir::Program, id: ExprId) -> Option<Class> {
-    match &hir.exprs[id].kind {
-        H::Int(_, None) => Some(Class::Int),
-        H::Float(_, None) => Some(Class::Float),
-        H::Unary(hir::UnaryOp::Neg | hir::UnaryOp::Pos, inner) => literal_class(hir, *inner),
-        H::Binary(op, a, b) => {
-            use hir::BinaryOp as B;
-            match op {
-                B::Add | B::Sub | B::Mul | B::Div | B::Rem | B::Pow => {
-                    Some(literal_class(hir, *a)?.max(literal_class(hir, *b)?))
+    Open { hir, locals: Vec::new(), depth: 0, steps: 0 }.class(id)
+}
+
+/// A walk through an expression that may be made of literals.
+struct Open<'h> {
+    hir: &'h hir::Program,
+    /// Names in scope that stand for such expressions themselves.
+    locals: Vec<(LocalId, Class)>,
+    depth: u32,
+    steps: u32,
+}
+
+impl Open<'_> {
+    fn class(&mut self, id: ExprId) -> Option<Class> {
+        let hir = self.hir;
+        self.steps += u32::from(self.depth > 0);
+        if self.steps > STEPS {
+            return None;
+        }
+        match &hir.exprs[id].kind {
+            H::Int(_, None) => Some(Class::Int),
+            H::Float(_, None) => Some(Class::Float),
+            H::Local(local) => {
+                self.locals.iter().rev().find(|(name, _)| name == local).map(|(_, class)| *class)
+            }
+            H::Unary(hir::UnaryOp::Neg | hir::UnaryOp::Pos, inner) => self.class(*inner),
+            H::Binary(op, a, b) => {
+                use hir::BinaryOp as B;
+                match op {
+                    B::Add | B::Sub | B::Mul | B::Div | B::Rem | B::Pow => self.all([*a, *b]),
+                    B::Or | B::And | B::Eq | B::Ne | B::Lt | B::Gt | B::Le | B::Ge | B::In => None,
                 }
-                B::Or | B::And | B::Eq | B::Ne | B::Lt | B::Gt | B::Le | B::Ge | B::In => None,
             }
-        }
-        H::Array(items) => {
-            let mut class = None;
-            for item in items {
-                class = class.max(Some(literal_class(hir, *item)?));
+            H::Array(items) => self.all(items.iter().copied()),
+            H::Index { base, .. } => self.class(*base),
+            H::If { then, otherwise: Some(otherwise), .. } => self.all([*then, *otherwise]),
+            H::Match { arms, .. } => self.all(arms.iter().map(|arm| arm.body)),
+            H::Block { tail: Some(tail), .. } => self.class(*tail),
+            H::Reduce { op, body, .. } if gives_its_own(*op) => self.class(*body),
+            H::Where { body, items, otherwise } => self.within(|it| {
+                for item in items {
+                    if let hir::WhereItem::Binding(local, value) = item {
+                        it.bind(*local, *value);
+                    }
+                }
+                it.all([Some(*body), *otherwise].into_iter().flatten())
+            }),
+            H::Comprehension { body, clauses } => self.within(|it| {
+                for clause in clauses {
+                    match clause {
+                        hir::CompClause::Generator(pat, source) => {
+                            if let hir::PatKind::Bind(local, None) = &pat.kind {
+                                it.bind(*local, *source);
+                            }
+                        }
+                        hir::CompClause::Binding(local, value) => it.bind(*local, *value),
+                        hir::CompClause::Condition(_) => {}
+                    }
+                }
+                it.class(*body)
+            }),
+            H::OrElse(value, otherwise) | H::Catch { value, handler: otherwise, .. } => {
+                self.all([tried(hir, *value)?, *otherwise])
             }
-            class
-        }
-        H::If { then, otherwise: Some(otherwise), .. } => {
-            Some(literal_class(hir, *then)?.max(literal_class(hir, *otherwise)?))
-        }
-        H::Match { arms, .. } => {
-            let mut class = None;
-            for arm in arms {
-                class = class.max(Some(literal_class(hir, arm.body)?));
+            H::Call { callee, args } if args.is_empty() => {
+                self.class(literal_function(hir, *callee)?)
             }
-            class
-        }
-        H::Block { tail: Some(tail), .. } => literal_class(hir, *tail),
-        H::Call { callee, args } if args.is_empty() => {
-            literal_class(hir, literal_function(hir, *callee)?)
-        }
-        H::Call { callee, args } if is_open_call(hir, *callee, args.len()) => {
-            let mut class = None;
-            for arg in args {
-                class = class.max(Some(literal_class(hir, arg.value)?));
+            H::Call { callee, args } | H::CoordCall { callee, args, .. } => {
+                self.call(*callee, args)
             }
-            class
+            _ => None,
         }
-        _ => None,
+    }
+
+    /// The class of several expressions that become one type.
+    fn all(&mut self, ids: impl IntoIterator<Item = ExprId>) -> Option<Class> {
+        let mut class = None;
+        for id in ids {
+            class = class.max(Some(self.class(id)?));
+        }
+        class
+    }
+
+    /// What is bound inside is forgotten after it.
+    fn within(&mut self, walk: impl FnOnce(&mut Self) -> Option<Class>) -> Option<Class> {
+        let before = self.locals.len();
+        let class = walk(self);
+        self.locals.truncate(before);
+        class
+    }
+
+    /// A name of floats; one of integers may be an extent, so it keeps the type that it has.
+    fn bind(&mut self, local: LocalId, value: ExprId) {
+        if let Some(Class::Float) = self.class(value) {
+            self.locals.push((local, Class::Float));
+        }
+    }
+
+    /// A call of what gives a number of the type that it is given: on literals it takes the type
+    /// that its context asks for, as they do.
+    fn call(&mut self, callee: ExprId, args: &[hir::Arg]) -> Option<Class> {
+        let hir = self.hir;
+        match &hir.exprs[callee].kind {
+            H::Builtin(Builtin::Unary(_) | Builtin::Binary(_)) => {
+                self.all(args.iter().map(|arg| arg.value))
+            }
+            H::Builtin(Builtin::Reduction(op)) if gives_its_own(*op) => {
+                self.all(args.iter().map(|arg| arg.value))
+            }
+            H::Fn(def) if args.iter().all(|arg| arg.name.is_none()) => {
+                let classes: Vec<_> = args.iter().map(|arg| self.class(arg.value)).collect();
+                self.function(function::function(hir, *def)?, &classes)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same for a function on arguments of these classes; some may be no literals.
+    fn function(&mut self, function: &hir::Function, classes: &[Option<Class>]) -> Option<Class> {
+        let params = &function.params;
+        if params.len() != classes.len() {
+            return None;
+        }
+        let generic = |ty: &hir::Type| match &ty.kind {
+            hir::TypeKind::Param(local) => Some(*local),
+            _ => None,
+        };
+        let taken: Option<Vec<_>> =
+            params.iter().map(|param| generic(param.ty.as_deref()?)).collect();
+        match (taken, &function.ret) {
+            (Some(taken), Some(ret)) if taken.contains(&generic(ret)?) => {
+                classes.iter().copied().collect::<Option<Vec<_>>>()?.into_iter().max()
+            }
+            // Without types, the body says what is made of them.
+            (None, None) if self.depth < DEPTH => {
+                self.depth += 1;
+                let made = self.within(|it| {
+                    for (param, class) in params.iter().zip(classes) {
+                        if let (hir::PatKind::Bind(local, None), None, Some(class)) =
+                            (&param.pat.kind, &param.ty, class)
+                        {
+                            it.locals.push((*local, *class));
+                        }
+                    }
+                    it.class(function.body)
+                });
+                self.depth -= 1;
+                made
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether a reduction of numbers gives one of their type.
+pub(super) fn gives_its_own(op: ReduceOp) -> bool {
+    match op {
+        ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min | ReduceOp::Mean => true,
+        ReduceOp::Any | ReduceOp::All | ReduceOp::Count | ReduceOp::Argmax | ReduceOp::Argmin => {
+            false
+        }
     }
 }
 
@@ -86,24 +211,39 @@ pub(super) fn literal_function(hir: &hir::Program, callee: ExprId) -> Option<Exp
     (plain && is_literal(hir, body)).then_some(body)
 }
 
-/// Whether a function gives a number of the type that it is given: then a call of it on
-/// literals takes the type that its context asks for, as they do.
-fn is_open_call(hir: &hir::Program, callee: ExprId, count: usize) -> bool {
-    let function = match &hir.exprs[callee].kind {
-        H::Fn(def) => function::function(hir, *def),
+/// What is asked of a part of an expression of which this is asked, if the part is made of literals:
+/// numbers of that type. Nothing is asked of other parts.
+pub(super) fn wanted_part(hir: &hir::Program, id: ExprId, want: Option<&Type>) -> Option<Type> {
+    let scalar = want.and_then(Type::scalar)?;
+    let class = literal_class(hir, id)?;
+    literal_like(class, &Type::Scalar(scalar))
+}
+
+/// The same for a name that is bound to it: floats only, since integers may be extents.
+pub(super) fn wanted_of_name(hir: &hir::Program, id: ExprId, want: Option<&Type>) -> Option<Type> {
+    wanted_part(hir, id, want).filter(|ty| ty.scalar().is_some_and(ScalarType::is_float))
+}
+
+/// Whether a call of a function whose parameters have no types takes the type that its context asks
+/// for, as the literals do that it is given.
+pub(super) fn is_open_call(
+    hir: &hir::Program,
+    function: &hir::Function,
+    values: &[Option<ExprId>],
+) -> bool {
+    if function.params.iter().all(|param| param.ty.is_some()) {
+        return false;
+    }
+    let mut open = Open { hir, locals: Vec::new(), depth: 0, steps: 0 };
+    let classes: Vec<_> = values.iter().map(|value| value.and_then(|id| open.class(id))).collect();
+    open.function(function, &classes).is_some()
+}
+
+/// What `try` is said of, perhaps in braces.
+pub(super) fn tried(hir: &hir::Program, id: ExprId) -> Option<ExprId> {
+    match &hir.exprs[id].kind {
+        H::Try(inner) => Some(*inner),
         _ => None,
-    };
-    let Some(function) = function else { return false };
-    let generic = |ty: &hir::Type| match &ty.kind {
-        hir::TypeKind::Param(local) => Some(*local),
-        _ => None,
-    };
-    let taken: Option<Vec<_>> =
-        function.params.iter().map(|param| generic(param.ty.as_deref()?)).collect();
-    let given = function.ret.as_ref().and_then(generic);
-    match (taken, given) {
-        (Some(taken), Some(given)) => taken.len() == count && taken.contains(&given),
-        _ => false,
     }
 }
 

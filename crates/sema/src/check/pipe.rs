@@ -3,8 +3,8 @@
 
 use super::arms::complete;
 use super::state::{Build, Index, Infer, Report};
-use super::{Cx, close, coerce, data, error, expr, layouts, stmt, vars};
-use crate::hir::{DefId, ExprId, LocalId};
+use super::{Cx, close, coerce, data, error, expr, infer, layouts, literal, stmt, vars, widen};
+use crate::hir::{self, DefId, ExprId, LocalId};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Arm, DataId, Expr, ExprKind, Pattern, Type, VarId};
 
@@ -141,7 +141,8 @@ pub(super) fn or_else(
     want: Option<&Type>,
     span: Span,
 ) -> Expr {
-    let value = expr::expr(cx, value, None);
+    let tried = wanted_of_tried(&mut cx.infer, &mut cx.ix, value, otherwise, want);
+    let value = expr::expr(cx, value, tried.as_ref());
     let (option, result) = (cx.hir.prelude.option, cx.hir.prelude.result);
     let (present, inner, absent, ignored) =
         if let Some((_, inner, _)) = parts(&mut cx.infer, &mut cx.ix, option, &value.ty) {
@@ -151,11 +152,51 @@ pub(super) fn or_else(
         } else {
             return not_optional(&cx.ix, &mut cx.report, &value, "else", span);
         };
-    let hint = if inner.has_error() { want.cloned() } else { Some(inner.clone()) };
+    let hint = hint_beside(cx.hir, otherwise, &inner, want);
     let otherwise = vars::scoped(cx, |cx| expr::expr(cx, otherwise, hint.as_ref()));
     let Cx { ix, build, report, .. } = cx;
     let variants = (present, absent, ignored);
     in_place(ix, build, report, (value, inner), variants, otherwise, span)
+}
+
+/// What is asked of the left side of `else` and `catch`: literals that are tried take the type of what
+/// stands in for them, or the one that is asked for.
+fn wanted_of_tried(
+    infer: &mut Infer,
+    ix: &mut Index,
+    value: ExprId,
+    otherwise: ExprId,
+    want: Option<&Type>,
+) -> Option<Type> {
+    let hir = ix.hir;
+    let class = literal::literal_class(hir, literal::tried(hir, value)?)?;
+    let hint = match literal::literal_class(hir, otherwise) {
+        Some(other) => Some(Type::Scalar(literal::literal_type(class.max(other), want))),
+        None => infer::known_number(infer, ix, otherwise)
+            .and_then(|other| literal::literal_like(class, &other))
+            .or_else(|| want.cloned()),
+    };
+    let id = data::data_id(infer, ix, hir.prelude.result?)?;
+    Some(Type::Data(id, vec![hint?, Type::Str].into()))
+}
+
+/// What is asked of what stands in for a value: to be like it, or like what is asked for.
+fn hint_beside(
+    hir: &hir::Program,
+    otherwise: ExprId,
+    inner: &Type,
+    want: Option<&Type>,
+) -> Option<Type> {
+    if inner.has_error() {
+        return want.cloned();
+    }
+    let class = literal::literal_class(hir, otherwise);
+    match (class, want.and_then(Type::scalar), inner.scalar()) {
+        (Some(class), Some(want), Some(inner)) if widen::holds(want, inner) => {
+            literal::literal_like(class, &Type::Scalar(want))
+        }
+        _ => Some(inner.clone()),
+    }
 }
 
 /// A match that takes what is there, or another value in its place, for which a variable was bound.
@@ -169,7 +210,9 @@ fn in_place(
     span: Span,
 ) -> Expr {
     let var = new_local_var(ix, build, "value", value.span, inner);
-    let there = ix.var_expr(var, value.span);
+    let mut both = [ix.var_expr(var, value.span), otherwise];
+    widen::widen_all(ix, build, report, &mut both);
+    let [there, otherwise] = both;
     let what = "a value and what stands in for it";
     let both = [&there, &otherwise];
     let Some(ty) = layouts::join_values(ix, report, both, what) else {
@@ -192,13 +235,14 @@ pub(super) fn catch(
     want: Option<&Type>,
     span: Span,
 ) -> Expr {
-    let value = expr::expr(cx, value, None);
+    let tried = wanted_of_tried(&mut cx.infer, &mut cx.ix, value, handler, want);
+    let value = expr::expr(cx, value, tried.as_ref());
     let def = cx.hir.prelude.result;
     let Some((_, inner, mut failure)) = parts(&mut cx.infer, &mut cx.ix, def, &value.ty) else {
         return not_optional(&cx.ix, &mut cx.report, &value, "catch", span);
     };
     let failure = failure.pop().unwrap_or(Type::Error);
-    let hint = if inner.has_error() { want.cloned() } else { Some(inner.clone()) };
+    let hint = hint_beside(cx.hir, handler, &inner, want);
     let (message, handler) = piped(cx, param, failure, handler, hint.as_ref());
     let failed = vec![Pattern::Bind(message)];
     let Cx { ix, build, report, .. } = cx;

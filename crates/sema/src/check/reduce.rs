@@ -89,7 +89,7 @@ fn guarded_body(cx: &mut Cx, body: ExprId, want: Option<&Type>) -> (Vec<Item>, E
     let hir = cx.hir;
     match &hir.exprs[body].kind {
         H::Where { body, items, otherwise: None } => {
-            let items = wheres::where_items(cx, items);
+            let items = wheres::where_items(cx, items, want);
             let (more, value) = guarded_body(cx, *body, want);
             let mut items = items;
             items.extend(more);

@@ -94,9 +94,7 @@ fn check_clauses(
     for ((definition, recursive), number) in definitions.iter().zip(recursive).zip(numbers) {
         let clauses = &definition.clauses;
         let mut own: Drafts = clauses.iter().map(|_| None).collect();
-        let literal = number
-            .filter(|_| define::element::only_literals(cx.hir, clauses, recursive))
-            .map(Type::Scalar);
+        let literal = define::element::wanted(&cx.infer, &cx.ix, definition, recursive, *number);
         elems.push(define::plain_clauses(cx, clauses, recursive, literal.as_ref(), &mut own));
         drafts.push(own);
     }

@@ -11,6 +11,7 @@ use super::{
     stmt, types, vars,
 };
 use crate::hir::{self, Arg, Builtin, DefId, ExprId, ExprKind as H, LocalId, Param};
+use crate::resolve::reads_what_is_defined;
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::tensor::{Expr, ExprKind, Type};
 
@@ -75,6 +76,9 @@ fn fn_captures(ix: &mut Index, report: &mut Report, def: DefId, span: Span) -> V
                 return capture(ix, *local, span);
             }
             let value = ix.hir.locals[*local].name;
+            if ix.defining.contains(local) {
+                return report.fail(reads_what_is_defined(name, value, span));
+            }
             let message = format!("`{name}` reads `{value}`, which is not bound where it is used");
             let d = error(Code::E0202, span, message)
                 .here("used here")
@@ -254,7 +258,7 @@ pub(super) fn call_template(
     match template {
         Template::Fn(def) => {
             cx.infer.f.callee = Some((def, callee));
-            call::call_with(cx, def, &[], args, None, span)
+            call::call_with(cx, def, &[], args, want, span)
         }
         Template::Choice(ids) => {
             let args = value_args(cx, id, args);

@@ -8,12 +8,14 @@ use ein_ir::tensor::{Expr, ExprKind, Item, Stmt, StmtKind, Type};
 use ein_scalar::Scalar;
 
 /// Bindings and guards, in order; what a guard says is known from there on.
-pub(super) fn where_items(cx: &mut Cx, items: &[WhereItem]) -> Vec<Item> {
+/// Names of literals take the type that is asked of the whole.
+pub(super) fn where_items(cx: &mut Cx, items: &[WhereItem], want: Option<&Type>) -> Vec<Item> {
     let mut checked = Vec::new();
     for item in items {
         match item {
             WhereItem::Binding(local, id) => {
-                let value = vars::scoped(cx, |cx| expr::expr(cx, *id, None));
+                let want = literal::wanted_of_name(cx.hir, *id, want);
+                let value = vars::scoped(cx, |cx| expr::expr(cx, *id, want.as_ref()));
                 let name = cx.hir.locals[*local].name;
                 let var = cx.ix.new_var(name.sym, name.span, value.ty.clone());
                 cx.ix.settle_type(var, value.ty.clone());
@@ -47,7 +49,7 @@ pub(super) fn where_expr(
     vars::scoped(cx, |cx| {
         let before = cx.ix.f.facts.len();
         let written = items;
-        let items = where_items(cx, written);
+        let items = where_items(cx, written, want);
         let value = vars::scoped(cx, |cx| expr::expr(cx, body, want));
         // After `else` the guards do not hold.
         cx.ix.f.facts.truncate(before);
@@ -90,7 +92,7 @@ pub(super) fn else_value(
         let outside = |(local, _): &(LocalId, _)| Some((*local, *cx.ix.f.env.get(local)?));
         let before: Vec<_> = again.iter().filter_map(outside).collect();
         let again = again.iter().map(|(local, value)| WhereItem::Binding(*local, *value));
-        for item in where_items(cx, &again.collect::<Vec<_>>()) {
+        for item in where_items(cx, &again.collect::<Vec<_>>(), Some(&value.ty)) {
             if let Item::Let(var, value) = item {
                 let span = value.span;
                 cx.build.emit(Stmt { kind: StmtKind::Let(var, value), span });

@@ -3,7 +3,7 @@
 
 use super::{Resolver, listed};
 use crate::hir::{DefId, DefKind, LocalId, ModuleId};
-use ein_base::{Code, Diagnostic, Idx, IndexVec, Span};
+use ein_base::{Code, Diagnostic, Idx, IndexVec, Name, Span};
 use rustc_hash::FxHashSet;
 
 /// What was noted while names were resolved.
@@ -208,6 +208,12 @@ impl Resolver<'_> {
         let function = self.program.defs[call.def].name;
         let bound = self.program.locals[local].name;
         let line = self.files.position(bound.span).0;
+        let inside = bound.span.file() == function.span.file()
+            && bound.span.lo() < function.span.lo()
+            && self.facts.bound_at[local] == call.stmt;
+        if inside {
+            return self.report(reads_what_is_defined(function, bound, call.span));
+        }
         self.report(
             Diagnostic::new(
                 Code::E0202,
@@ -219,6 +225,17 @@ impl Resolver<'_> {
             .help(format!("move this statement below line {line}")),
         );
     }
+}
+
+/// A function inside of a clause reads the tensor that the clause defines.
+pub(crate) fn reads_what_is_defined(function: Name, value: Name, at: Span) -> Diagnostic {
+    let message = format!("`{function}` reads `{value}`, which is being defined where it is used");
+    Diagnostic::new(Code::E0202, at, message)
+        .here(format!("only single points of `{value}` are there"))
+        .label(value.span, format!("`{value}` is defined here"))
+        .help(format!(
+            "write it as a closure, which is checked where it is called: `let {function} = |…| …;`"
+        ))
 }
 
 /// The strongly connected components of a graph, one after the other.

@@ -365,22 +365,30 @@ impl Reverse<'_, '_> {
     /// Whether a value moves with the parameters.
     fn depends(&self, e: &Expr) -> bool {
         let mut seen = FxHashSet::default();
-        self.depends_seen(e, &mut seen)
+        let mut looked = 0;
+        let depends = self.depends_seen(e, &mut seen, &mut looked);
+        crate::autodiff::share::count_looks(self.pass, looked);
+        depends
     }
 
-    fn depends_seen(&self, e: &Expr, seen: &mut FxHashSet<FuncId>) -> bool {
-        any(e, &mut |part| match &*part.kind {
-            ExprKind::Var(var) => {
-                self.active.contains_key(var)
-                    || part.ty.is_fn()
-                        && self.known.get(var).is_some_and(|value| self.depends_seen(value, seen))
+    fn depends_seen(&self, e: &Expr, seen: &mut FxHashSet<FuncId>, looked: &mut u64) -> bool {
+        any(e, &mut |part| {
+            *looked += 1;
+            match &*part.kind {
+                ExprKind::Var(var) => {
+                    let known = || self.known.get(var);
+                    self.active.contains_key(var)
+                        || part.ty.is_fn()
+                            && known().is_some_and(|value| self.depends_seen(value, seen, looked))
+                }
+                ExprKind::Call { func, .. }
+                | ExprKind::Specialise { func, .. }
+                | ExprKind::Closure { func: Some(func), .. } => {
+                    let body = &self.pass.program.funcs[*func].body;
+                    seen.insert(*func) && self.depends_seen(body, seen, looked)
+                }
+                _ => false,
             }
-            ExprKind::Call { func, .. }
-            | ExprKind::Specialise { func, .. }
-            | ExprKind::Closure { func: Some(func), .. } => {
-                seen.insert(*func) && self.depends_seen(&self.pass.program.funcs[*func].body, seen)
-            }
-            _ => false,
         })
     }
 

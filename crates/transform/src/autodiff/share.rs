@@ -20,6 +20,14 @@ const SHORT: usize = 12;
 /// Derivatives of one program take at most so many steps; that is about a second.
 const BUDGET: u64 = 12_000_000;
 
+/// How many looks at a node take as long as a step.
+const LOOKS: u64 = 4;
+
+/// Counts what was looked at: a look takes a small part of a step.
+pub(super) fn count_looks(pass: &Pass, looked: u64) {
+    pass.work.set(pass.work.get().saturating_add(looked / LOOKS));
+}
+
 impl Pass<'_> {
     /// Counts steps of the work; whether there may be more. Says so once if not.
     pub(super) fn may_go_on(&mut self, steps: u64, span: Span) -> bool {

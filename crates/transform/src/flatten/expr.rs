@@ -352,8 +352,7 @@ impl<'p> Flatten<'p> {
         let mut shape = base.shape.clone();
         shape[axis] = match hi.minus(lo) {
             length if !negative(length) => length,
-            length if length.fall == 0 => Extent::fixed(0),
-            _ => return Err(declined("a slice whose end is before its start", span)),
+            _ => return Err(declined("a slice whose end may be before its start", span)),
         };
         let lo = self.extent_node(lo);
         Ok(array(base.ty, shape, ArrayKind::Slice(base, axis, lo)))

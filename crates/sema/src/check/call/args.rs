@@ -135,6 +135,11 @@ pub(in crate::check) fn arguments(
     let mut exprs: Vec<Option<Expr>> = vec![None; values.len()];
     let mut known: FxHashMap<hir::LocalId, Type> = FxHashMap::default();
     let mut order: Vec<usize> = (0..values.len()).collect();
+    // Nothing but literals says what the parameters are.
+    let asked = want
+        .and_then(Type::scalar)
+        .filter(|ty| ty.is_float() && literal::is_open_call(cx.hir, function, values))
+        .map(Type::Scalar);
     let class = |cx: &Cx, at: usize| {
         values[at].or(function.params[at].default).and_then(|id| literal::literal_class(cx.hir, id))
     };
@@ -169,9 +174,9 @@ pub(in crate::check) fn arguments(
                 (Some(_), _, _) => {
                     known.iter().find_map(|(_, ty)| literal::literal_like(class, ty))
                 }
-                (None, None, Class::Float) => {
-                    floats_beside(&exprs, &mut |whole| fields::part_types(cx, whole))
-                }
+                (None, None, Class::Float) => asked
+                    .clone()
+                    .or_else(|| floats_beside(&exprs, &mut |whole| fields::part_types(cx, whole))),
                 (None, ..) => None,
             }
         });

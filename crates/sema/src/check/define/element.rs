@@ -1,20 +1,29 @@
 //! The type of the elements of a recurrence, where no clause that stands for itself says it.
 
-use crate::check::state::{Index, Report};
-use crate::check::{Binding, Cx, error, literal, look};
+use crate::check::state::{Index, Infer, Report};
+use crate::check::{Binding, Cx, error, infer, literal, look};
 use crate::hir::{self, LocalId};
 use ein_base::{Code, Diagnostic};
 use ein_ir::tensor::{Type, VarId};
 use ein_scalar::ScalarType as S;
 
-/// Whether every clause that does not read the tensor itself is made of literals.
-pub(in crate::check) fn only_literals(
-    hir: &hir::Program,
-    clauses: &[hir::Clause],
+/// What is asked of the clauses that a recurrence begins with, where the others say it: numbers as
+/// wide as theirs, which literals in them take.
+pub(in crate::check) fn wanted(
+    infer: &Infer,
+    ix: &Index,
+    definition: &hir::Definition,
     recursive: &[bool],
-) -> bool {
+    number: Option<S>,
+) -> Option<Type> {
+    let clauses = &definition.clauses;
     let mut plain = clauses.iter().zip(recursive).filter(|(_, recursive)| !**recursive);
-    plain.all(|(clause, _)| literal::literal_class(hir, clause.body).is_some())
+    let all = plain.all(|(clause, _)| literal::literal_class(ix.hir, clause.body).is_some());
+    match number {
+        // Integers that are no literals may be extents.
+        Some(number) if all || number.is_float() => Some(Type::Scalar(number)),
+        _ => infer::tuple_elements(infer, ix, definition, recursive),
+    }
 }
 
 /// Whether the clauses of a definition leave no room for a base before their first points.

@@ -107,7 +107,11 @@ pub(in crate::check) fn literal_hint(
     want: Option<&Type>,
 ) -> Option<Type> {
     match (class, other.ty.scalar()) {
-        (Some(class), Some(_)) => literal::literal_like(class, &other.ty),
+        (Some(class), Some(number)) => {
+            // A literal keeps all of its digits where both become wider.
+            let wider = want.filter(|it| it.scalar().is_some_and(|ty| widen::holds(ty, number)));
+            literal::literal_like(class, wider.unwrap_or(&other.ty))
+        }
         _ => want.cloned(),
     }
 }

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 impl Reverse<'_, '_> {
     /// The value of an expression for use in the adjoint: reductions in it are read, not repeated.
     pub(super) fn prim(&mut self, e: &Expr) -> Expr {
+        self.pass.count_copy(e);
         let mut copy = e.clone();
         if !self.aliases.is_empty() {
             // What it binds itself is not what the same name stood for at another place.
@@ -330,7 +331,13 @@ impl Reverse<'_, '_> {
 
     /// Whether something that moves is reduced in here.
     pub(super) fn has_reduction(&self, e: &Expr) -> bool {
-        any(e, &mut |part| self.costly(part) && self.depends(part))
+        let mut looked = 0;
+        let found = any(e, &mut |part| {
+            looked += 1;
+            self.costly(part) && self.depends(part)
+        });
+        crate::autodiff::share::count_looks(self.pass, looked);
+        found
     }
 }
 

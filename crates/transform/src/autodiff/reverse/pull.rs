@@ -65,7 +65,7 @@ impl Reverse<'_, '_> {
                 self.pull(a, seed, None)
             }
             ExprKind::If { cond, then, otherwise } => {
-                let seed = self.shared(seed, e);
+                let seed = self.shared(seed, &[e]);
                 let (yes, no) = self.branches(cond);
                 let mark = self.path.len();
                 self.push(Step::Guard(yes));
@@ -131,9 +131,9 @@ impl Reverse<'_, '_> {
         (yes, no)
     }
 
-    /// A cotangent that several parts are about to use.
-    pub(super) fn shared(&mut self, seed: Expr, e: &Expr) -> Expr {
-        if self.has_reduction(e) && !plain(&seed) {
+    /// A cotangent that several parts are about to use, or are part of what is about to.
+    pub(super) fn shared(&mut self, seed: Expr, parts: &[&Expr]) -> Expr {
+        if !plain(&seed) && parts.iter().any(|part| self.has_reduction(part)) {
             return self.lift_seed(seed);
         }
         if weight(&seed, LONG) >= LONG { self.bind("$s", seed) } else { seed }

@@ -17,12 +17,7 @@ impl Reverse<'_, '_> {
         own: Option<Expr>,
     ) -> Done {
         let (left, right) = (self.depends(a) && moves(&a.ty), self.depends(b) && moves(&b.ty));
-        let seed = if left && right {
-            let whole = Expr::new(ExprKind::Binary(op, a.clone(), b.clone()), a.ty.clone(), a.span);
-            self.shared(seed, &whole)
-        } else {
-            seed
-        };
+        let seed = if left && right { self.shared(seed, &[a, b]) } else { seed };
         match op {
             BinaryOp::Add => {
                 if left {
