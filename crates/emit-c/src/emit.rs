@@ -38,6 +38,7 @@ pub(crate) fn functions(kernel: &Kernel, name: &str, caller: Caller) -> String {
         in_parallel: false,
         loops: 0,
         chained: false,
+        masks: BTreeSet::new(),
         before: Vec::new(),
         text: String::new(),
         depth: 1,
@@ -114,6 +115,8 @@ pub(crate) struct Function<'a> {
     loops: usize,
     /// Whether the steps of the loop that is being written wait for each other.
     chained: bool,
+    /// Truths that the vector loop that is being written takes as masks.
+    pub masks: BTreeSet<Reg>,
     /// The functions that it calls.
     before: Vec<String>,
     text: String,
@@ -322,6 +325,11 @@ impl Function<'_> {
 
     /// A part of a loop in vectors, or all of it.
     pub fn vector(&mut self, inner: &For, lanes: &Lanes, plan: &[Reduction], head: &str) {
+        self.with_masks(inner, |body| body.in_vectors(inner, lanes, plan, head));
+    }
+
+    /// The same, with masks for the truths that its iterations share.
+    fn in_vectors(&mut self, inner: &For, lanes: &Lanes, plan: &[Reduction], head: &str) {
         match lanes.twice {
             Twice::Whole => self.near(inner, plan, head),
             Twice::Parts(size) => self.near_in_parts(inner, plan, size),
@@ -404,6 +412,7 @@ impl Function<'_> {
             in_parallel: self.in_parallel || parallel,
             loops: self.loops + 1,
             chained: false,
+            masks: BTreeSet::new(),
             before: std::mem::take(&mut self.before),
             text: String::new(),
             depth: 1,
@@ -540,7 +549,7 @@ impl Function<'_> {
             Op::Overflows(op, a, b) => op::overflows(*op, &self.arg(*a), &self.arg(*b)),
             Op::Cast(a) => op::cast(&self.arg(*a), ty),
             Op::Select(c, a, b) => {
-                format!("{} ? {} : {}", self.operand(*c), self.operand(*a), self.operand(*b))
+                format!("{} ? {} : {}", self.condition(*c), self.operand(*a), self.operand(*b))
             }
         }
     }

@@ -18,6 +18,7 @@ mod compiler;
 mod emit;
 mod fetch;
 mod lanes;
+mod masks;
 mod near;
 mod op;
 mod passing;

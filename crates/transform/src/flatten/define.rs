@@ -455,6 +455,10 @@ impl<'p> Flatten<'p> {
             let bounds = clause.slots.iter().flat_map(|slot| [slot.lo, slot.hi]);
             let others = bounds.chain([clause.value]).chain(clause.guard).chain(clause.otherwise);
             let others: Vec<Node> = others.collect();
+            // The axes of a row are loops of its cells as those of the clause are.
+            let rows: Vec<Ix> = clause.slots.iter().map(|slot| slot.ix).collect();
+            let rows: Vec<Ix> = rows.into_iter().filter(|ix| !self.loops.contains(ix)).collect();
+            self.loops.extend(rows);
             // A condition is asked for all cells.
             let asked = clause.guard.as_mut().unwrap_or(&mut clause.value);
             *asked = self.discharge(scope.obliged, *asked, &others);

@@ -108,6 +108,34 @@ impl Before {
         points.load(arr, &here)
     }
 
+    /// The same for values of which the indices may have bounds of their own, which are known wherever
+    /// this is stored: no more is computed than what lies between them.
+    pub(crate) fn stored_between(&mut self, points: &mut Points, node: Node, ixs: &[Ix]) -> Node {
+        if ixs.iter().all(|ix| points.ixs[*ix].bounds.is_none()) {
+            return self.stored(points, node, ixs);
+        }
+        let shape = ixs.iter().map(|ix| (points.ixs[*ix].range.1 + 1) as i64).collect();
+        let mut slots = Vec::new();
+        for ix in ixs {
+            let info = points.ixs[*ix].clone();
+            let bounds = info.bounds.unwrap_or_else(|| {
+                (points.int(info.range.0 as i64), points.int(info.range.1 as i64 + 1))
+            });
+            let own = points.fresh_between(info.name, info.range, bounds.0, bounds.1);
+            slots.push(Slot { ix: own, lo: bounds.0, hi: bounds.1 });
+        }
+        let places: Vec<Node> = slots.iter().map(|slot| points.index(slot.ix)).collect();
+        let value = Subst::new(ixs.iter().copied().zip(places)).apply(points, node);
+        let (name, ty) = (points.arrs[self.of].name, points.nodes[node].ty);
+        let arr =
+            points.arrs.push(ArrInfo { name, ty, shape, source: Source::Defined(usize::MAX) });
+        let clause = Clause { slots, guard: None, value, otherwise: None };
+        let body = Body::Clauses(vec![clause], None);
+        self.made.push(Def { arr, span: self.span, body, adjoint: false });
+        let here: Vec<Node> = ixs.iter().map(|ix| points.index(*ix)).collect();
+        points.load(arr, &here)
+    }
+
     fn slot(&mut self, points: &mut Points, axis: usize, extent: i64) -> Slot {
         let fresh = || points.fresh(Symbol::intern("i"), (0, i128::from(extent - 1)));
         let ix = *self.axes.entry((axis, extent)).or_insert_with(fresh);

@@ -44,6 +44,11 @@ const OPERATIONS: f64 = 8.0;
 /// Up to so many cells of each key are looked for together, and are as much as keys more.
 const OTHERS: f64 = 8.0;
 
+/// What is computed from one place is made for all places from so many points for each of them on, and
+/// if it costs so much.
+const FEWER: i128 = 2;
+const COMPUTED: f64 = 4.0;
+
 /// Parts of the points that have cells of their own.
 const PARTS: i64 = 8;
 
@@ -337,8 +342,9 @@ fn binned(
         ScalarType::F16 | ScalarType::BF16 | ScalarType::F32 => ScalarType::F64,
         ty => ty,
     };
-    let value = points.cast(bins.value, wide);
     let shape = points.arrs[def.arr].shape.clone();
+    let value = of_places(points, defs, def, (&clause.slots, reduction), bins.value);
+    let value = points.cast(value, wide);
     let mut guard = bins.guard;
     let here: Vec<Node> = clause.slots.iter().map(|slot| points.index(slot.ix)).collect();
     let mut at = here.clone();
@@ -378,6 +384,48 @@ fn binned(
     }
     let value = points.cast(sum, ty);
     Body::Clauses(vec![Clause { value, ..clause }], None)
+}
+
+/// The value of a point that is computed from what lies at one place of other arrays, with that made once
+/// for each place if these are fewer than the points: `sum(e) r[from[e]] / n[from[e]]` divides once for
+/// each of the places and not for each `e`.
+fn of_places(
+    points: &mut Points,
+    defs: &mut Vec<Def>,
+    def: &Def,
+    (slots, reduction): (&[Slot], &Reduction),
+    value: Node,
+) -> Node {
+    let moves = |points: &Points, node: Node| {
+        reduction.binders.iter().any(|(ix, ..)| points.depends(node, *ix))
+    };
+    let Some(count) = points.point_count(reduction).map(i128::from) else { return value };
+    let range = |place: Node| {
+        let range = points.nodes[place].range.filter(|range| range.0 >= 0)?;
+        // What is known of the places must not follow from the index of the point.
+        let alone = points.linear(place).terms == [(place, 1)];
+        (alone && moves(points, place) && count >= (range.1 + 1) * FEWER).then_some((place, range))
+    };
+    let loads = points.loads(&[value]);
+    let Some((place, range)) = loads.iter().flat_map(|(_, at)| at.iter()).find_map(|at| range(*at))
+    else {
+        return value;
+    };
+    let ix = points.fresh(Symbol::intern("place"), range);
+    let there = points.index(ix);
+    let instead = FxHashMap::from_iter([(place, there)]);
+    let made = Subst::nodes(instead).apply(points, value);
+    let info = &points.nodes[made];
+    let own = |ix: &Ix| slots.iter().any(|slot| slot.ix == *ix);
+    let dear = info.cost >= points.nodes[there].cost + COMPUTED;
+    if info.traps || info.reduces || moves(points, made) || info.free.iter().any(own) || !dear {
+        return value;
+    }
+    let mut before = Before::new(def);
+    let read = before.stored(points, made, &[ix]);
+    let read = Subst::new([(ix, place)]).apply(points, read);
+    defs.append(&mut before.take());
+    read
 }
 
 /// The points, and the value of each: where the keys mention only some of the indices, the sum over

@@ -1,4 +1,4 @@
-//! Rows whose reads wrap around or stop at an edge, in pieces.
+//! Rows whose reads or choices change at an edge, in pieces.
 //!
 //! Before:  `for j in 0..n { y[j] = x[(j + 1) % n] }`, with a division for each cell
 //! After:   `for j in 0..n - 1 { y[j] = x[j + 1] }`, in vectors, and `y[n - 1] = x[0]`
@@ -6,10 +6,13 @@
 //! Where the pieces meet may depend on the loops around: `x[(i + j) % n]` wraps at `j = n - i`. An edge
 //! that may be outside of the row is brought inside, and a piece may have no cells.
 //!
+//! The same for rows of which a condition says where they end, if one side of the choice is dear:
+//! `if j < length[i] { exp(x[i, j]) } else { 0 }` takes functions for as many cells as the row is long.
+//!
 //! Needs: positions that follow the index of the row between the edges, constant bounds.
 //! Refuses: rows in which an order of the edges is not known, or that have too many.
 //!
-//! Failures: a position that wraps or stops is inside in every piece by construction, and what else
+//! Failures: choices of which a side may fail are left alone. A position that wraps or stops is inside in every piece by construction, and what else
 //! may fail is computed once for each cell, as before.
 
 use super::emit::Emit;
@@ -22,6 +25,12 @@ use ein_scalar::{BinaryOp, ScalarType};
 /// A row has at least so many cells.
 const LEAST: i64 = 16;
 
+/// A row that a condition cuts has at least so many cells: the last ones of each piece fill no vector.
+const LEAST_CHOSEN: i64 = 64;
+
+/// Sides of a choice differ by so much where it pays to compute one of them: by an elementary function.
+const DEAR: f64 = 16.0;
+
 /// The most edges of a row.
 const EDGES: usize = 8;
 
@@ -30,7 +39,7 @@ impl Emit {
     pub(crate) fn between_edges(&mut self, row: Loop, cells: &[Cell]) -> Vec<(Loop, Vec<Cell>)> {
         let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
         let Some(pieces) = self.pieces(row, &values) else { return vec![(row, cells.to_vec())] };
-        let why = Why::Since("reads wrap around or stop at an edge");
+        let why = Why::Since("reads or choices change at an edge");
         self.plan.note(What::Change(Change::Pieces(pieces.len())), why);
         pieces
             .into_iter()
@@ -58,6 +67,12 @@ impl Emit {
         for node in self.points.below(&places) {
             if self.points.depends(node, ix) {
                 add_edges(&self.view(), &mut edges, node, ix, &ends)?;
+            }
+        }
+        if self.constant_extent(lo, hi)? >= LEAST_CHOSEN {
+            let mut more = edges.clone();
+            if add_chosen(&self.view(), &mut more, values, ix, &ends).is_some() {
+                edges = more;
             }
         }
         (!edges.is_empty() && edges.len() <= EDGES).then(|| self.cut((ix, lo, hi), &edges))
@@ -138,6 +153,71 @@ fn add_edges(
         }
     }
     Some(())
+}
+
+/// Adds the values of an index at which the conditions of dear choices change, in order.
+fn add_chosen(
+    view: &View<'_>,
+    edges: &mut Vec<Linear>,
+    values: &[Node],
+    ix: Ix,
+    (lo, hi): &(Linear, Linear),
+) -> Option<()> {
+    let points = view.points;
+    for node in points.below(values) {
+        let Kind::Select(mut left, a, b) = points.nodes[node].kind else { continue };
+        let (a, b) = (&points.nodes[a], &points.nodes[b]);
+        let plain = !a.traps && !b.traps && !a.reduces && !b.reduces;
+        if !plain || (a.cost - b.cost).abs() < DEAR {
+            continue;
+        }
+        let mut conditions = Vec::new();
+        while let Kind::Binary(BinaryOp::And | BinaryOp::Or, more, last) = points.nodes[left].kind {
+            conditions.push(last);
+            left = more;
+        }
+        conditions.push(left);
+        for condition in conditions {
+            let Some(edge) = changes_at(points, condition, ix) else { continue };
+            // Where it is must be known before the row begins.
+            if !edge
+                .terms
+                .iter()
+                .all(|(term, _)| points.nodes[*term].free.iter().all(|ix| view.is_bound(*ix)))
+            {
+                continue;
+            }
+            let above = points.reach(&edge.minus(lo))?;
+            let below = points.reach(&hi.minus(&edge))?;
+            if above.1 > 0 && below.1 > 0 {
+                insert_edge(view, edges, edge)?;
+            }
+        }
+    }
+    Some(())
+}
+
+/// The value of an index from which on a comparison has another outcome than before.
+fn changes_at(points: &Points, condition: Node, ix: Ix) -> Option<Linear> {
+    let Kind::Binary(op, x, y) = points.nodes[condition].kind else { return None };
+    if !points.nodes[x].ty.is_int() || points.nodes[x].traps || points.nodes[y].traps {
+        return None;
+    }
+    let mut rest = points.linear(x).minus(&points.linear(y));
+    let own = |(term, _): &(Node, i64)| points.nodes[*term].kind == Kind::Index(ix);
+    let at = rest.terms.iter().position(own)?;
+    let (_, factor) = rest.terms.remove(at);
+    if rest.terms.iter().any(|(term, _)| points.depends(*term, ix)) || factor.abs() != 1 {
+        return None;
+    }
+    let after = match op {
+        BinaryOp::Lt | BinaryOp::Ge => factor < 0,
+        BinaryOp::Le | BinaryOp::Gt => factor > 0,
+        _ => return None,
+    };
+    let mut edge = Linear { terms: Vec::new(), offset: i64::from(after) };
+    edge.add(&rest, -factor);
+    Some(edge)
 }
 
 /// The first and the last place of an edge for all indices that have no value yet: those of

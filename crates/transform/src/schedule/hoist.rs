@@ -135,7 +135,7 @@ pub(crate) fn store_repeated(
         let node = found.node;
         let free = points.nodes[node].free.iter().copied();
         let ixs: Vec<Ix> = free.filter(|ix| found.over.contains(ix)).collect();
-        let read = before.stored(points, node, &ixs);
+        let read = before.stored_between(points, node, &ixs);
         let instead = FxHashMap::from_iter([(node, read)]);
         let value = Subst::nodes(instead).apply(points, clause.value);
         clause.value = without_only_points(points, value, false);
@@ -227,6 +227,18 @@ impl Search<'_> {
         found
     }
 
+    /// Whether the bounds of an index are those of indices that have a value wherever a part is stored.
+    fn known_there(&self, ix: Ix) -> bool {
+        let info = &self.points.ixs[ix];
+        let given = |node: Node| {
+            let plain = self.points.loads(&[node]).is_empty() && !self.points.nodes[node].reduces;
+            plain && self.points.nodes[node].free.iter().all(|it| self.given.contains(it))
+        };
+        info.range.0 >= 0
+            && info.range.1 >= info.range.0
+            && info.bounds.is_some_and(|(lo, hi)| given(lo) && given(hi))
+    }
+
     /// Whether a reduction is computed again for values of an index that it does not mention.
     fn is_repeated(&self, node: Node) -> bool {
         let info = &self.points.nodes[node];
@@ -238,10 +250,11 @@ impl Search<'_> {
         for ix in &self.around[..=last] {
             let (lo, hi) = self.points.ixs[*ix].range;
             let extent = hi - lo + 1;
-            // What is stored is stored for all points of the loops, so these must be known.
+            // What is stored is stored for all points of the loops, so these must be known: at the latest
+            // where it is stored, if it cannot fail.
             let known = self.points.ixs[*ix].bounds.is_none() && extent > 0;
             let mentioned = self.points.depends(node, *ix);
-            if (mentioned || info.traps) && !known {
+            if info.traps && !known || mentioned && !known && !self.known_there(*ix) {
                 return false;
             }
             match mentioned {

@@ -61,8 +61,14 @@ struct Running {
 /// Makes recurrences of running reductions.
 pub(crate) fn run(points: &mut Points) {
     let mut defs = Vec::with_capacity(points.defs.len());
-    for mut def in std::mem::take(&mut points.defs) {
+    let mut left: Vec<Def> = std::mem::take(&mut points.defs);
+    left.reverse();
+    while let Some(mut def) = left.pop() {
         let shape = points.arrs[def.arr].shape.clone();
+        if let Some(inner) = rows_first(points, &mut def, &shape) {
+            left.extend([def, inner]);
+            continue;
+        }
         let whole = only_clause(points, &def.body, &shape);
         let whole = whole.or_else(|| triangle(points, &def.body, &shape)).cloned();
         if let Some(clause) = whole
@@ -91,6 +97,53 @@ pub(crate) fn run(points: &mut Points) {
         defs.push(def);
     }
     points.defs = defs;
+}
+
+/// Of a reduction that runs along two indices, what runs along the second one as a definition of its own,
+/// which the other one reduces: every cell takes one term of each.
+fn rows_first(points: &mut Points, def: &mut Def, shape: &[i64]) -> Option<Def> {
+    let clause = only_clause(points, &def.body, shape)?.clone();
+    let Kind::Reduce(reduction) = points.nodes[clause.value].kind.clone() else { return None };
+    let adds = matches!(
+        reduction.op,
+        ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min | ReduceOp::Count
+    );
+    if !adds || reduction.binders.len() < 2 {
+        return None;
+    }
+    let ty = points.nodes[clause.value].ty;
+    let outer = running(points, clause.value, &reduction, &clause.slots)?;
+    let (own, lo, hi) = reduction.binders[outer.binder];
+    let (first, last) = points.ixs[outer.ix].range;
+    // Each cell takes one term of the inner one, the first cell as well.
+    let alone = match outer.backward {
+        false => points.as_int(lo).map(i128::from) == Some(first + i128::from(outer.offset)),
+        true => points.as_int(hi).map(i128::from) == Some(last + i128::from(outer.offset) + 1),
+    };
+    if !alone || outer.anew.is_some() {
+        return None;
+    }
+    let axis = clause.slots.iter().position(|slot| slot.ix == outer.ix)?;
+    let (slots, mut names) = renewed(points, &clause.slots, axis, (first, last));
+    let here = points.index(slots[axis].ix);
+    let offset = points.int(outer.offset);
+    let place = points.binary(BinaryOp::Add, here, offset, None);
+    let term = term(points, &reduction, &outer, place, ty);
+    let value = names.apply(points, term);
+    let Kind::Reduce(inner) = points.nodes[value].kind.clone() else { return None };
+    running(points, value, &inner, &slots)?;
+    let info = points.arrs[def.arr].clone();
+    let arr = points.arrs.push(ArrInfo { source: Source::Defined(usize::MAX), ..info });
+    let mut at: Vec<Node> = clause.slots.iter().map(|slot| points.index(slot.ix)).collect();
+    let (own_place, back) = (points.index(own), points.int(-outer.offset));
+    at[axis] = points.binary(BinaryOp::Add, own_place, back, None);
+    let body = points.load(arr, &at);
+    let op = if reduction.op == ReduceOp::Count { ReduceOp::Sum } else { reduction.op };
+    let sum = Reduction { op, binders: vec![(own, lo, hi)], guard: None, body };
+    let value_of = points.reduce(sum, ty);
+    def.body = Body::Clauses(vec![Clause { value: value_of, ..clause }], None);
+    let clause = Clause { slots, guard: None, value, otherwise: None };
+    Some(Def { arr, span: def.span, body: Body::Clauses(vec![clause], None), adjoint: def.adjoint })
 }
 
 /// A running reduction, and the indices that its cells have.

@@ -139,7 +139,13 @@ impl Emit {
             let info = &emit.points.arrs[def.arr];
             (info.ty, info.shape.clone())
         };
-        let alike = parts.windows(2).all(|two| of(self, &two[0]) == of(self, &two[1]));
+        let over = |def: &Def| match &def.body {
+            Body::Clauses(of, _) => of.iter().flat_map(|clause| clause.slots.clone()).collect(),
+            _ => Vec::new(),
+        };
+        let alike = parts
+            .windows(2)
+            .all(|two| of(self, &two[0]) == of(self, &two[1]) && over(&two[0]) == over(&two[1]));
         let reads_another = |emit: &Emit, def: &Def| {
             let loads = emit.points.loads(&emit.points.roots(def));
             loads.iter().any(|(arr, _)| parts.iter().any(|other| other.arr == *arr))
