@@ -126,9 +126,27 @@ impl Reverse<'_, '_> {
 
     /// A condition and its opposite.
     pub(super) fn branches(&mut self, cond: &Expr) -> (Expr, Expr) {
-        let yes = self.prim(cond);
+        let mut yes = self.prim(cond);
+        if self.asks_for_text(&yes) {
+            yes = self.bind_before("$chosen", yes);
+        }
         let no = negation(&yes);
         (yes, no)
+    }
+
+    /// Whether a condition is a comparison of texts that are known before all points: there are none
+    /// in kernels, so it is not asked at each point.
+    fn asks_for_text(&self, cond: &Expr) -> bool {
+        let ExprKind::Host(HostOp::Equal, args) = &*cond.kind else { return false };
+        args.iter().all(|arg| match *arg.kind {
+            ExprKind::Str(_) => true,
+            ExprKind::Var(var) => !self.path.iter().any(|at| match &self.steps[*at] {
+                Step::Loop(binder) => binder.var == var,
+                Step::Let(bound, _) => *bound == var,
+                Step::Guard(_) => false,
+            }),
+            _ => false,
+        })
     }
 
     /// A cotangent that several parts are about to use.
