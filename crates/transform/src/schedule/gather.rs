@@ -209,6 +209,9 @@ struct Gather {
 /// one that is no window.
 type Cell = Vec<(Node, Node)>;
 
+/// An index of a sum, with its bounds.
+type Loop = (Ix, Node, Node);
+
 /// An array of factors: the walks that are its axes, with the zeros before each.
 struct Factor {
     arr: Arr,
@@ -298,11 +301,7 @@ impl Gather {
     }
 
     /// The indices of a sum for a cell, and what those of the scatter are there.
-    fn terms(
-        &self,
-        points: &mut Points,
-        cell: &Cell,
-    ) -> (Vec<(Ix, Node, Node)>, Vec<(Walk, Node)>) {
+    fn terms(&self, points: &mut Points, cell: &Cell) -> (Vec<Loop>, Vec<(Walk, Node)>) {
         let mut binders = Vec::new();
         let mut there = Vec::new();
         for other in &self.others {
@@ -446,7 +445,7 @@ impl Gather {
 /// A sum; what has no indices is its only term.
 fn total(
     points: &mut Points,
-    binders: Vec<(Ix, Node, Node)>,
+    binders: Vec<Loop>,
     guard: Option<Node>,
     body: Node,
     ty: ScalarType,
