@@ -411,15 +411,6 @@ impl Reverse<'_, '_> {
         self.pass.var(var, span)
     }
 
-    /// Gives a value that cannot fail, and reads nothing that is bound on the way to here, a name
-    /// before all points.
-    fn bind_before(&mut self, name: &str, value: Expr) -> Expr {
-        let span = value.span;
-        let var = self.pass.local(name, value.ty.clone(), span);
-        self.out.push(let_stmt(var, value));
-        self.pass.var(var, span)
-    }
-
     /// A loop over all positions of an axis.
     fn full_loop(&mut self, extent: &ein_ir::size::Expr, span: Span) -> Expr {
         let var = self.pass.local("$i", Type::I32, span);

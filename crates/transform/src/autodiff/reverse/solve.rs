@@ -101,7 +101,7 @@ impl Reverse<'_, '_> {
                 open.remove(found);
             }
         }
-        let moving = self.moving(&steps);
+        let moving = moving(self, &steps);
         for axis in open {
             let goal = self.pass.size_expr(&goals[axis], span);
             let mut cell = cells[axis].clone();
@@ -300,30 +300,6 @@ impl Reverse<'_, '_> {
             };
             *bound = kept;
         }
-    }
-
-    /// What is bound on the way to the points and differs from point to point: data, whose name says
-    /// nothing of where it is.
-    fn moving(&self, steps: &[Step]) -> FxHashSet<VarId> {
-        let mut moving: FxHashSet<VarId> = FxHashSet::default();
-        let mut bound: FxHashSet<VarId> = FxHashSet::default();
-        for step in steps {
-            match step {
-                Step::Loop(binder) => {
-                    moving.insert(binder.var);
-                }
-                Step::Let(var, value) => {
-                    let mut used = FxHashSet::default();
-                    self.variables(value, &mut used);
-                    if !used.is_disjoint(&moving) {
-                        moving.insert(*var);
-                        bound.insert(*var);
-                    }
-                }
-                Step::Guard(_) => {}
-            }
-        }
-        bound
     }
 
     fn atoms(&mut self, system: &System) -> Vec<Atom> {
@@ -563,6 +539,30 @@ impl Pass<'_> {
         *bound = self.arith(op, bound.clone(), limit);
         true
     }
+}
+
+/// What is bound on the way to the points and differs from point to point: data, whose name says
+/// nothing of where it is.
+fn moving(reverse: &Reverse<'_, '_>, steps: &[Step]) -> FxHashSet<VarId> {
+    let mut moving: FxHashSet<VarId> = FxHashSet::default();
+    let mut bound: FxHashSet<VarId> = FxHashSet::default();
+    for step in steps {
+        match step {
+            Step::Loop(binder) => {
+                moving.insert(binder.var);
+            }
+            Step::Let(var, value) => {
+                let mut used = FxHashSet::default();
+                reverse.variables(value, &mut used);
+                if !used.is_disjoint(&moving) {
+                    moving.insert(*var);
+                    bound.insert(*var);
+                }
+            }
+            Step::Guard(_) => {}
+        }
+    }
+    bound
 }
 
 /// The variable that a step binds.
