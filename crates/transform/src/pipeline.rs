@@ -10,8 +10,8 @@
 use crate::points::verify::verify;
 use crate::points::{Arr, Points};
 use crate::schedule::{
-    address, bins, cases, delay, ends, factor, halves, hoist, means, peel, same, scan, settle,
-    terms, tidy, trim,
+    address, bins, cases, delay, ends, factor, gather, halves, hoist, means, peel, same, scan,
+    settle, terms, tidy, trim,
 };
 use rustc_hash::FxHashSet;
 
@@ -29,6 +29,12 @@ pub struct Pass {
 
 /// The passes.
 pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "gather",
+        known_as: "scatter-to-gather conversion, transposed convolution",
+        about: "sums that are scattered by constant strides as sums that each cell gathers",
+        run: |points, _| gather::run(points),
+    },
     Pass {
         name: "cases",
         known_as: "index-set splitting",

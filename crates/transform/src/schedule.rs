@@ -47,6 +47,7 @@ mod edges;
 mod emit;
 pub(crate) mod ends;
 pub(crate) mod factor;
+pub(crate) mod gather;
 mod gemm;
 mod group;
 pub(crate) mod halves;

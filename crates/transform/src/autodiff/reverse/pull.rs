@@ -6,6 +6,7 @@ mod slope;
 mod variant;
 
 use super::{Done, Reverse, Seed, Step, unsupported, weight};
+use crate::autodiff::let_stmt;
 use crate::autodiff::tangent::moves;
 use ein_ir::tensor::{Expr, ExprKind, HostOp, Type};
 use ein_scalar::{BinaryOp, Scalar, UnaryOp};
@@ -126,7 +127,13 @@ impl Reverse<'_, '_> {
 
     /// A condition and its opposite.
     pub(super) fn branches(&mut self, cond: &Expr) -> (Expr, Expr) {
-        let yes = self.prim(cond);
+        let mut yes = self.prim(cond);
+        if asks_for_text(self, &yes) {
+            // It cannot fail, and reads nothing that is bound on the way to here.
+            let var = self.pass.local("$chosen", Type::BOOL, cond.span);
+            self.out.push(let_stmt(var, yes));
+            yes = self.pass.var(var, cond.span);
+        }
         let no = negation(&yes);
         (yes, no)
     }
@@ -138,6 +145,21 @@ impl Reverse<'_, '_> {
         }
         if weight(&seed, LONG) >= LONG { self.bind("$s", seed) } else { seed }
     }
+}
+
+/// Whether a condition is a comparison of texts that are known before all points: there are none
+/// in kernels, so it is not asked at each point.
+fn asks_for_text(reverse: &Reverse<'_, '_>, cond: &Expr) -> bool {
+    let ExprKind::Host(HostOp::Equal, args) = &*cond.kind else { return false };
+    args.iter().all(|arg| match *arg.kind {
+        ExprKind::Str(_) => true,
+        ExprKind::Var(var) => !reverse.path.iter().any(|at| match &reverse.steps[*at] {
+            Step::Loop(binder) => binder.var == var,
+            Step::Let(bound, _) => *bound == var,
+            Step::Guard(_) => false,
+        }),
+        _ => false,
+    })
 }
 
 /// The opposite of a condition. A comparison of floats is not turned around: NaN fails both.

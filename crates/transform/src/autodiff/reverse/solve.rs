@@ -8,7 +8,7 @@ use super::{Reverse, Step, Term};
 use crate::autodiff::Pass;
 use ein_base::Span;
 use ein_ir::size::{self, Atom, Facts, prove_le};
-use ein_ir::tensor::{Binder, Expr, ExprKind, Type, VarId};
+use ein_ir::tensor::{AtomDef, Binder, Expr, ExprKind, Type, VarId};
 use ein_scalar::{BinaryOp, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -101,6 +101,7 @@ impl Reverse<'_, '_> {
                 open.remove(found);
             }
         }
+        let moving = moving(self, &steps);
         for axis in open {
             let goal = self.pass.size_expr(&goals[axis], span);
             let mut cell = cells[axis].clone();
@@ -108,7 +109,12 @@ impl Reverse<'_, '_> {
                 Some(size) => {
                     let size = self.pass.replaced_size(size, &system.solved);
                     let loops = self.atoms(&system);
-                    let still = !size.atoms().iter().any(|atom| loops.contains(atom));
+                    let moves = |atom: &Atom| match self.pass.program.atoms[*atom].def {
+                        AtomDef::Var(var) => moving.contains(&var),
+                        _ => false,
+                    };
+                    let still =
+                        !size.atoms().iter().any(|atom| loops.contains(atom) || moves(atom));
                     if still {
                         // The same position for all points, or never the same.
                         match size.sub(&goals[axis]).as_constant() {
@@ -564,6 +570,30 @@ impl Pass<'_> {
         *bound = self.arith(op, bound.clone(), limit);
         true
     }
+}
+
+/// What is bound on the way to the points and differs from point to point: data, whose name says
+/// nothing of where it is.
+fn moving(reverse: &Reverse<'_, '_>, steps: &[Step]) -> FxHashSet<VarId> {
+    let mut moving: FxHashSet<VarId> = FxHashSet::default();
+    let mut bound: FxHashSet<VarId> = FxHashSet::default();
+    for step in steps {
+        match step {
+            Step::Loop(binder) => {
+                moving.insert(binder.var);
+            }
+            Step::Let(var, value) => {
+                let mut used = FxHashSet::default();
+                reverse.variables(value, &mut used);
+                if !used.is_disjoint(&moving) {
+                    moving.insert(*var);
+                    bound.insert(*var);
+                }
+            }
+            Step::Guard(_) => {}
+        }
+    }
+    bound
 }
 
 /// The variable that a step binds.
