@@ -35,7 +35,7 @@ mod place;
 pub mod print;
 pub(crate) mod reduction;
 mod select;
-mod subst;
+pub(crate) mod subst;
 pub mod verify;
 
 use ein_base::{IndexVec, Span, Symbol, id};

@@ -3,6 +3,7 @@
 
 mod calls;
 mod parts;
+mod planes;
 mod steps;
 mod sums;
 
@@ -70,7 +71,7 @@ impl Gen {
     }
 
     pub(super) fn large_statement(&mut self) {
-        match self.rng.below(26) {
+        match self.rng.below(30) {
             0..=2 => self.contraction(),
             3 => self.normalised(),
             4 | 5 => self.reductions(),
@@ -92,6 +93,8 @@ impl Gen {
             21 => self.matrix_steps(),
             22 => self.inner_definition(),
             23 | 24 => self.short_rows(),
+            26 | 27 => self.planes(),
+            28 | 29 => self.triangles(),
             _ => self.bound_by_data(),
         }
     }

@@ -397,23 +397,10 @@ impl Reverse<'_, '_> {
         let var = self.same.get(&var).copied().unwrap_or(var);
         let value = self.initial_head(value);
         let path = self.path.clone();
-        let cell = cell.into_iter().map(|at| self.without_outside(at)).collect();
+        let cell = cell.into_iter().map(|at| without_outside(self.pass, at)).collect();
         if let Some(terms) = self.active.get_mut(&var) {
             terms.push(Term { part: part.to_vec(), path, cell, value });
         }
-    }
-
-    /// The position where the read did not fail: of `if c { p } else { -1 }` that is `p`, which can be
-    /// solved for the indices in it.
-    fn without_outside(&mut self, mut at: IndexArg) -> IndexArg {
-        while let ExprKind::If { then, otherwise, .. } = &*at.value.kind {
-            let outside = self.pass.size_of(otherwise).and_then(|it| it.as_constant());
-            if outside.is_none_or(|it| it >= 0) {
-                break;
-            }
-            at.value = then.clone();
-        }
-        at
     }
 
     // ---------------------------------------------------------------- steps
@@ -472,4 +459,17 @@ pub(super) fn weight(e: &Expr, limit: usize) -> usize {
         }
     });
     total
+}
+
+/// The position where the read did not fail: of `if c { p } else { -1 }` that is `p`, which can be
+/// solved for the indices in it.
+fn without_outside(pass: &mut Pass<'_>, mut at: IndexArg) -> IndexArg {
+    while let ExprKind::If { then, otherwise, .. } = &*at.value.kind {
+        let outside = pass.size_of(otherwise).and_then(|it| it.as_constant());
+        if outside.is_none_or(|it| it >= 0) {
+            break;
+        }
+        at.value = then.clone();
+    }
+    at
 }

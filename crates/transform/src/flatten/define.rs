@@ -15,6 +15,7 @@ pub(crate) use within::Within;
 use super::array::{Array, ArrayKind};
 use super::extent::{Extent, countable};
 use super::{Flat, Flatten, Val, again, declined, element_type, oblige, steps};
+use crate::points::subst::in_loops;
 use crate::points::{Body, Clause, Ix, Kind, Node, Points, Slot, Subst};
 use ein_base::{Span, Symbol};
 use ein_ir::tensor::{Binder, Clause as IrClause, ClauseSlot, Expr, Item, Tensor};
@@ -151,7 +152,7 @@ impl<'p> Flatten<'p> {
         around: &[Ix],
         span: Span,
     ) -> Val {
-        let leading = self.leading_cells(around, &mut clauses);
+        let leading = leading_cells(self, around, &mut clauses);
         for clause in &mut clauses {
             clause.slots.splice(0..0, leading.iter().copied());
         }
@@ -161,61 +162,6 @@ impl<'p> Flatten<'p> {
         let arr = self.define(name, ty, whole, span, body);
         let at: Vec<Node> = around.iter().map(|ix| self.points.index(*ix)).collect();
         Val::Array(Rc::new(Array { ty, shape, kind: ArrayKind::Stored(arr, at) }))
-    }
-
-    /// The slots of loops around, for clauses of a definition over all of them.
-    ///
-    /// Where a loop begins or ends depends on others, its whole range has cells that no point asks for.
-    /// What may fail is not computed there if these loops are all there; otherwise it is, and positions
-    /// that only the ends of the loop keep inside are held inside.
-    fn leading_cells(&mut self, around: &[Ix], clauses: &mut [Clause]) -> Vec<Slot> {
-        let roots: Vec<Node> = clauses.iter().flat_map(nodes_of).collect();
-        let traps = roots.iter().any(|node| self.points.nodes[*node].traps);
-        let mut names = Vec::new();
-        let mut slots = Vec::new();
-        for (at, ix) in around.iter().enumerate() {
-            let info = self.points.ixs[*ix].clone();
-            let Some((lo, hi)) = info.bounds else {
-                slots.push(self.slot_of(*ix));
-                continue;
-            };
-            let free = [lo, hi].map(|end| self.points.nodes[end].free.clone());
-            let mut free = free.iter().flat_map(|it| it.iter());
-            if traps && names.is_empty() && free.all(|it| around[..at].contains(it)) {
-                slots.push(Slot { ix: *ix, lo, hi });
-                continue;
-            }
-            let whole = self.points.fresh(info.name, info.range);
-            names.push((*ix, self.points.index(whole)));
-            slots.push(self.slot_of(whole));
-        }
-        if names.is_empty() {
-            return slots;
-        }
-        for clause in clauses {
-            let mut names = names.clone();
-            for slot in &mut clause.slots {
-                let mut renamed = Subst::new(names.iter().copied());
-                let (lo, hi) = (
-                    renamed.apply(&mut self.points, slot.lo),
-                    renamed.apply(&mut self.points, slot.hi),
-                );
-                if (lo, hi) != (slot.lo, slot.hi) {
-                    let info = self.points.ixs[slot.ix].clone();
-                    let ix = self.points.fresh_between(info.name, info.range, lo, hi);
-                    names.push((slot.ix, self.points.index(ix)));
-                    *slot = Slot { ix, lo, hi };
-                }
-            }
-            let mut renamed = Subst::new(names);
-            for node in [Some(&mut clause.value), clause.guard.as_mut(), clause.otherwise.as_mut()]
-            {
-                if let Some(node) = node {
-                    *node = renamed.apply(&mut self.points, *node);
-                }
-            }
-        }
-        slots
     }
 
     /// The slot of an index over all its range.
@@ -763,4 +709,45 @@ fn point(points: &mut Points, at: i64) -> Slot {
     let range = (i128::from(at), i128::from(at));
     let ix = points.fresh(Symbol::intern("_"), range);
     Slot { ix, lo: points.int(at), hi: points.int(at + 1) }
+}
+
+/// The slots of loops around, for clauses of a definition over all of them.
+///
+/// Where a loop begins or ends depends on others, its whole range has cells that no point asks for.
+/// What may fail is not computed there if these loops are all there; otherwise it is, and positions
+/// that only the ends of the loop keep inside are held inside.
+fn leading_cells(flatten: &mut Flatten<'_>, around: &[Ix], clauses: &mut [Clause]) -> Vec<Slot> {
+    let roots: Vec<Node> = clauses.iter().flat_map(nodes_of).collect();
+    let traps = roots.iter().any(|node| flatten.points.nodes[*node].traps);
+    let mut names = Vec::new();
+    let mut slots = Vec::new();
+    for (at, ix) in around.iter().enumerate() {
+        let info = flatten.points.ixs[*ix].clone();
+        let Some((lo, hi)) = info.bounds else {
+            slots.push(flatten.slot_of(*ix));
+            continue;
+        };
+        let free = [lo, hi].map(|end| flatten.points.nodes[end].free.clone());
+        let mut free = free.iter().flat_map(|it| it.iter());
+        if traps && names.is_empty() && free.all(|it| around[..at].contains(it)) {
+            slots.push(Slot { ix: *ix, lo, hi });
+            continue;
+        }
+        let whole = flatten.points.fresh(info.name, info.range);
+        names.push((*ix, flatten.points.index(whole)));
+        slots.push(flatten.slot_of(whole));
+    }
+    if names.is_empty() {
+        return slots;
+    }
+    for clause in clauses {
+        let loops = clause.slots.iter_mut().map(|slot| (&mut slot.ix, &mut slot.lo, &mut slot.hi));
+        let mut renamed = in_loops(&mut flatten.points, names.clone(), loops);
+        for node in [Some(&mut clause.value), clause.guard.as_mut(), clause.otherwise.as_mut()] {
+            if let Some(node) = node {
+                *node = renamed.apply(&mut flatten.points, *node);
+            }
+        }
+    }
+    slots
 }

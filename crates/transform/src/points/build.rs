@@ -2,7 +2,7 @@
 
 use super::interval::result_range;
 use super::linear::reach_under;
-use super::{Arr, Info, Ix, Kind, Node, Points, Range, Reduction};
+use super::{Arr, Info, Ix, Kind, Node, Points, Range, Reduction, reduction};
 use ein_scalar::{
     BinaryOp, Overflow, Scalar, ScalarType, UnaryOp, apply_binary, apply_unary, cast,
 };
@@ -403,8 +403,7 @@ impl Points {
     /// reductions over equal domains share their indices.
     pub fn reduce(&mut self, reduction: Reduction, ty: ScalarType) -> Node {
         let known = self.known_truth(&reduction);
-        if let Some(known) = known.or_else(|| super::reduction::known_number(self, &reduction, ty))
-        {
+        if let Some(known) = known.or_else(|| reduction::known_number(self, &reduction, ty)) {
             return known;
         }
         let mut reduction = self.in_one(reduction, ty);
@@ -431,42 +430,19 @@ impl Points {
             // One of those after it may have that name, as in a part of another reduction.
             if let Some(later) = reduction.binders[at + 1..].iter().position(|it| it.0 == canonical)
             {
-                let free = self.like(canonical);
-                self.rename_binder(&mut reduction, at + 1 + later, free);
+                let free = self.ixs.push(self.ixs[canonical].clone());
+                reduction::rename_binder(self, &mut reduction, at + 1 + later, free);
             }
             // What is not its own keeps its meaning.
             let taken = reduction.binders[..at].iter().any(|it| it.0 == canonical)
-                || self.mentions(&reduction, canonical);
-            let name = if taken { self.like(ix) } else { canonical };
-            self.rename_binder(&mut reduction, at, name);
+                || reduction::mentions(self, &reduction, canonical);
+            let name = match taken {
+                true => self.ixs.push(self.ixs[ix].clone()),
+                false => canonical,
+            };
+            reduction::rename_binder(self, &mut reduction, at, name);
         }
         self.intern(Kind::Reduce(Box::new(reduction)), ty)
-    }
-
-    /// A new index like another one.
-    fn like(&mut self, ix: Ix) -> Ix {
-        let info = self.ixs[ix].clone();
-        self.ixs.push(info)
-    }
-
-    /// Whether a reduction reads an index.
-    fn mentions(&self, reduction: &Reduction, ix: Ix) -> bool {
-        let ends = reduction.binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]);
-        let mut parts = ends.chain([reduction.body]).chain(reduction.guard);
-        parts.any(|node| self.depends(node, ix))
-    }
-
-    /// Gives one of the indices of a reduction a name that nothing in it has.
-    fn rename_binder(&mut self, reduction: &mut Reduction, at: usize, name: Ix) {
-        let to = self.index(name);
-        let mut renamed = super::Subst::one(reduction.binders[at].0, to);
-        for (_, lo, hi) in &mut reduction.binders[at + 1..] {
-            *lo = renamed.apply(self, *lo);
-            *hi = renamed.apply(self, *hi);
-        }
-        reduction.body = renamed.apply(self, reduction.body);
-        reduction.guard = reduction.guard.map(|guard| renamed.apply(self, guard));
-        reduction.binders[at].0 = name;
     }
 
     /// How many levels of reductions are inside a reduction.

@@ -244,3 +244,23 @@ pub(super) fn known_number(
 pub(crate) fn magnitude(range: Range) -> i128 {
     range.0.abs().max(range.1.abs())
 }
+
+/// Whether a reduction reads an index.
+pub(super) fn mentions(points: &Points, reduction: &Reduction, ix: Ix) -> bool {
+    let ends = reduction.binders.iter().flat_map(|(_, lo, hi)| [*lo, *hi]);
+    let mut parts = ends.chain([reduction.body]).chain(reduction.guard);
+    parts.any(|node| points.depends(node, ix))
+}
+
+/// Gives one of the indices of a reduction a name that nothing in it has.
+pub(super) fn rename_binder(points: &mut Points, reduction: &mut Reduction, at: usize, name: Ix) {
+    let to = points.index(name);
+    let mut renamed = Subst::one(reduction.binders[at].0, to);
+    for (_, lo, hi) in &mut reduction.binders[at + 1..] {
+        *lo = renamed.apply(points, *lo);
+        *hi = renamed.apply(points, *hi);
+    }
+    reduction.body = renamed.apply(points, reduction.body);
+    reduction.guard = reduction.guard.map(|guard| renamed.apply(points, guard));
+    reduction.binders[at].0 = name;
+}

@@ -54,6 +54,34 @@ impl Points {
     }
 }
 
+/// Replaces variables in the ends of loops, the outer ones first. A loop whose ends change gets another
+/// index: what was inside of an array for the old ones may be outside for the new ones. Gives the
+/// replacement for what is in the loops.
+pub(crate) fn in_loops<'a>(
+    points: &mut Points,
+    mut names: Vec<(Ix, Node)>,
+    loops: impl IntoIterator<Item = (&'a mut Ix, &'a mut Node, &'a mut Node)>,
+) -> Subst {
+    for (ix, lo, hi) in loops {
+        let mut renamed = Subst::new(names.iter().copied());
+        let ends = (renamed.apply(points, *lo), renamed.apply(points, *hi));
+        if ends == (*lo, *hi) {
+            continue;
+        }
+        (*lo, *hi) = ends;
+        let mut info = points.ixs[*ix].clone();
+        if let (Some((first, _)), Some((_, end))) =
+            (points.nodes[*lo].range, points.nodes[*hi].range)
+        {
+            info.range = (first, (end - 1).max(first));
+        }
+        let fresh = points.fresh_between(info.name, info.range, *lo, *hi);
+        names.push((*ix, points.index(fresh)));
+        *ix = fresh;
+    }
+    Subst::new(names)
+}
+
 impl Subst {
     /// Replaces one variable.
     pub fn one(ix: Ix, by: Node) -> Subst {

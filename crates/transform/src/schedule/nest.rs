@@ -214,6 +214,7 @@ impl Emit {
             self.plan.note(What::Change(change), Why::Since("the result is contiguous along it"));
             loops.push(moved);
         }
+        let inner = loops.last().map(|(ix, ..)| (*ix, self.points.ixs[*ix].range));
         let merged = self.merge_loops(arr, &mut loops, cells);
         for (ix, lo) in &merged {
             let lo = self.bound_value(*lo);
@@ -229,6 +230,9 @@ impl Emit {
             _ => self.plain_loops(arr, loops, cells),
         }
         merged.iter().for_each(|(ix, _)| self.unbind(*ix));
+        if let Some((ix, range)) = inner {
+            self.points.ixs[ix].range = range;
+        }
     }
 
     /// Merges the last loops as far as everything lies in memory as if they were one. The indices
@@ -240,6 +244,8 @@ impl Emit {
         {
             let start = self.points.as_int(first).unwrap_or(0);
             let end = self.points.int(start + rows * width);
+            // Until they end: rows that are made beside the loop are as long as it.
+            self.points.ixs[inner].range = (start.into(), (start + rows * width - 1).into());
             loops.truncate(loops.len() - 2);
             loops.push((inner, first, end));
             merged.push((outer, lo));

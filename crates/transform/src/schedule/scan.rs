@@ -21,6 +21,7 @@
 
 use super::contract::only_clause;
 use super::reduce::neutral;
+use crate::points::subst::in_loops;
 use crate::points::{
     Arr, ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Slot, Source, Step, Subst,
     in_turn,
@@ -397,13 +398,10 @@ fn term(
     ty: ScalarType,
 ) -> Node {
     let own = reduction.binders[running.binder].0;
-    let mut at = Subst::one(own, place);
     let mut binders = reduction.binders.clone();
     binders.remove(running.binder);
-    for (_, lo, hi) in &mut binders {
-        *lo = at.apply(points, *lo);
-        *hi = at.apply(points, *hi);
-    }
+    let loops = binders.iter_mut().map(|(ix, lo, hi)| (ix, lo, hi));
+    let mut at = in_loops(points, vec![(own, place)], loops);
     let body = at.apply(points, reduction.body);
     let guard = reduction.guard.map(|guard| at.apply(points, guard));
     let op = if reduction.op == ReduceOp::Mean { ReduceOp::Sum } else { reduction.op };

@@ -248,9 +248,10 @@ impl Gen {
         let suffix = if ty == S::F32 { "" } else { "f64" };
         let (steps, b, n) =
             (2 + self.rng.below(5), 1 + self.rng.below(9), [3, 8, 16, 17][self.rng.below(4)]);
-        let w = self.formula_of(ty, vec![n, n]).text;
+        let whole = self.formula_of(ty, vec![n, n]).text;
         let x = self.formula_of(ty, vec![steps, b, n]).text;
-        let (h, z, t, i, j, k) = (
+        let (w, h, z, t, i, j, k) = (
+            self.fresh("t"),
             self.fresh("h"),
             self.fresh("t"),
             self.fresh("i"),
@@ -258,6 +259,8 @@ impl Gen {
             self.fresh("i"),
             self.fresh("k"),
         );
+        // Steps that make differences larger would tell the order of sums apart.
+        self.statements.push(format!("let {w}[{i}, {j}] = {whole}[{i}, {j}] * 0.015625{suffix};"));
         self.statements.push(format!(
             "let {h}[0, {i} in 0..{b}, {j} in 0..{n}] = 0.0{suffix};\n\
              let {h}[{t} in 1..{steps}, {i} in 0..{b}, {j} in 0..{n}] = std::math::tanh({x}[{t}, {i}, {j}] + sum[{k}]({w}[{k}, {j}] * {h}[{t} - 1, {i}, {k}]));"

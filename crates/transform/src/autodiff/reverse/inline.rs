@@ -5,7 +5,7 @@ use super::{Done, Reverse, Seed, linear, unsupported};
 use crate::autodiff::pattern::bound_by;
 use crate::autodiff::positions;
 use crate::autodiff::rename::Renaming;
-use crate::autodiff::{Frame, let_stmt};
+use crate::autodiff::{Frame, Pass, let_stmt};
 use ein_base::Span;
 use ein_ir::tensor::walk::{any, each_child};
 use ein_ir::tensor::{AtomDef, Axis, Expr, ExprKind, FuncId, HostOp, Item, Stmt, StmtKind, VarId};
@@ -119,7 +119,7 @@ impl Reverse<'_, '_> {
         let mut names = Renaming::default();
         let mut stmts: Vec<Stmt> = Vec::new();
         for (var, size) in size_vars.iter().zip(&call.sizes) {
-            if self.lasts(size) {
+            if lasts(self.pass, size) {
                 names.sizes.insert(*var, size.clone());
                 continue;
             }
@@ -130,7 +130,7 @@ impl Reverse<'_, '_> {
         let captured = capture_vars.iter().zip(&call.captures);
         for (var, value) in captured.chain(params.iter().zip(&call.args)) {
             for (axis, Axis { size, .. }) in value.ty.axes().iter().enumerate() {
-                if self.lasts(size) {
+                if lasts(self.pass, size) {
                     names.extents.insert((*var, axis), size.clone());
                 }
             }
@@ -139,23 +139,6 @@ impl Reverse<'_, '_> {
         }
         let body = self.pass.freshened(&body, &mut names);
         Ok((stmts, body))
-    }
-
-    /// Whether a size means the same wherever adjoints may stand: it is a number, or comes with the
-    /// parameters of the function that is being changed. Then it needs no name, which would have to be
-    /// bound wherever a type mentions it.
-    fn lasts(&self, size: &ein_ir::size::Expr) -> bool {
-        let program = &*self.pass.program;
-        let func = match self.pass.frame {
-            Frame::Top => None,
-            Frame::Func(func) => Some(&program.funcs[func]),
-        };
-        size.atoms().iter().all(|atom| match program.atoms[*atom].def {
-            AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
-                func.is_some_and(|it| it.sizes.contains(&var) || it.params.contains(&var))
-            }
-            AtomDef::Unknown => false,
-        })
     }
 
     /// A call of a function without a rule as a block.
@@ -326,6 +309,23 @@ impl Reverse<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Whether a size means the same wherever adjoints may stand: it is a number, or comes with the
+/// parameters of the function that is being changed. Then it needs no name, which would have to be
+/// bound wherever a type mentions it.
+fn lasts(pass: &Pass<'_>, size: &ein_ir::size::Expr) -> bool {
+    let program = &*pass.program;
+    let func = match pass.frame {
+        Frame::Top => None,
+        Frame::Func(func) => Some(&program.funcs[func]),
+    };
+    size.atoms().iter().all(|atom| match program.atoms[*atom].def {
+        AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
+            func.is_some_and(|it| it.sizes.contains(&var) || it.params.contains(&var))
+        }
+        AtomDef::Unknown => false,
+    })
 }
 
 /// The functions that an expression names.

@@ -242,38 +242,12 @@ impl Reverse<'_, '_> {
         let late: Vec<Step> = late.into_iter().map(Step::Guard).collect();
         if !late.is_empty() {
             let after = left.split_off(at);
-            let bound = self.behind(&mut left, &late);
+            let bound = behind(self, &mut left, &late);
             left.extend(late.into_iter().chain(bound).chain(after));
         }
         let first = first.min(at);
         left.splice(first..first, early.into_iter().map(Step::Guard));
         Some(self.sum_over(left, value, &outer))
-    }
-
-    /// Takes out what is bound and neither the steps after it nor these need: it comes behind these.
-    fn behind(&self, left: &mut Vec<Step>, late: &[Step]) -> Vec<Step> {
-        let mut used = FxHashSet::default();
-        let note = |step: &Step, used: &mut FxHashSet<VarId>| match step {
-            Step::Loop(Binder { lo, hi, .. }) => {
-                self.variables(lo, used);
-                self.variables(hi, used);
-            }
-            Step::Let(_, e) | Step::Guard(e) => self.variables(e, used),
-        };
-        late.iter().for_each(|step| note(step, &mut used));
-        let (mut kept, mut bound) = (Vec::new(), Vec::new());
-        for step in std::mem::take(left).into_iter().rev() {
-            if matches!(&step, Step::Let(var, _) if !used.contains(var)) {
-                bound.push(step);
-            } else {
-                note(&step, &mut used);
-                kept.push(step);
-            }
-        }
-        kept.reverse();
-        bound.reverse();
-        *left = kept;
-        bound
     }
 
     /// Bounds of loops that others imply go, and so do loops with one step: a window that has no part
@@ -602,4 +576,30 @@ fn bound_by(step: &Step) -> Option<VarId> {
         Step::Loop(Binder { var, .. }) | Step::Let(var, _) => Some(*var),
         Step::Guard(_) => None,
     }
+}
+
+/// Takes out what is bound and neither the steps after it nor these need: it comes behind these.
+fn behind(reverse: &Reverse<'_, '_>, left: &mut Vec<Step>, late: &[Step]) -> Vec<Step> {
+    let mut used = FxHashSet::default();
+    let note = |step: &Step, used: &mut FxHashSet<VarId>| match step {
+        Step::Loop(Binder { lo, hi, .. }) => {
+            reverse.variables(lo, used);
+            reverse.variables(hi, used);
+        }
+        Step::Let(_, e) | Step::Guard(e) => reverse.variables(e, used),
+    };
+    late.iter().for_each(|step| note(step, &mut used));
+    let (mut kept, mut bound) = (Vec::new(), Vec::new());
+    for step in std::mem::take(left).into_iter().rev() {
+        if matches!(&step, Step::Let(var, _) if !used.contains(var)) {
+            bound.push(step);
+        } else {
+            note(&step, &mut used);
+            kept.push(step);
+        }
+    }
+    kept.reverse();
+    bound.reverse();
+    *left = kept;
+    bound
 }

@@ -10,7 +10,8 @@
 
 use super::super::extent::Extent;
 use super::super::{Flat, Flatten, Val, declined};
-use crate::points::{Clause, Kind, Reduction, Scatter, Slot, Subst};
+use crate::points::subst::in_loops;
+use crate::points::{Clause, Kind, Reduction, Scatter, Slot};
 use ein_base::Span;
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
@@ -44,9 +45,9 @@ impl Flatten<'_> {
             let below = self.points.binary(BinaryOp::Lt, cell, hi, None);
             inside = self.points.both(inside, Some(above));
             inside = self.points.both(inside, Some(below));
-            let mut here = Subst::one(ix, cell);
-            let nodes = at.iter_mut().chain([&mut value]).chain(&mut guard);
-            for node in nodes.chain(binders.iter_mut().flat_map(|(_, lo, hi)| [lo, hi])) {
+            let loops = binders.iter_mut().map(|(ix, lo, hi)| (ix, lo, hi));
+            let mut here = in_loops(&mut self.points, vec![(ix, cell)], loops);
+            for node in at.iter_mut().chain([&mut value]).chain(&mut guard) {
                 *node = here.apply(&mut self.points, *node);
             }
         }
