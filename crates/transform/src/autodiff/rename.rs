@@ -24,6 +24,8 @@ pub(crate) struct Renaming {
     pub sizes: FxHashMap<VarId, size::Expr>,
     /// The same for extents of arrays along their axes.
     pub extents: FxHashMap<(VarId, usize), size::Expr>,
+    /// What was bound further out, and is bound again where the copy is now: the name from before.
+    shadowed: Vec<(VarId, VarId)>,
 }
 
 impl Renaming {
@@ -37,7 +39,9 @@ impl Pass<'_> {
     pub(crate) fn fresh(&mut self, var: VarId, names: &mut Renaming) -> VarId {
         let info = self.program.vars[var].clone();
         let new = self.local(info.name.as_str(), info.ty.clone(), info.span);
-        names.vars.insert(var, new);
+        if let Some(before) = names.vars.insert(var, new) {
+            names.shadowed.push((var, before));
+        }
         // An extent that only the run knows is an extent of the variable itself.
         self.program.vars[new].ty = self.renamed_type(&info.ty, names);
         new
@@ -51,6 +55,14 @@ impl Pass<'_> {
     }
 
     pub(crate) fn freshen(&mut self, e: &mut Expr, names: &mut Renaming) {
+        let outside = names.shadowed.len();
+        self.freshen_within(e, names);
+        for (var, before) in names.shadowed.drain(outside..).rev() {
+            names.vars.insert(var, before);
+        }
+    }
+
+    fn freshen_within(&mut self, e: &mut Expr, names: &mut Renaming) {
         self.rename_type_in_place(&mut e.ty, names);
         match &mut *e.kind {
             ExprKind::Var(var) => {
@@ -80,7 +92,7 @@ impl Pass<'_> {
                 for extent in tensor.shape.iter_mut().flatten() {
                     *extent = self.renamed_size(extent, names);
                 }
-                self.rename_requires(&mut tensor.requires, names);
+                rename_requires(self, &mut tensor.requires, names);
                 for clause in &mut tensor.clauses {
                     for slot in &mut clause.slots {
                         if let ClauseSlot::Loop(binder) = slot {
@@ -139,7 +151,7 @@ impl Pass<'_> {
     }
 
     pub(super) fn freshen_reduce(&mut self, reduce: &mut Reduce, names: &mut Renaming) {
-        self.rename_requires(&mut reduce.requires, names);
+        rename_requires(self, &mut reduce.requires, names);
         reduce.binders.iter_mut().for_each(|binder| self.freshen_binder(binder, names));
         self.freshen_items(&mut reduce.items, names);
         self.freshen(&mut reduce.value, names);
@@ -175,7 +187,7 @@ impl Pass<'_> {
             }
             StmtKind::Expr(value) => self.freshen(value, names),
             StmtKind::Require(require) => {
-                self.rename_requires(std::slice::from_mut(require), names);
+                rename_requires(self, std::slice::from_mut(require), names);
             }
         }
     }
@@ -230,13 +242,6 @@ impl Pass<'_> {
         super::pattern::replace_bound(pattern, &shared.vars);
     }
 
-    fn rename_requires(&mut self, requires: &mut [Require], names: &Renaming) {
-        for require in requires {
-            require.left = self.renamed_size(&require.left, names);
-            require.right = self.renamed_size(&require.right, names);
-        }
-    }
-
     /// The same expression with extents of other variables; what it reads stays.
     pub(super) fn rename_extents(&mut self, e: &mut Expr, names: &Renaming) {
         self.rename_type_in_place(&mut e.ty, names);
@@ -246,9 +251,9 @@ impl Pass<'_> {
                 for extent in tensor.shape.iter_mut().flatten() {
                     *extent = self.renamed_size(extent, names);
                 }
-                self.rename_requires(&mut tensor.requires, names);
+                rename_requires(self, &mut tensor.requires, names);
             }
-            ExprKind::Reduce(reduce) => self.rename_requires(&mut reduce.requires, names),
+            ExprKind::Reduce(reduce) => rename_requires(self, &mut reduce.requires, names),
             ExprKind::Call { sizes, .. } => {
                 for size in sizes {
                     *size = self.renamed_size(size, names);
@@ -257,7 +262,7 @@ impl Pass<'_> {
             ExprKind::Block { stmts, .. } => {
                 for stmt in stmts {
                     if let StmtKind::Require(require) = &mut stmt.kind {
-                        self.rename_requires(std::slice::from_mut(require), names);
+                        rename_requires(self, std::slice::from_mut(require), names);
                     }
                 }
             }
@@ -505,4 +510,12 @@ fn int_vars(e: &Expr, found: &mut Vec<VarId>) {
         found.push(*var);
     }
     ein_ir::tensor::walk::each_child(e, &mut |child| int_vars(child, found));
+}
+
+/// Comparisons of sizes in terms of the new variables.
+fn rename_requires(pass: &mut Pass<'_>, requires: &mut [Require], names: &Renaming) {
+    for require in requires {
+        require.left = pass.renamed_size(&require.left, names);
+        require.right = pass.renamed_size(&require.right, names);
+    }
 }
