@@ -172,7 +172,28 @@ impl Reverse<'_, '_> {
         let mut bound: FxHashSet<VarId> = FxHashSet::default();
         for step in steps {
             match step {
-                Step::Loop(binder) => {
+                Step::Loop(mut binder) => {
+                    // A domain that is no size may fail, so it is asked for where conditions before
+                    // it hold; elsewhere it has no points.
+                    let safe = self.pass.size_of(&binder.lo).is_some()
+                        && self.pass.size_of(&binder.hi).is_some();
+                    let guards = items.iter().filter_map(|item| match item {
+                        Item::Guard(cond) => Some(cond.clone()),
+                        Item::Let(..) => None,
+                    });
+                    let guard = guards.reduce(|a, b| {
+                        let span = a.span;
+                        Expr::new(ExprKind::And(a, b), Type::BOOL, span)
+                    });
+                    if let Some(cond) = guard.filter(|_| !safe) {
+                        for end in [&mut binder.lo, &mut binder.hi] {
+                            let (span, ty) = (end.span, end.ty.clone());
+                            let then = std::mem::replace(end, Expr::error(span));
+                            let otherwise = super::lift::zero_of(&ty, span);
+                            let kind = ExprKind::If { cond: cond.clone(), then, otherwise };
+                            *end = Expr::new(kind, ty, span);
+                        }
+                    }
                     let mut used = FxHashSet::default();
                     self.variables(&binder.lo, &mut used);
                     self.variables(&binder.hi, &mut used);
