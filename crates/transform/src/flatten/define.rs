@@ -743,10 +743,9 @@ fn leading_cells(flatten: &mut Flatten<'_>, around: &[Ix], clauses: &mut [Clause
     for clause in clauses {
         let loops = clause.slots.iter_mut().map(|slot| (&mut slot.ix, &mut slot.lo, &mut slot.hi));
         let mut renamed = in_loops(&mut flatten.points, names.clone(), loops);
-        for node in [Some(&mut clause.value), clause.guard.as_mut(), clause.otherwise.as_mut()] {
-            if let Some(node) = node {
-                *node = renamed.apply(&mut flatten.points, *node);
-            }
+        let rest = clause.guard.iter_mut().chain(&mut clause.otherwise);
+        for node in rest.chain([&mut clause.value]) {
+            *node = renamed.apply(&mut flatten.points, *node);
         }
     }
     slots
