@@ -12,7 +12,8 @@
 //! Needs: positions that follow the index of the row between the edges, constant bounds.
 //! Refuses: rows in which an order of the edges is not known, or that have too many.
 //!
-//! Failures: choices of which a side may fail are left alone. A position that wraps or stops is inside in every piece by construction, and what else
+//! Failures: choices of which a side may fail are left alone. A position that wraps or stops is inside in
+//! every piece by construction, and what else
 //! may fail is computed once for each cell, as before.
 
 use super::emit::Emit;

@@ -10,6 +10,7 @@ use ein_ir::tensor::{
     AtomDef, Axis, Binder, Clause, ClauseSlot, Expr, ExprKind, Item, Require, StmtKind, Tensor,
     Type, VarId,
 };
+use ein_scalar::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl Reverse<'_, '_> {
@@ -153,9 +154,22 @@ impl Reverse<'_, '_> {
                 self.variables(cond, &mut wanted);
             }
         }
+        let runs = surely_run(self, &path);
         let mut keep = vec![false; path.len()];
-        for (at, step) in path.iter().enumerate().rev() {
-            match step {
+        for (at, step) in path.iter_mut().enumerate().rev() {
+            // Where a loop has no points, what is in it is not computed, and need not succeed.
+            if let Step::Loop(binder) = &*step
+                && !wanted.contains(&binder.var)
+                && !runs[at]
+            {
+                let (lo, hi, span) = (binder.lo.clone(), binder.hi.clone(), e.span);
+                let some = ExprKind::Binary(BinaryOp::Lt, lo, hi);
+                *step = Step::Guard(Expr::new(some, Type::BOOL, span));
+                if let Step::Guard(cond) = &*step {
+                    self.variables(cond, &mut wanted);
+                }
+            }
+            match &*step {
                 Step::Guard(_) => keep[at] = true,
                 Step::Let(var, value) => {
                     if wanted.contains(var) {
@@ -404,4 +418,29 @@ pub(in crate::autodiff) fn replace_vars(e: &mut Expr, with: &FxHashMap<VarId, Ex
 /// The sizes that are compared.
 fn compared(requires: &[Require]) -> impl Iterator<Item = &size::Expr> {
     requires.iter().flat_map(|it| [&it.left, &it.right])
+}
+
+/// Of each step whether it has a point for every point of the loops before it, as far as these decide
+/// that.
+fn surely_run(reverse: &mut Reverse<'_, '_>, path: &[Step]) -> Vec<bool> {
+    let (mut facts, mut before) = (size::Facts::new(), FxHashSet::default());
+    let mut runs = Vec::with_capacity(path.len());
+    for step in path {
+        let Step::Loop(binder) = step else {
+            runs.push(true);
+            continue;
+        };
+        let mut used = FxHashSet::default();
+        reverse.variables(&binder.lo, &mut used);
+        reverse.variables(&binder.hi, &mut used);
+        let ends = reverse.pass.size_of(&binder.lo).zip(reverse.pass.size_of(&binder.hi));
+        runs.push(
+            used.is_disjoint(&before)
+                || ends
+                    .is_some_and(|(lo, hi)| size::prove_le(&facts, &lo.offset(1), &hi).is_proved()),
+        );
+        before.insert(binder.var);
+        reverse.loop_facts(binder, &mut facts);
+    }
+    runs
 }
