@@ -1,5 +1,6 @@
 //! `use`: what each import leads to, found when it is first needed.
 
+use super::modules::Place;
 use super::{Anchor, ImportId, Item, ItemKind, Resolver, Target, path_span};
 use crate::hir::ModuleId;
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
@@ -414,7 +415,12 @@ impl Resolver<'_> {
             some => format!("`{path}` has {}", super::listed(&some[..some.len().min(LISTED)])),
         };
         let elsewhere = super::foreign::our_name(name.sym.as_str()).map(Symbol::intern);
+        let import = match self.modules[owner].place {
+            Place::Library(_) => self.import_of(name.sym),
+            _ => None,
+        };
         let diagnostic = match elsewhere.filter(|ours| known.contains(ours)) {
+            None if import.is_some() => diagnostic.help(import.unwrap_or_default()),
             None if self.builtins.functions.contains_key(&name.sym) => {
                 diagnostic.help(format!("it is built in: write `{name}` without a path"))
             }

@@ -26,21 +26,28 @@ pub(in crate::check) fn wanted(
     }
 }
 
-/// Whether the clauses of a definition leave no room for a base before their first points.
+/// Whether the clauses of a definition leave no room for a base before their first points: each index
+/// starts at 0, or at a place that an index before it decides (a triangle), or where what is read says,
+/// if that cannot have been meant to be a tensor of the same name above.
 pub(in crate::check) fn starts_at_zero(cx: &mut Cx, definition: &hir::Definition) -> bool {
-    let mut slots = definition.clauses.iter().flat_map(|clause| &clause.slots);
-    slots.all(|slot| match &slot.kind {
-        hir::LeftSlotKind::Index(hir::Binder { domain: Some(domain), .. }) => match domain {
-            hir::Domain::Range { lo, .. } => {
-                super::quiet_size(cx, *lo, false).is_some_and(|lo| lo.as_constant() == Some(0))
-            }
-            hir::Domain::Coord(_) => true,
-            hir::Domain::Other(_) => false,
-        },
-        hir::LeftSlotKind::Index(_)
-        | hir::LeftSlotKind::Literal(_)
-        | hir::LeftSlotKind::Point(_) => false,
-        hir::LeftSlotKind::Error => false,
+    let first = bound_above(&cx.ix, definition).is_none();
+    definition.clauses.iter().all(|clause| {
+        let mut before: Vec<LocalId> = Vec::new();
+        clause.slots.iter().all(|slot| {
+            let hir::LeftSlotKind::Index(binder) = &slot.kind else { return false };
+            let starts = match &binder.domain {
+                Some(hir::Domain::Range { lo, .. }) => {
+                    super::mentions(cx.hir, *lo, &before)
+                        || super::quiet_size(cx, *lo, false)
+                            .is_some_and(|lo| lo.as_constant() == Some(0))
+                }
+                Some(hir::Domain::Coord(_)) => true,
+                Some(hir::Domain::Other(_)) => false,
+                None => first,
+            };
+            before.push(binder.local);
+            starts
+        })
     })
 }
 

@@ -3,7 +3,9 @@
 //! Reads have a distance along each axis, as in a recurrence of one name. Axes are taken as there;
 //! as soon as the reads that are left lead from name to name without a ring, the names are ordered
 //! by them and nothing else is to be done. So within a step the whole of one name comes before the
-//! whole of another, and only where that is not possible another axis orders their points.
+//! whole of another, and only where that is not possible another axis orders their points. If no axis
+//! does, because a name reads its own points of this step (a row of `L` in `L D Lᵀ`) while the others
+//! read it whole, the names are ordered first and the points of each by the axes that follow.
 //!
 //! Refuses (E0605): a ring of reads that no axis breaks.
 
@@ -22,8 +24,8 @@ pub(super) struct Order {
     pub(super) lookback: Option<u32>,
     /// The names in the order in which a step computes them.
     pub(super) names: Vec<usize>,
-    /// Whether a name reads another at the same point of the axes.
-    pub(super) within: bool,
+    /// After how many of the axes the names are ordered, if one reads another at the same point of those.
+    pub(super) within: Option<usize>,
 }
 
 /// A read of one name by another.
@@ -43,7 +45,8 @@ pub(super) fn order_system(
     let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
     let edges = system_reads(ix, build, members, rank)?;
     let all: Vec<&Edge> = edges.iter().collect();
-    let found = find(&all, members.len(), rank).or_else(|_| {
+    let count = members.len();
+    let found = find(&all, count, rank, false).or_else(|_| {
         // What no clause that reads the system defines is there before the first step.
         let bound: Vec<&Edge> = edges
             .iter()
@@ -62,7 +65,10 @@ pub(super) fn order_system(
                 !clauses.iter().all(|clause| causality::is_outside(ix, &edge.read, clause))
             })
             .collect();
-        find(&bound, members.len(), rank)
+        find(&bound, count, rank, false).or_else(|ring| {
+            let between = find(&all, count, rank, true);
+            between.or_else(|_| find(&bound, count, rank, true)).map_err(|_| ring)
+        })
     });
     match found {
         Ok((axes, names, within)) => {
@@ -147,26 +153,48 @@ fn ring(ix: &Index, members: &[Member], ring: &[&Edge]) -> Diagnostic {
         .help("read one of them at an earlier step: `… [t - 1]`")
 }
 
-type Run = (Vec<RecurrenceAxis>, Vec<usize>, bool);
+type Run = (Vec<RecurrenceAxis>, Vec<usize>, Option<usize>);
 
-/// An order in which every read is of an earlier point; or a ring of reads.
-fn find<'e>(edges: &[&'e Edge], members: usize, rank: usize) -> Result<Run, Vec<&'e Edge>> {
+/// An order in which every read is of an earlier point; or a ring of reads. With `between`, names that
+/// read only themselves in a ring are ordered as soon as there is a step, and the axes left order the
+/// points of each.
+fn find<'e>(
+    edges: &[&'e Edge],
+    members: usize,
+    rank: usize,
+    between: bool,
+) -> Result<Run, Vec<&'e Edge>> {
     let mut open: Vec<(&Edge, size::Facts)> =
         edges.iter().map(|edge| (*edge, edge.read.facts.clone())).collect();
     let mut axes: Vec<RecurrenceAxis> = Vec::new();
+    let mut ordered: Option<(Vec<usize>, usize)> = None;
     loop {
+        if let Some((names, at)) = ordered.as_ref().filter(|_| open.is_empty()) {
+            return Ok((axes, names.clone(), Some(*at)));
+        }
+        if between && ordered.is_none() && !axes.is_empty() {
+            let others = open.iter().filter(|(edge, _)| edge.from != edge.to);
+            let links: Vec<(usize, usize)> = others.map(|(e, _)| (e.from, e.to)).collect();
+            if let Some(names) = topological(&links, members) {
+                open.retain(|(edge, _)| edge.from == edge.to);
+                ordered = Some((names, axes.len()));
+                continue;
+            }
+        }
         let links: Vec<(usize, usize)> = open.iter().map(|(e, _)| (e.from, e.to)).collect();
         if let Some(names) = topological(&links, members) {
             // The first axis is what a system runs along, also if the names alone would do.
             if !axes.is_empty() || edges.is_empty() {
-                return Ok((axes, names, !links.is_empty()));
+                let within = (!links.is_empty()).then_some(axes.len());
+                return Ok((axes, names, within));
             }
         }
         let reads: Vec<(&SelfRead, &size::Facts)> =
             open.iter().map(|(edge, facts)| (&edge.read, facts)).collect();
         let Some((step, before)) = standings(&reads, rank, &axes) else {
             if let Some(names) = topological(&links, members) {
-                return Ok((axes, names, !links.is_empty()));
+                let within = (!links.is_empty()).then_some(axes.len());
+                return Ok((axes, names, within));
             }
             let astray = astray(&reads, rank).map(|at| open[at].0);
             let open: Vec<&Edge> = open.into_iter().map(|(edge, _)| edge).collect();

@@ -193,14 +193,17 @@ fn layout_of(
     Layout { var, ty, axis, rank, scalar, names }
 }
 
-/// The extents of the box around all names.
+/// The extents of the box around all names. Names without an axis lie at its position 0, so there is
+/// one even if the names that have the axis are empty.
 fn box_sizes(ix: &Index, members: &[Member], rank: usize) -> Vec<size::Expr> {
+    let along = |member: &Member, axis: usize| {
+        let declared = axis < member.tensor.shape.len();
+        if declared { member.ty.axes()[axis].size.clone() } else { size::Expr::constant(1) }
+    };
     (0..rank)
         .map(|axis| {
-            let sizes = members.iter().filter(|it| axis < it.tensor.shape.len());
-            let sizes = sizes.map(|it| it.ty.axes()[axis].size.clone());
-            let largest = sizes.reduce(|a, b| ix.greater(&a, &b));
-            largest.unwrap_or(size::Expr::constant(1))
+            let sizes = members.iter().map(|member| along(member, axis));
+            sizes.reduce(|a, b| ix.greater(&a, &b)).unwrap_or(size::Expr::constant(1))
         })
         .collect()
 }
@@ -250,9 +253,9 @@ fn stacked(ix: &mut Index, members: &mut [Member], order: &Order, scalar: Option
         .iter()
         .map(|step| ein_ir::tensor::RecurrenceAxis { axis: moved(step.axis), ..*step })
         .collect();
-    if order.within {
+    if let Some(at) = order.within {
         let names = ein_ir::tensor::RecurrenceAxis { axis: layout.axis, backward: false };
-        steps.push(names);
+        steps.insert(at, names);
     }
     let recurrence = Recurrence { axes: steps, lookback: order.lookback, adjoint: false };
     let tensor = Tensor {
