@@ -1,7 +1,7 @@
 //! Recurrences of several values, written in several ways, and what they compute.
 //!
 //! The values read each other at earlier steps, and at the same step in an order that is there but
-//! not that of the text; some are rows. Every program prints a number for each of them, which is
+//! not that of the text; some are rows, of which some go on from cell to cell within a step. Every program prints a number for each of them, which is
 //! computed here as well, so the ways of writing are compared with something else than themselves.
 
 use super::rng::Rng;
@@ -46,6 +46,8 @@ struct Value {
     width: usize,
     first: i64,
     terms: Vec<Term>,
+    /// What the cell before in its row counts for, in the same step.
+    chain: Option<i64>,
 }
 
 struct Model {
@@ -100,7 +102,12 @@ impl Model {
                 let factor = rng.between(1, 9);
                 terms.push(Term { factor, value, back, place });
             }
-            values.push(Value { width: widths[at], first: rng.between(0, 50), terms });
+            values.push(Value { width: widths[at], first: rng.between(0, 50), terms, chain: None });
+        }
+        if rng.one_in(3) {
+            for value in values.iter_mut().filter(|value| value.width > 0) {
+                value.chain = rng.one_in(2).then(|| rng.between(1, 9));
+            }
         }
         let until = rng.one_in(3).then(|| {
             let modulus = rng.between(3, 11);
@@ -118,25 +125,24 @@ impl Model {
             for at in &self.order {
                 let value = &self.values[*at];
                 let cells = value.width.max(1);
-                now[*at] = (0..cells)
-                    .map(|i| {
-                        if t < 2 {
-                            return value.first + (t * 3 + i) as i64;
+                let mut row: Vec<i64> = Vec::with_capacity(cells);
+                for i in 0..cells {
+                    let before = value.chain.zip(row.last()).map_or(0, |(factor, it)| factor * it);
+                    let read = |term: &Term| {
+                        let from = if term.back == 0 { &now } else { &steps[t - term.back] };
+                        let row = &from[term.value];
+                        let place = term.place.unwrap_or(if row.len() > 1 { i } else { 0 });
+                        term.factor * row[place]
+                    };
+                    row.push(match t {
+                        0 | 1 => value.first + (t * 3 + i) as i64,
+                        _ => {
+                            let sum: i64 = value.terms.iter().map(read).sum();
+                            (sum + before + i as i64) % MODULUS
                         }
-                        let sum: i64 = value
-                            .terms
-                            .iter()
-                            .map(|term| {
-                                let from =
-                                    if term.back == 0 { &now } else { &steps[t - term.back] };
-                                let row = &from[term.value];
-                                let place = term.place.unwrap_or(if row.len() > 1 { i } else { 0 });
-                                term.factor * row[place]
-                            })
-                            .sum();
-                        (sum + i as i64) % MODULUS
-                    })
-                    .collect();
+                    });
+                }
+                now[*at] = row;
             }
             let ends = |&(value, modulus, rest): &(usize, i64, i64)| {
                 t >= 2 && now[value][0] % modulus == rest
@@ -210,7 +216,11 @@ impl Model {
             })
             .collect();
         let own = if value.width > 0 { " + (i as i64)" } else { "" };
-        format!("({}{own}) % {MODULUS}i64", terms.join(" + "))
+        let chain = value.chain.map_or(String::new(), |factor| {
+            let before = Term { factor, value: at, back: 0, place: None };
+            format!(" + (if i > 0 {{ {factor}i64 * {} }} else {{ 0i64 }})", read(&before, "i - 1"))
+        });
+        format!("({}{own}{chain}) % {MODULUS}i64", terms.join(" + "))
     }
 
     fn until(&self, at: usize, read: &str) -> String {
