@@ -384,13 +384,11 @@ fn number(id: ExprId, numbers: &mut Numbers) -> Number {
                 None => Number::default(),
             }
         }
-        H::Match { scrutinee, arms } => {
-            number(*scrutinee, numbers);
-            arms.iter().fold(Number::default(), |all, arm| {
-                let value = number(arm.body, numbers);
-                numbers.meet(all, value)
-            })
-        }
+        H::Match { scrutinee, arms } => arms.iter().fold(Number::default(), |all, arm| {
+            parts::bind_arm(*scrutinee, arm, numbers);
+            let value = number(arm.body, numbers);
+            numbers.meet(all, value)
+        }),
         H::Where { body, items, otherwise } => {
             for item in items {
                 match item {
@@ -414,10 +412,8 @@ fn number(id: ExprId, numbers: &mut Numbers) -> Number {
                     hir::CompClause::Generator(pat, source) => {
                         let range = matches!(hir.exprs[*source].kind, H::Range { .. });
                         let value = number(*source, numbers);
-                        if let hir::PatKind::Bind(local, None) = &pat.kind {
-                            let value = if range { Number::of(S::I32) } else { value };
-                            numbers.locals.insert(*local, value);
-                        }
+                        let number = if range { Number::of(S::I32) } else { value };
+                        parts::bind_value(pat, number, *source, numbers);
                     }
                     hir::CompClause::Binding(local, value) => {
                         let value = number(*value, numbers);
@@ -549,12 +545,9 @@ fn binary_number(op: hir::BinaryOp, a: ExprId, b: ExprId, numbers: &mut Numbers)
     }
 }
 
-fn stmt_number(stmt: &hir::Stmt, numbers: &mut Numbers) {
+fn stmt_number<'h>(stmt: &'h hir::Stmt, numbers: &mut Numbers<'_, 'h>) {
     match &stmt.kind {
         hir::StmtKind::Let { pat, ty, value } => {
-            if let hir::PatKind::Tuple(items) = &pat.kind {
-                return parts::bind_parts(items, *value, numbers);
-            }
             if let (hir::PatKind::Bind(local, None), None, H::Tuple(items)) =
                 (&pat.kind, ty, &numbers.infer.hir.exprs[*value].kind)
             {
@@ -570,6 +563,8 @@ fn stmt_number(stmt: &hir::Stmt, numbers: &mut Numbers) {
                 numbers.takes_like(number, declared.unwrap_or_default());
                 let number = declared.unwrap_or(number);
                 numbers.locals.insert(*local, number);
+            } else {
+                parts::bind_value(pat, number, *value, numbers);
             }
         }
         hir::StmtKind::Define(definition) => definition_number(definition, numbers),

@@ -116,6 +116,15 @@ const NAMES: &[(&str, &[&str])] = &[
     ("glorot_normal", &["xavier_normal"]),
     ("he_normal", &["kaiming_normal"]),
     ("he_uniform", &["kaiming_uniform"]),
+    ("upper", &["to_upper", "toupper", "uppercase", "to_uppercase"]),
+    ("lower", &["to_lower", "tolower", "lowercase", "to_lowercase"]),
+    ("trim", &["strip"]),
+    ("trim_start", &["lstrip"]),
+    ("trim_end", &["rstrip"]),
+    ("starts_with", &["startswith", "has_prefix"]),
+    ("ends_with", &["endswith", "has_suffix"]),
+    ("parse_int", &["atoi", "to_int"]),
+    ("parse_float", &["atof", "to_float"]),
 ];
 
 /// What the library calls what is known by another name elsewhere.

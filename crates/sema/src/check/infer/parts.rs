@@ -4,7 +4,7 @@ use super::{DEPTH, Number, Numbers, calls, number, stmt_number, type_of_local};
 use crate::check::state::{Index, Infer};
 use crate::check::widen::holds;
 use crate::check::{define, function};
-use crate::hir::{self, DefKind, ExprId, ExprKind as H, PatKind, TypeKind};
+use crate::hir::{self, DefKind, ExprId, ExprKind as H, LocalId, PatKind, TypeKind};
 use ein_ir::tensor::Type;
 use ein_scalar::ScalarType as S;
 
@@ -153,13 +153,106 @@ pub(super) fn part(id: ExprId, numbers: &mut Numbers) -> Number {
     parts(*base, numbers).get(*at as usize).copied().unwrap_or_default()
 }
 
-/// `let (a, b) = …`
-pub(super) fn bind_parts(items: &[hir::Pat], value: ExprId, numbers: &mut Numbers) {
-    let parts = parts(value, numbers);
-    for (item, part) in items.iter().zip(parts) {
-        if let PatKind::Bind(local, None) = &item.kind {
-            numbers.locals.insert(*local, part);
+/// What a pattern is compared with: its number, how it is declared, the expression that it is.
+#[derive(Clone, Copy, Default)]
+struct Matched<'h> {
+    number: Number,
+    declared: Option<&'h hir::Type>,
+    value: Option<ExprId>,
+}
+
+/// The names in a pattern stand for parts of a value that is this number.
+pub(super) fn bind_value<'h>(
+    pat: &'h hir::Pat,
+    number: Number,
+    value: ExprId,
+    numbers: &mut Numbers<'_, 'h>,
+) {
+    bind_pattern(pat, Matched { number, declared: None, value: Some(value) }, numbers);
+}
+
+/// The names of an arm stand for parts of what is matched; its guard is looked at.
+pub(super) fn bind_arm<'h>(scrutinee: ExprId, arm: &'h hir::Arm, numbers: &mut Numbers<'_, 'h>) {
+    let matched = number(scrutinee, numbers);
+    bind_value(&arm.pat, matched, scrutinee, numbers);
+    if let Some(guard) = arm.guard {
+        let guard = number(guard, numbers);
+        numbers.takes(guard, S::is_bool);
+    }
+}
+
+/// The names in a pattern stand for parts of what it is compared with.
+fn bind_pattern<'h>(pat: &'h hir::Pat, matched: Matched<'h>, numbers: &mut Numbers<'_, 'h>) {
+    match &pat.kind {
+        PatKind::Bind(local, ty) => {
+            let own = ty.as_deref().map(|ty| numbers.declared_number(ty));
+            numbers.locals.insert(*local, own.unwrap_or(matched.number));
         }
+        PatKind::At(local, inner) => {
+            numbers.locals.insert(*local, matched.number);
+            bind_pattern(inner, matched, numbers);
+        }
+        PatKind::Or(items) => items.iter().for_each(|item| bind_pattern(item, matched, numbers)),
+        PatKind::Array { before, rest, after } => {
+            let inside = Matched { number: matched.number, ..Matched::default() };
+            before.iter().chain(after).for_each(|item| bind_pattern(item, inside, numbers));
+            if let Some(Some(rest)) = rest {
+                numbers.locals.insert(*rest, matched.number);
+            }
+        }
+        PatKind::Tuple(items) => {
+            let made = matched.value.map(|value| parts(value, numbers)).unwrap_or_default();
+            let declared = match matched.declared.map(|ty| &ty.kind) {
+                Some(TypeKind::Tuple(items)) => items.iter().map(Some).collect(),
+                _ => Vec::new(),
+            };
+            for (at, item) in items.iter().enumerate() {
+                let declared = declared.get(at).copied().flatten();
+                let number = declared.map(|ty| numbers.declared_number(ty));
+                let number = number.or_else(|| made.get(at).copied()).unwrap_or_default();
+                bind_pattern(item, Matched { number, declared, value: None }, numbers);
+            }
+        }
+        PatKind::Data { def, variant, fields, .. } => {
+            let (generics, of): (&[LocalId], &[hir::Field]) =
+                match (&numbers.infer.hir.defs[*def].kind, variant) {
+                    (DefKind::Struct(of), _) => (&of.generics, &of.fields),
+                    (DefKind::Enum(of), Some(at)) => (&of.generics, &of.variants[*at].fields),
+                    _ => (&[], &[]),
+                };
+            let args: Vec<Number> = match matched.value.and_then(|it| part_of(it, numbers)) {
+                Some(Part::Of(ty)) => match ty.elem() {
+                    Type::Data(_, args) => {
+                        let number = |ty: &Type| ty.scalar().map(Number::of).unwrap_or_default();
+                        args.iter().map(number).collect()
+                    }
+                    _ => Vec::new(),
+                },
+                Some(Part::Declared(hir::Type { kind: TypeKind::Data(_, args), .. })) => {
+                    args.iter().map(|ty| numbers.declared_number(ty)).collect()
+                }
+                _ => Vec::new(),
+            };
+            let given = |local: &LocalId| {
+                let at = generics.iter().position(|generic| generic == local)?;
+                args.get(at).copied()
+            };
+            for (name, item) in fields {
+                let field = of.iter().find(|field| field.name.sym == name.sym);
+                let number = match field.map(|field| &field.ty.kind) {
+                    // What an optional holds counts for the optional.
+                    Some(TypeKind::Param(local)) => given(local).unwrap_or(matched.number),
+                    _ => field.map(|it| numbers.declared_number(&it.ty)).unwrap_or_default(),
+                };
+                let declared = field.map(|field| &field.ty);
+                bind_pattern(item, Matched { number, declared, value: None }, numbers);
+            }
+        }
+        PatKind::Wild
+        | PatKind::Literal(_)
+        | PatKind::Range { .. }
+        | PatKind::Const(_)
+        | PatKind::Error => {}
     }
 }
 
@@ -178,9 +271,10 @@ fn parts(id: ExprId, numbers: &mut Numbers) -> Vec<Number> {
             let otherwise = parts(*otherwise, numbers);
             joined(then, otherwise)
         }
-        H::Match { arms, .. } => {
-            arms.iter().fold(Vec::new(), |all, arm| joined(all, parts(arm.body, numbers)))
-        }
+        H::Match { scrutinee, arms } => arms.iter().fold(Vec::new(), |all, arm| {
+            bind_arm(*scrutinee, arm, numbers);
+            joined(all, parts(arm.body, numbers))
+        }),
         H::Index { base, .. } => match &hir.exprs[*base].kind {
             H::Local(local) if numbers.tuple == Some(*local) => {
                 let open = |at| Number { open: 1u64 << at, ..Number::default() };
