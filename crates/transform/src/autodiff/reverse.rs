@@ -29,6 +29,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 mod apart;
 mod comprehension;
 mod compress;
+mod fails;
 mod gather;
 mod inline;
 mod lift;

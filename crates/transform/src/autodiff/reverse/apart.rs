@@ -7,8 +7,12 @@
 //! the points that share the binding could share what flows back to it as well: an array for each
 //! point instead of one, in time and in memory. The last expression of a function after its `let`s is
 //! such a definition.
+//!
+//! Failures: a binding leaves indices that have no points beside some points of the others only if it
+//! cannot fail.
 
 use super::Reverse;
+use super::fails::Runs;
 use super::lift::replace_vars;
 use crate::autodiff::let_stmt;
 use crate::autodiff::rename::Renaming;
@@ -80,7 +84,11 @@ impl Reverse<'_, '_> {
                 .map(|(axis, binder)| (axis, binder.clone()))
                 .collect();
             let all = over.len() == clause.indices().count();
-            let leaves = !stays && !all && !sized.contains(&var) && self.shareable(&whole);
+            let leaves = !stays
+                && !all
+                && !sized.contains(&var)
+                && self.shareable(&whole)
+                && self.may_leave_indices(&whole, clause, &over);
             let made = if leaves {
                 self.beside(var, &whole, &over, &tensor.shape, clause.span)
             } else {
@@ -111,6 +119,31 @@ impl Reverse<'_, '_> {
         let rest = Expr::new(ExprKind::Tensor(tensor), copy.ty.clone(), copy.span);
         let kind = ExprKind::Block { stmts: before, value: rest };
         Some(Expr::new(kind, copy.ty, copy.span))
+    }
+
+    /// Whether a binding may be computed wherever these indices of a clause have points, though the
+    /// others may have none there.
+    fn may_leave_indices(
+        &mut self,
+        whole: &Expr,
+        clause: &Clause,
+        over: &[(usize, Binder)],
+    ) -> bool {
+        let (mut facts, mut before) = (self.path_facts(), FxHashSet::default());
+        let mut surely = true;
+        for (axis, binder) in clause.indices() {
+            if over.iter().all(|(kept, _)| *kept != axis) {
+                surely &= self.runs_beside(binder, &before, &facts) != Runs::Perhaps;
+            }
+            before.insert(binder.var);
+            self.loop_facts(binder, &mut facts);
+        }
+        if surely {
+            return true;
+        }
+        let mut facts = self.path_facts();
+        over.iter().for_each(|(_, binder)| self.loop_facts(binder, &mut facts));
+        self.never_fails(whole, &facts)
     }
 
     /// Whether something flows back to a value that takes more than a few operations, or is an array.

@@ -1,5 +1,6 @@
 //! Values that get definitions of their own, so that they are computed once and then read.
 
+use super::fails::{Runs, has_points};
 use super::{Reverse, Step, element, mentions};
 use crate::autodiff::let_stmt;
 use crate::autodiff::pattern::bound_by;
@@ -10,7 +11,6 @@ use ein_ir::tensor::{
     AtomDef, Axis, Binder, Clause, ClauseSlot, Expr, ExprKind, Item, Require, StmtKind, Tensor,
     Type, VarId,
 };
-use ein_scalar::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl Reverse<'_, '_> {
@@ -154,35 +154,23 @@ impl Reverse<'_, '_> {
                 self.variables(cond, &mut wanted);
             }
         }
-        let runs = surely_run(self, &path);
-        let mut keep = vec![false; path.len()];
-        for (at, step) in path.iter_mut().enumerate().rev() {
-            // Where a loop has no points, what is in it is not computed, and need not succeed.
-            if let Step::Loop(binder) = &*step
-                && !wanted.contains(&binder.var)
-                && !runs[at]
-            {
-                let (lo, hi, span) = (binder.lo.clone(), binder.hi.clone(), e.span);
-                let some = ExprKind::Binary(BinaryOp::Lt, lo, hi);
-                *step = Step::Guard(Expr::new(some, Type::BOOL, span));
-                if let Step::Guard(cond) = &*step {
-                    self.variables(cond, &mut wanted);
-                }
-            }
-            match &*step {
-                Step::Guard(_) => keep[at] = true,
-                Step::Let(var, value) => {
-                    if wanted.contains(var) {
-                        keep[at] = true;
-                        self.variables(value, &mut wanted);
-                    }
-                }
-                Step::Loop(binder) => {
-                    if wanted.contains(&binder.var) {
-                        keep[at] = true;
-                        self.variables(&binder.lo, &mut wanted);
-                        self.variables(&binder.hi, &mut wanted);
-                    }
+        let mut keep = self.kept(&path, wanted.clone());
+        // Where a loop has no points, what is in it is not computed, and need not succeed.
+        let runs = self.runs(&path);
+        let open = |at: &usize| {
+            matches!(path[*at], Step::Loop(_)) && !keep[*at] && runs[*at] != Runs::Surely
+        };
+        let open: Vec<usize> = (0..path.len()).filter(open).collect();
+        if !open.is_empty() && !self.needs_no_loop(&path, &keep, e) {
+            // From the inside out: a condition may need the indices of loops before it.
+            for at in open.into_iter().rev() {
+                if let Step::Loop(binder) = &path[at]
+                    && !keep[at]
+                {
+                    let cond = has_points(binder, e.span);
+                    self.variables(&cond, &mut wanted);
+                    path[at] = Step::Guard(cond);
+                    keep = self.kept(&path, wanted.clone());
                 }
             }
         }
@@ -234,6 +222,52 @@ impl Reverse<'_, '_> {
         let known = self.define(name, &kept, &loops, e);
         self.lifted.insert(key, known.clone());
         Some(element(known, &at, e.span))
+    }
+
+    /// The steps of a way that a value over these variables needs, and the conditions.
+    fn kept(&self, path: &[Step], mut wanted: FxHashSet<VarId>) -> Vec<bool> {
+        let mut keep = vec![false; path.len()];
+        for (at, step) in path.iter().enumerate().rev() {
+            match step {
+                Step::Guard(_) => keep[at] = true,
+                Step::Let(var, value) => {
+                    if wanted.contains(var) {
+                        keep[at] = true;
+                        self.variables(value, &mut wanted);
+                    }
+                }
+                Step::Loop(binder) => {
+                    if wanted.contains(&binder.var) {
+                        keep[at] = true;
+                        self.variables(&binder.lo, &mut wanted);
+                        self.variables(&binder.hi, &mut wanted);
+                    }
+                }
+            }
+        }
+        keep
+    }
+
+    /// Whether a value, and what is bound on the way to it, cannot fail in the loops that are kept.
+    pub(super) fn needs_no_loop(&mut self, path: &[Step], keep: &[bool], e: &Expr) -> bool {
+        let mut facts = size::Facts::new();
+        for (step, _) in path.iter().zip(keep).filter(|(_, keep)| **keep) {
+            match step {
+                Step::Loop(binder) => {
+                    let ends = [&binder.lo, &binder.hi];
+                    if !ends.into_iter().all(|end| self.never_fails(end, &facts)) {
+                        return false;
+                    }
+                    self.loop_facts(binder, &mut facts);
+                }
+                Step::Let(_, value) | Step::Guard(value) => {
+                    if !self.never_fails(value, &facts) {
+                        return false;
+                    }
+                }
+            }
+        }
+        self.never_fails(e, &facts)
     }
 
     /// Whether a value is part of an adjoint that is being made.
@@ -418,29 +452,4 @@ pub(in crate::autodiff) fn replace_vars(e: &mut Expr, with: &FxHashMap<VarId, Ex
 /// The sizes that are compared.
 fn compared(requires: &[Require]) -> impl Iterator<Item = &size::Expr> {
     requires.iter().flat_map(|it| [&it.left, &it.right])
-}
-
-/// Of each step whether it has a point for every point of the loops before it, as far as these decide
-/// that.
-fn surely_run(reverse: &mut Reverse<'_, '_>, path: &[Step]) -> Vec<bool> {
-    let (mut facts, mut before) = (size::Facts::new(), FxHashSet::default());
-    let mut runs = Vec::with_capacity(path.len());
-    for step in path {
-        let Step::Loop(binder) = step else {
-            runs.push(true);
-            continue;
-        };
-        let mut used = FxHashSet::default();
-        reverse.variables(&binder.lo, &mut used);
-        reverse.variables(&binder.hi, &mut used);
-        let ends = reverse.pass.size_of(&binder.lo).zip(reverse.pass.size_of(&binder.hi));
-        runs.push(
-            used.is_disjoint(&before)
-                || ends
-                    .is_some_and(|(lo, hi)| size::prove_le(&facts, &lo.offset(1), &hi).is_proved()),
-        );
-        before.insert(binder.var);
-        reverse.loop_facts(binder, &mut facts);
-    }
-    runs
 }

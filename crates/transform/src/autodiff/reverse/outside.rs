@@ -11,14 +11,28 @@
 //! Needs: a call that is made whatever the point is, which gives an array, several values, or a number
 //! that takes a loop.
 //! Refuses: calls in branches, and beside conditions that no index decides: what is not made need not
-//! succeed.
+//! succeed. So it is in a loop that has points only beside some points of the loops around it, unless the
+//! call cannot fail.
 
-use super::{Done, Reverse, Seed};
+use super::fails::Runs;
+use super::{Done, Reverse, Seed, Step};
 use crate::autodiff::let_stmt;
 use crate::autodiff::loops::bound_in;
+use ein_ir::size::Facts;
 use ein_ir::tensor::walk::{any, each_child_mut};
-use ein_ir::tensor::{Clause, CompClause, Expr, ExprKind, Item, Type, VarId};
+use ein_ir::tensor::{Binder, Clause, ClauseSlot, CompClause, Expr, ExprKind, Item, Type, VarId};
 use rustc_hash::FxHashSet;
+
+/// The loops around a call that it need not be in.
+#[derive(Clone)]
+struct Crossed {
+    /// The indices of these and of all loops around them.
+    before: FxHashSet<VarId>,
+    /// What all of them say about their indices.
+    facts: Facts,
+    /// How surely these have points; `None` if there are none.
+    runs: Option<Runs>,
+}
 
 impl Reverse<'_, '_> {
     /// Pulls back through a loop, with its calls made before it, if there are such.
@@ -42,7 +56,10 @@ impl Reverse<'_, '_> {
         bound_in(e, &mut bound);
         let mut copy = e.clone();
         let mut calls = Vec::new();
-        self.take_calls(&mut copy, &bound, false, &mut calls);
+        let facts = self.path_facts();
+        let before = self.path_indices();
+        let crossed = Crossed { before, facts: facts.clone(), runs: None };
+        self.take_calls(&mut copy, (&bound, &facts), &crossed, &mut calls);
         (!calls.is_empty()).then_some((calls, copy))
     }
 
@@ -51,7 +68,13 @@ impl Reverse<'_, '_> {
         let mut inner = FxHashSet::default();
         bound_in(&clause.value, &mut inner);
         let mut calls = Vec::new();
-        self.take_calls(&mut clause.value, &inner, true, &mut calls);
+        let (mut facts, mut before) = (self.path_facts(), self.path_indices());
+        for (_, binder) in clause.indices() {
+            self.loop_facts(binder, &mut facts);
+            before.insert(binder.var);
+        }
+        let crossed = Crossed { before, facts: facts.clone(), runs: Some(Runs::Surely) };
+        self.take_calls(&mut clause.value, (&inner, &facts), &crossed, &mut calls);
         if calls.is_empty() {
             return false;
         }
@@ -71,32 +94,104 @@ impl Reverse<'_, '_> {
         })
     }
 
+    /// Takes out the calls that mention none of the names bound in the value; the facts are those of
+    /// the place where they will stand.
     fn take_calls(
         &mut self,
         e: &mut Expr,
-        bound: &FxHashSet<VarId>,
-        in_loop: bool,
+        place: (&FxHashSet<VarId>, &Facts),
+        crossed: &Crossed,
         calls: &mut Vec<(VarId, Expr)>,
     ) {
-        if in_loop && self.is_shared_call(e, bound) {
+        if let Some(runs) = crossed.runs
+            && self.is_shared_call(e, place.0)
+            && self.may_leave(e, runs, place.1)
+        {
             let var = self.pass.local("$c", e.ty.clone(), e.span);
             let read = self.pass.var(var, e.span);
             calls.push((var, std::mem::replace(e, read)));
             return;
         }
-        if is_loop(e) && !self.is_open_to_some(e, bound) {
-            return;
-        }
-        let in_loop = in_loop || is_loop(e);
-        match &mut *e.kind {
-            ExprKind::If { cond, .. } => self.take_calls(cond, bound, in_loop, calls),
-            ExprKind::And(first, _) | ExprKind::Or(first, _) => {
-                self.take_calls(first, bound, in_loop, calls);
+        let inside;
+        let mut crossed = crossed;
+        if is_loop(e) {
+            if !self.is_open_to_some(e, place.0) {
+                return;
             }
-            ExprKind::Match { value, .. } => self.take_calls(value, bound, in_loop, calls),
-            ExprKind::Try(_) | ExprKind::Closure { .. } => {}
-            _ => each_child_mut(e, &mut |child| self.take_calls(child, bound, in_loop, calls)),
+            inside = self.crossing(e, crossed);
+            crossed = &inside;
         }
+        match &mut *e.kind {
+            ExprKind::If { cond, .. } => self.take_calls(cond, place, crossed, calls),
+            ExprKind::And(first, _) | ExprKind::Or(first, _) => {
+                self.take_calls(first, place, crossed, calls);
+            }
+            ExprKind::Match { value, .. } => self.take_calls(value, place, crossed, calls),
+            ExprKind::Try(_) | ExprKind::Closure { .. } => {}
+            _ => each_child_mut(e, &mut |child| self.take_calls(child, place, crossed, calls)),
+        }
+    }
+
+    /// Whether a call may be made where the loops it is in have no points. Where that is so for all
+    /// points or for none, only its arguments are looked at: they are what the extents protect.
+    fn may_leave(&mut self, call: &Expr, runs: Runs, facts: &Facts) -> bool {
+        match (runs, &*call.kind) {
+            (Runs::Surely, _) => true,
+            (Runs::Alike, ExprKind::Call { args, .. } | ExprKind::CallValue { args, .. }) => {
+                args.iter().all(|arg| self.never_fails(arg, facts))
+            }
+            (Runs::Alike | Runs::Perhaps, _) => self.never_fails(call, facts),
+        }
+    }
+
+    /// What is around the inside of a loop.
+    fn crossing(&mut self, e: &Expr, crossed: &Crossed) -> Crossed {
+        let mut inside = crossed.clone();
+        let mut runs = inside.runs.unwrap_or(Runs::Surely);
+        let mut enter = |it: &mut Self, binder: &Binder, inside: &mut Crossed| {
+            runs = runs.and(it.runs_beside(binder, &inside.before, &inside.facts));
+            inside.before.insert(binder.var);
+            it.loop_facts(binder, &mut inside.facts);
+        };
+        let mut items: Vec<&Item> = Vec::new();
+        match &*e.kind {
+            ExprKind::Reduce(reduce) => {
+                reduce.binders.iter().for_each(|it| enter(self, it, &mut inside));
+                items.extend(&reduce.items);
+            }
+            ExprKind::Scatter(scatter) => {
+                scatter.binders.iter().for_each(|it| enter(self, it, &mut inside));
+                items.extend(&scatter.items);
+            }
+            ExprKind::Tensor(tensor) => {
+                for clause in &tensor.clauses {
+                    for slot in &clause.slots {
+                        if let ClauseSlot::Loop(binder) = slot {
+                            enter(self, binder, &mut inside);
+                        }
+                    }
+                    items.extend(&clause.items);
+                }
+            }
+            _ => runs = runs.and(Runs::Alike),
+        }
+        for item in items {
+            if let Item::Guard(condition) = item {
+                let others = self.mentions_one_of(condition, &crossed.before);
+                runs = runs.and(if others { Runs::Perhaps } else { Runs::Alike });
+            }
+        }
+        inside.runs = Some(runs);
+        inside
+    }
+
+    /// The indices of the loops on the way.
+    fn path_indices(&self) -> FxHashSet<VarId> {
+        let index = |at: &usize| match &self.steps[*at] {
+            Step::Loop(binder) => Some(binder.var),
+            Step::Let(..) | Step::Guard(_) => None,
+        };
+        self.path.iter().filter_map(index).collect()
     }
 
     /// Whether each condition of a loop depends on the point, so that it leaves some points.

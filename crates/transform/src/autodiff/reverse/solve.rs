@@ -446,13 +446,18 @@ impl Reverse<'_, '_> {
     /// Narrows the domain of a loop so that `a <= b` holds for all of it.
     fn tighten(&mut self, steps: &mut [Step], a: &size::Expr, b: &size::Expr, span: Span) -> bool {
         let difference = b.sub(a);
-        // The innermost loop that is mentioned; the others must be there before it.
+        let mut needed = FxHashSet::default();
+        self.size_variables(&difference, &mut needed);
+        // The innermost loop that is mentioned; the others must be there before it, and so must every
+        // array whose extent is.
         for step in steps.iter_mut().rev() {
-            if let Step::Loop(binder) = step {
-                let atom = self.pass.atom_of(binder.var);
-                if difference.mentions(atom) {
+            match step {
+                Step::Loop(binder) if needed.contains(&binder.var) => {
+                    let atom = self.pass.atom_of(binder.var);
                     return self.pass.narrow(binder, atom, &difference, span);
                 }
+                Step::Let(var, _) if needed.contains(var) => return false,
+                Step::Loop(_) | Step::Let(..) | Step::Guard(_) => {}
             }
         }
         false

@@ -7,9 +7,9 @@
 use super::pull::constant;
 use super::{Reverse, Step};
 use crate::autodiff::let_stmt;
-use ein_ir::size::{self, Facts, prove_le};
-use ein_ir::tensor::{Binder, Expr, ExprKind, Item, Reduce, ReduceOp, Type, VarId};
-use ein_scalar::{BinaryOp, Scalar, ScalarType};
+use ein_ir::size::Facts;
+use ein_ir::tensor::{Binder, Expr, ExprKind, Item, Reduce, ReduceOp, VarId};
+use ein_scalar::{BinaryOp, Scalar};
 use rustc_hash::FxHashSet;
 
 impl Reverse<'_, '_> {
@@ -160,45 +160,6 @@ impl Reverse<'_, '_> {
             result = Expr::new(kind, ty.clone(), span);
         }
         result
-    }
-
-    /// Whether an expression has a value whatever stands around it, so that it may be asked for
-    /// where there is no point at all.
-    pub(super) fn never_fails(&mut self, e: &Expr, facts: &Facts) -> bool {
-        if self.pass.size_of(e).is_some() {
-            return true;
-        }
-        match &*e.kind {
-            ExprKind::Const(_) | ExprKind::Var(_) => true,
-            ExprKind::And(a, b) | ExprKind::Or(a, b) => {
-                self.never_fails(a, facts) && self.never_fails(b, facts)
-            }
-            ExprKind::Binary(_, a, b) => {
-                let compared = e.ty == Type::BOOL;
-                let float = e.ty.scalar().is_some_and(ScalarType::is_float);
-                (compared || float) && self.never_fails(a, facts) && self.never_fails(b, facts)
-            }
-            ExprKind::Cast(a) => {
-                e.ty.scalar().is_some_and(ScalarType::is_float) && self.never_fails(a, facts)
-            }
-            ExprKind::Unary(_, a) => {
-                let fails = e.ty.scalar().is_none_or(|ty| ty != ScalarType::Bool && !ty.is_float());
-                !fails && self.never_fails(a, facts)
-            }
-            ExprKind::If { cond, then, otherwise } => {
-                [cond, then, otherwise].into_iter().all(|part| self.never_fails(part, facts))
-            }
-            ExprKind::Index { base, indices } => {
-                matches!(&*base.kind, ExprKind::Var(_))
-                    && indices.iter().zip(base.ty.axes()).all(|(index, axis)| {
-                        self.pass.size_of(&index.value).is_some_and(|at| {
-                            prove_le(facts, &size::Expr::zero(), &at).is_proved()
-                                && prove_le(facts, &at.offset(1), &axis.size).is_proved()
-                        })
-                    })
-            }
-            _ => false,
-        }
     }
 
     /// The constant factors of a product, and the rest.

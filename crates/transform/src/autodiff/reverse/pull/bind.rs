@@ -4,6 +4,7 @@
 use crate::autodiff::let_stmt;
 use crate::autodiff::pattern::{bound_by, single};
 use crate::autodiff::rename::Renaming;
+use crate::autodiff::reverse::fails::{Runs, has_points};
 use crate::autodiff::reverse::pull::is_name;
 use crate::autodiff::reverse::recurrence::Running;
 use crate::autodiff::reverse::{Done, Reverse, Seed, Step, element, unsupported};
@@ -256,7 +257,7 @@ fn pull_statements(
 /// Names of the way that something flows back to, from the statements or from the value after them,
 /// stay where they are, with all that is before them: it is collected at each point of the loops
 /// around them.
-fn apart_from_loops(it: &Reverse<'_, '_>, stmts: &[Stmt], value: &Expr) -> Option<Apart> {
+fn apart_from_loops(it: &mut Reverse<'_, '_>, stmts: &[Stmt], value: &Expr) -> Option<Apart> {
     let is_array = |stmt: &Stmt| match &stmt.kind {
         StmtKind::Let(_, value) => value.ty.is_array() && !matches!(&*value.kind, ExprKind::Var(_)),
         StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => false,
@@ -276,13 +277,53 @@ fn apart_from_loops(it: &Reverse<'_, '_>, stmts: &[Stmt], value: &Expr) -> Optio
             needs(it, cond, &mut wanted);
         }
     }
+    let apart = divided(it, (&wanted, &reached), &[]);
+    let path: Vec<Step> = it.path.iter().map(|at| it.steps[*at].clone()).collect();
+    let left = |at: &usize| apart.inside.contains(at) && matches!(it.steps[*at], Step::Loop(_));
+    let left: Vec<bool> = it.path.iter().map(left).collect();
+    if !left.contains(&true) {
+        return None;
+    }
+    // Where a loop has no points, what is in it is not computed, and need not succeed.
+    let runs = it.runs(&path);
+    let mut open: Vec<usize> = (0..path.len()).collect();
+    open.retain(|at| left[*at] && runs[*at] != Runs::Surely);
+    if open.is_empty() {
+        return Some(apart);
+    }
+    let around: Vec<bool> = it.path.iter().map(|at| apart.around.contains(at)).collect();
+    let fails = stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Let(_, value) => !it.needs_no_loop(&path, &around, value),
+        StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => true,
+    });
+    if !fails {
+        return Some(apart);
+    }
+    for at in &open {
+        if let Step::Loop(binder) = &path[*at] {
+            needs(it, &binder.lo, &mut wanted);
+            needs(it, &binder.hi, &mut wanted);
+        }
+    }
+    let apart = divided(it, (&wanted, &reached), &open);
+    apart.inside.iter().any(|at| matches!(it.steps[*at], Step::Loop(_))).then_some(apart)
+}
+
+/// The steps of the way that stay around what needs these variables, and those that do not; of the
+/// loops at the places that are `open` it stays around whether they have points.
+fn divided(
+    it: &mut Reverse<'_, '_>,
+    (wanted, reached): (&FxHashSet<VarId>, &FxHashSet<VarId>),
+    open: &[usize],
+) -> Apart {
+    let mut wanted = wanted.clone();
     let (mut start, over_steps) = match it.running.last().map(Running::kept) {
         Some((start, steps)) => (start, steps.collect()),
         None => (0, Vec::new()),
     };
     let mut apart = Apart::default();
-    for (place, at) in it.path.iter().enumerate().rev() {
-        let around = match &it.steps[*at] {
+    for (place, at) in it.path.clone().into_iter().enumerate().rev() {
+        let around = match &it.steps[at] {
             _ if place < start => true,
             Step::Guard(_) => true,
             Step::Let(var, value) => {
@@ -301,16 +342,19 @@ fn apart_from_loops(it: &Reverse<'_, '_>, stmts: &[Stmt], value: &Expr) -> Optio
                 if needed {
                     needs(it, &binder.lo, &mut wanted);
                     needs(it, &binder.hi, &mut wanted);
+                } else if open.contains(&place) {
+                    let cond = has_points(binder, binder.lo.span);
+                    apart.around.push(it.steps.len());
+                    it.steps.push(Step::Guard(cond));
                 }
                 needed
             }
         };
-        if around { apart.around.push(*at) } else { apart.inside.push(*at) }
+        if around { apart.around.push(at) } else { apart.inside.push(at) }
     }
     apart.around.reverse();
     apart.inside.reverse();
-    let loops = |at: &usize| matches!(it.steps[*at], Step::Loop(_));
-    apart.inside.iter().any(loops).then_some(apart)
+    apart
 }
 
 /// The variables that a value needs, also those that others stand for.
