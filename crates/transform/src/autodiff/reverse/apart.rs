@@ -12,7 +12,7 @@
 //! cannot fail.
 
 use super::Reverse;
-use super::fails::Runs;
+use super::fails::{Runs, runs_beside};
 use super::lift::replace_vars;
 use crate::autodiff::let_stmt;
 use crate::autodiff::rename::Renaming;
@@ -88,7 +88,7 @@ impl Reverse<'_, '_> {
                 && !all
                 && !sized.contains(&var)
                 && self.shareable(&whole)
-                && self.may_leave_indices(&whole, clause, &over);
+                && may_leave_indices(self, &whole, clause, &over);
             let made = if leaves {
                 self.beside(var, &whole, &over, &tensor.shape, clause.span)
             } else {
@@ -119,31 +119,6 @@ impl Reverse<'_, '_> {
         let rest = Expr::new(ExprKind::Tensor(tensor), copy.ty.clone(), copy.span);
         let kind = ExprKind::Block { stmts: before, value: rest };
         Some(Expr::new(kind, copy.ty, copy.span))
-    }
-
-    /// Whether a binding may be computed wherever these indices of a clause have points, though the
-    /// others may have none there.
-    fn may_leave_indices(
-        &mut self,
-        whole: &Expr,
-        clause: &Clause,
-        over: &[(usize, Binder)],
-    ) -> bool {
-        let (mut facts, mut before) = (self.path_facts(), FxHashSet::default());
-        let mut surely = true;
-        for (axis, binder) in clause.indices() {
-            if over.iter().all(|(kept, _)| *kept != axis) {
-                surely &= self.runs_beside(binder, &before, &facts) != Runs::Perhaps;
-            }
-            before.insert(binder.var);
-            self.loop_facts(binder, &mut facts);
-        }
-        if surely {
-            return true;
-        }
-        let mut facts = self.path_facts();
-        over.iter().for_each(|(_, binder)| self.loop_facts(binder, &mut facts));
-        self.never_fails(whole, &facts)
     }
 
     /// Whether something flows back to a value that takes more than a few operations, or is an array.
@@ -325,4 +300,29 @@ fn merge_reads(e: &mut Expr) {
     *indices = all;
     let span = inner.span;
     *base = std::mem::replace(inner, Expr::error(span));
+}
+
+/// Whether a binding may be computed wherever these indices of a clause have points, though the
+/// others may have none there.
+fn may_leave_indices(
+    it: &mut Reverse<'_, '_>,
+    whole: &Expr,
+    clause: &Clause,
+    over: &[(usize, Binder)],
+) -> bool {
+    let (mut facts, mut before) = (it.path_facts(), FxHashSet::default());
+    let mut surely = true;
+    for (axis, binder) in clause.indices() {
+        if over.iter().all(|(kept, _)| *kept != axis) {
+            surely &= runs_beside(it, binder, &before, &facts) != Runs::Perhaps;
+        }
+        before.insert(binder.var);
+        it.loop_facts(binder, &mut facts);
+    }
+    if surely {
+        return true;
+    }
+    let mut facts = it.path_facts();
+    over.iter().for_each(|(_, binder)| it.loop_facts(binder, &mut facts));
+    it.never_fails(whole, &facts)
 }

@@ -86,10 +86,10 @@ impl Reverse<'_, '_> {
                     StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => false,
                 }) && self.never_fails(value, facts)
             }
-            ExprKind::Tensor(tensor) => self.definition_never_fails(tensor, facts),
-            ExprKind::Reduce(reduce) => self.reduction_never_fails(reduce, facts),
+            ExprKind::Tensor(tensor) => definition_never_fails(self, tensor, facts),
+            ExprKind::Reduce(reduce) => reduction_never_fails(self, reduce, facts),
             ExprKind::Call { func, closure: None, args, .. } => {
-                args.iter().all(|arg| self.never_fails(arg, facts)) && self.body_never_fails(*func)
+                args.iter().all(|arg| self.never_fails(arg, facts)) && body_never_fails(self, *func)
             }
             ExprKind::Match { .. }
             | ExprKind::Scatter(_)
@@ -107,157 +107,6 @@ impl Reverse<'_, '_> {
             | ExprKind::Derivative(_)
             | ExprKind::Error => false,
         }
-    }
-
-    fn definition_never_fails(&mut self, tensor: &Tensor, facts: &Facts) -> bool {
-        if tensor.self_var.is_some() || !tensor.requires.is_empty() {
-            return false;
-        }
-        tensor.clauses.iter().all(|clause| {
-            let mut facts = facts.clone();
-            clause.until.is_none()
-                && clause.slots.iter().all(|slot| match slot {
-                    ClauseSlot::Point(_) => true,
-                    ClauseSlot::Loop(binder) => self.has_ends(binder, &mut facts),
-                })
-                && self.items_never_fail(&clause.items, &facts)
-                && [Some(&clause.value), clause.otherwise.as_ref()]
-                    .into_iter()
-                    .flatten()
-                    .all(|value| self.never_fails(value, &facts))
-        })
-    }
-
-    fn reduction_never_fails(&mut self, reduce: &Reduce, facts: &Facts) -> bool {
-        let mut facts = facts.clone();
-        never_fails_itself(reduce)
-            && reduce.requires.is_empty()
-            && reduce.binders.iter().all(|binder| self.has_ends(binder, &mut facts))
-            && self.items_never_fail(&reduce.items, &facts)
-            && self.never_fails(&reduce.value, &facts)
-    }
-
-    fn items_never_fail(&mut self, items: &[Item], facts: &Facts) -> bool {
-        items.iter().all(|item| match item {
-            Item::Let(_, e) | Item::Guard(e) => self.never_fails(e, facts),
-        })
-    }
-
-    /// Whether the ends of a loop are sizes; what it says about its index is a fact from here on.
-    fn has_ends(&mut self, binder: &Binder, facts: &mut Facts) -> bool {
-        let known =
-            self.pass.size_of(&binder.lo).is_some() && self.pass.size_of(&binder.hi).is_some();
-        self.loop_facts(binder, facts);
-        known
-    }
-
-    /// Whether the body of a function has a value whatever its arguments are: its reads are proved by
-    /// what stands around them in the body.
-    fn body_never_fails(&mut self, func: FuncId) -> bool {
-        let mut seen = FxHashSet::default();
-        let mut open = vec![func];
-        while let Some(func) = open.pop() {
-            if !seen.insert(func) {
-                // A function that calls itself may do so without end.
-                return false;
-            }
-            let body = self.pass.program.funcs[func].body.clone();
-            if !self.part_never_fails(&body, &mut open) {
-                return false;
-            }
-        }
-        true
-    }
-
-    fn part_never_fails(&mut self, e: &Expr, calls: &mut Vec<FuncId>) -> bool {
-        if self.pass.size_of(e).is_some() {
-            return true;
-        }
-        let own = match &*e.kind {
-            ExprKind::Binary(..) | ExprKind::Unary(..) => !operation_fails(e),
-            ExprKind::Index { indices, .. } => {
-                indices.iter().all(|index| index.bounds == Bounds::Proved)
-            }
-            ExprKind::Tensor(tensor) => {
-                tensor.requires.is_empty() && tensor.clauses.iter().all(|it| it.until.is_none())
-            }
-            ExprKind::Reduce(reduce) => reduce.requires.is_empty() && never_fails_itself(reduce),
-            ExprKind::Block { stmts, .. } => {
-                stmts.iter().all(|stmt| matches!(stmt.kind, StmtKind::Let(..)))
-            }
-            ExprKind::Call { func, closure, .. } => {
-                calls.push(*func);
-                closure.is_none()
-            }
-            ExprKind::Slice { .. }
-            | ExprKind::Gather { .. }
-            | ExprKind::Scatter(_)
-            | ExprKind::Comprehension { .. }
-            | ExprKind::CallValue { .. }
-            | ExprKind::Closure { .. }
-            | ExprKind::Specialise { .. }
-            | ExprKind::Range(..)
-            | ExprKind::Host(..)
-            | ExprKind::Assert { .. }
-            | ExprKind::Derivative(_)
-            | ExprKind::Error => false,
-            ExprKind::Const(_)
-            | ExprKind::Str(_)
-            | ExprKind::Unit
-            | ExprKind::Var(_)
-            | ExprKind::Size(_)
-            | ExprKind::Cast(_)
-            | ExprKind::And(..)
-            | ExprKind::Or(..)
-            | ExprKind::If { .. }
-            | ExprKind::Match { .. }
-            | ExprKind::Permute { .. }
-            | ExprKind::Join { .. }
-            | ExprKind::Array(_)
-            | ExprKind::Tuple(_)
-            | ExprKind::TupleGet(..)
-            | ExprKind::Make { .. }
-            | ExprKind::FieldGet(..)
-            | ExprKind::Try(_) => true,
-        };
-        let mut parts = own;
-        if own {
-            each_child(e, &mut |child| parts = parts && self.part_never_fails(child, calls));
-        }
-        parts
-    }
-
-    /// Of each step of a way, how surely it has points, as far as the loops before it decide that.
-    pub(super) fn runs(&mut self, path: &[Step]) -> Vec<Runs> {
-        let (mut facts, mut before) = (Facts::new(), FxHashSet::default());
-        let mut runs = Vec::with_capacity(path.len());
-        for step in path {
-            let Step::Loop(binder) = step else {
-                runs.push(Runs::Surely);
-                continue;
-            };
-            runs.push(self.runs_beside(binder, &before, &facts));
-            before.insert(binder.var);
-            self.loop_facts(binder, &mut facts);
-        }
-        runs
-    }
-
-    /// How surely a loop has points beside loops over these indices.
-    pub(super) fn runs_beside(
-        &mut self,
-        binder: &Binder,
-        before: &FxHashSet<ein_ir::tensor::VarId>,
-        facts: &Facts,
-    ) -> Runs {
-        let ends = self.pass.size_of(&binder.lo).zip(self.pass.size_of(&binder.hi));
-        if ends.is_some_and(|(lo, hi)| prove_le(facts, &lo.offset(1), &hi).is_proved()) {
-            return Runs::Surely;
-        }
-        let mut used = FxHashSet::default();
-        self.variables(&binder.lo, &mut used);
-        self.variables(&binder.hi, &mut used);
-        if used.is_disjoint(before) { Runs::Alike } else { Runs::Perhaps }
     }
 }
 
@@ -282,4 +131,154 @@ fn never_fails_itself(reduce: &Reduce) -> bool {
         }
         ReduceOp::Mean | ReduceOp::Any | ReduceOp::All | ReduceOp::Count => true,
     }
+}
+
+fn definition_never_fails(it: &mut Reverse<'_, '_>, tensor: &Tensor, facts: &Facts) -> bool {
+    if tensor.self_var.is_some() || !tensor.requires.is_empty() {
+        return false;
+    }
+    tensor.clauses.iter().all(|clause| {
+        let mut facts = facts.clone();
+        clause.until.is_none()
+            && clause.slots.iter().all(|slot| match slot {
+                ClauseSlot::Point(_) => true,
+                ClauseSlot::Loop(binder) => has_ends(it, binder, &mut facts),
+            })
+            && items_never_fail(it, &clause.items, &facts)
+            && [Some(&clause.value), clause.otherwise.as_ref()]
+                .into_iter()
+                .flatten()
+                .all(|value| it.never_fails(value, &facts))
+    })
+}
+
+fn reduction_never_fails(it: &mut Reverse<'_, '_>, reduce: &Reduce, facts: &Facts) -> bool {
+    let mut facts = facts.clone();
+    never_fails_itself(reduce)
+        && reduce.requires.is_empty()
+        && reduce.binders.iter().all(|binder| has_ends(it, binder, &mut facts))
+        && items_never_fail(it, &reduce.items, &facts)
+        && it.never_fails(&reduce.value, &facts)
+}
+
+fn items_never_fail(it: &mut Reverse<'_, '_>, items: &[Item], facts: &Facts) -> bool {
+    items.iter().all(|item| match item {
+        Item::Let(_, e) | Item::Guard(e) => it.never_fails(e, facts),
+    })
+}
+
+/// Whether the ends of a loop are sizes; what it says about its index is a fact from here on.
+fn has_ends(it: &mut Reverse<'_, '_>, binder: &Binder, facts: &mut Facts) -> bool {
+    let known = it.pass.size_of(&binder.lo).is_some() && it.pass.size_of(&binder.hi).is_some();
+    it.loop_facts(binder, facts);
+    known
+}
+
+/// Whether the body of a function has a value whatever its arguments are: its reads are proved by
+/// what stands around them in the body.
+fn body_never_fails(it: &mut Reverse<'_, '_>, func: FuncId) -> bool {
+    let mut seen = FxHashSet::default();
+    let mut open = vec![func];
+    while let Some(func) = open.pop() {
+        if !seen.insert(func) {
+            // A function that calls itself may do so without end.
+            return false;
+        }
+        let body = it.pass.program.funcs[func].body.clone();
+        if !part_never_fails(it, &body, &mut open) {
+            return false;
+        }
+    }
+    true
+}
+
+fn part_never_fails(it: &mut Reverse<'_, '_>, e: &Expr, calls: &mut Vec<FuncId>) -> bool {
+    if it.pass.size_of(e).is_some() {
+        return true;
+    }
+    let own = match &*e.kind {
+        ExprKind::Binary(..) | ExprKind::Unary(..) => !operation_fails(e),
+        ExprKind::Index { indices, .. } => {
+            indices.iter().all(|index| index.bounds == Bounds::Proved)
+        }
+        ExprKind::Tensor(tensor) => {
+            tensor.requires.is_empty() && tensor.clauses.iter().all(|it| it.until.is_none())
+        }
+        ExprKind::Reduce(reduce) => reduce.requires.is_empty() && never_fails_itself(reduce),
+        ExprKind::Block { stmts, .. } => {
+            stmts.iter().all(|stmt| matches!(stmt.kind, StmtKind::Let(..)))
+        }
+        ExprKind::Call { func, closure, .. } => {
+            calls.push(*func);
+            closure.is_none()
+        }
+        ExprKind::Slice { .. }
+        | ExprKind::Gather { .. }
+        | ExprKind::Scatter(_)
+        | ExprKind::Comprehension { .. }
+        | ExprKind::CallValue { .. }
+        | ExprKind::Closure { .. }
+        | ExprKind::Specialise { .. }
+        | ExprKind::Range(..)
+        | ExprKind::Host(..)
+        | ExprKind::Assert { .. }
+        | ExprKind::Derivative(_)
+        | ExprKind::Error => false,
+        ExprKind::Const(_)
+        | ExprKind::Str(_)
+        | ExprKind::Unit
+        | ExprKind::Var(_)
+        | ExprKind::Size(_)
+        | ExprKind::Cast(_)
+        | ExprKind::And(..)
+        | ExprKind::Or(..)
+        | ExprKind::If { .. }
+        | ExprKind::Match { .. }
+        | ExprKind::Permute { .. }
+        | ExprKind::Join { .. }
+        | ExprKind::Array(_)
+        | ExprKind::Tuple(_)
+        | ExprKind::TupleGet(..)
+        | ExprKind::Make { .. }
+        | ExprKind::FieldGet(..)
+        | ExprKind::Try(_) => true,
+    };
+    let mut parts = own;
+    if own {
+        each_child(e, &mut |child| parts = parts && part_never_fails(it, child, calls));
+    }
+    parts
+}
+
+/// Of each step of a way, how surely it has points, as far as the loops before it decide that.
+pub(super) fn runs(it: &mut Reverse<'_, '_>, path: &[Step]) -> Vec<Runs> {
+    let (mut facts, mut before) = (Facts::new(), FxHashSet::default());
+    let mut runs = Vec::with_capacity(path.len());
+    for step in path {
+        let Step::Loop(binder) = step else {
+            runs.push(Runs::Surely);
+            continue;
+        };
+        runs.push(runs_beside(it, binder, &before, &facts));
+        before.insert(binder.var);
+        it.loop_facts(binder, &mut facts);
+    }
+    runs
+}
+
+/// How surely a loop has points beside loops over these indices.
+pub(super) fn runs_beside(
+    it: &mut Reverse<'_, '_>,
+    binder: &Binder,
+    before: &FxHashSet<ein_ir::tensor::VarId>,
+    facts: &Facts,
+) -> Runs {
+    let ends = it.pass.size_of(&binder.lo).zip(it.pass.size_of(&binder.hi));
+    if ends.is_some_and(|(lo, hi)| prove_le(facts, &lo.offset(1), &hi).is_proved()) {
+        return Runs::Surely;
+    }
+    let mut used = FxHashSet::default();
+    it.variables(&binder.lo, &mut used);
+    it.variables(&binder.hi, &mut used);
+    if used.is_disjoint(before) { Runs::Alike } else { Runs::Perhaps }
 }

@@ -1,6 +1,6 @@
 //! Values that get definitions of their own, so that they are computed once and then read.
 
-use super::fails::{Runs, has_points};
+use super::fails::{Runs, has_points, runs};
 use super::{Reverse, Step, element, mentions};
 use crate::autodiff::let_stmt;
 use crate::autodiff::pattern::bound_by;
@@ -154,14 +154,14 @@ impl Reverse<'_, '_> {
                 self.variables(cond, &mut wanted);
             }
         }
-        let mut keep = self.kept(&path, wanted.clone());
+        let mut keep = kept(self, &path, wanted.clone());
         // Where a loop has no points, what is in it is not computed, and need not succeed.
-        let runs = self.runs(&path);
+        let runs = runs(self, &path);
         let open = |at: &usize| {
             matches!(path[*at], Step::Loop(_)) && !keep[*at] && runs[*at] != Runs::Surely
         };
         let open: Vec<usize> = (0..path.len()).filter(open).collect();
-        if !open.is_empty() && !self.needs_no_loop(&path, &keep, e) {
+        if !open.is_empty() && !needs_no_loop(self, &path, &keep, e) {
             // From the inside out: a condition may need the indices of loops before it.
             for at in open.into_iter().rev() {
                 if let Step::Loop(binder) = &path[at]
@@ -170,7 +170,7 @@ impl Reverse<'_, '_> {
                     let cond = has_points(binder, e.span);
                     self.variables(&cond, &mut wanted);
                     path[at] = Step::Guard(cond);
-                    keep = self.kept(&path, wanted.clone());
+                    keep = kept(self, &path, wanted.clone());
                 }
             }
         }
@@ -222,52 +222,6 @@ impl Reverse<'_, '_> {
         let known = self.define(name, &kept, &loops, e);
         self.lifted.insert(key, known.clone());
         Some(element(known, &at, e.span))
-    }
-
-    /// The steps of a way that a value over these variables needs, and the conditions.
-    fn kept(&self, path: &[Step], mut wanted: FxHashSet<VarId>) -> Vec<bool> {
-        let mut keep = vec![false; path.len()];
-        for (at, step) in path.iter().enumerate().rev() {
-            match step {
-                Step::Guard(_) => keep[at] = true,
-                Step::Let(var, value) => {
-                    if wanted.contains(var) {
-                        keep[at] = true;
-                        self.variables(value, &mut wanted);
-                    }
-                }
-                Step::Loop(binder) => {
-                    if wanted.contains(&binder.var) {
-                        keep[at] = true;
-                        self.variables(&binder.lo, &mut wanted);
-                        self.variables(&binder.hi, &mut wanted);
-                    }
-                }
-            }
-        }
-        keep
-    }
-
-    /// Whether a value, and what is bound on the way to it, cannot fail in the loops that are kept.
-    pub(super) fn needs_no_loop(&mut self, path: &[Step], keep: &[bool], e: &Expr) -> bool {
-        let mut facts = size::Facts::new();
-        for (step, _) in path.iter().zip(keep).filter(|(_, keep)| **keep) {
-            match step {
-                Step::Loop(binder) => {
-                    let ends = [&binder.lo, &binder.hi];
-                    if !ends.into_iter().all(|end| self.never_fails(end, &facts)) {
-                        return false;
-                    }
-                    self.loop_facts(binder, &mut facts);
-                }
-                Step::Let(_, value) | Step::Guard(value) => {
-                    if !self.never_fails(value, &facts) {
-                        return false;
-                    }
-                }
-            }
-        }
-        self.never_fails(e, &facts)
     }
 
     /// Whether a value is part of an adjoint that is being made.
@@ -452,4 +406,55 @@ pub(in crate::autodiff) fn replace_vars(e: &mut Expr, with: &FxHashMap<VarId, Ex
 /// The sizes that are compared.
 fn compared(requires: &[Require]) -> impl Iterator<Item = &size::Expr> {
     requires.iter().flat_map(|it| [&it.left, &it.right])
+}
+
+/// The steps of a way that a value over these variables needs, and the conditions.
+fn kept(it: &Reverse<'_, '_>, path: &[Step], mut wanted: FxHashSet<VarId>) -> Vec<bool> {
+    let mut keep = vec![false; path.len()];
+    for (at, step) in path.iter().enumerate().rev() {
+        match step {
+            Step::Guard(_) => keep[at] = true,
+            Step::Let(var, value) => {
+                if wanted.contains(var) {
+                    keep[at] = true;
+                    it.variables(value, &mut wanted);
+                }
+            }
+            Step::Loop(binder) => {
+                if wanted.contains(&binder.var) {
+                    keep[at] = true;
+                    it.variables(&binder.lo, &mut wanted);
+                    it.variables(&binder.hi, &mut wanted);
+                }
+            }
+        }
+    }
+    keep
+}
+
+/// Whether a value, and what is bound on the way to it, cannot fail in the loops that are kept.
+pub(super) fn needs_no_loop(
+    it: &mut Reverse<'_, '_>,
+    path: &[Step],
+    keep: &[bool],
+    e: &Expr,
+) -> bool {
+    let mut facts = size::Facts::new();
+    for (step, _) in path.iter().zip(keep).filter(|(_, keep)| **keep) {
+        match step {
+            Step::Loop(binder) => {
+                let ends = [&binder.lo, &binder.hi];
+                if !ends.into_iter().all(|end| it.never_fails(end, &facts)) {
+                    return false;
+                }
+                it.loop_facts(binder, &mut facts);
+            }
+            Step::Let(_, value) | Step::Guard(value) => {
+                if !it.never_fails(value, &facts) {
+                    return false;
+                }
+            }
+        }
+    }
+    it.never_fails(e, &facts)
 }

@@ -14,7 +14,7 @@
 //! succeed. So it is in a loop that has points only beside some points of the loops around it, unless the
 //! call cannot fail.
 
-use super::fails::Runs;
+use super::fails::{Runs, runs_beside};
 use super::{Done, Reverse, Seed, Step};
 use crate::autodiff::let_stmt;
 use crate::autodiff::loops::bound_in;
@@ -57,7 +57,7 @@ impl Reverse<'_, '_> {
         let mut copy = e.clone();
         let mut calls = Vec::new();
         let facts = self.path_facts();
-        let before = self.path_indices();
+        let before = path_indices(self);
         let crossed = Crossed { before, facts: facts.clone(), runs: None };
         self.take_calls(&mut copy, (&bound, &facts), &crossed, &mut calls);
         (!calls.is_empty()).then_some((calls, copy))
@@ -68,7 +68,7 @@ impl Reverse<'_, '_> {
         let mut inner = FxHashSet::default();
         bound_in(&clause.value, &mut inner);
         let mut calls = Vec::new();
-        let (mut facts, mut before) = (self.path_facts(), self.path_indices());
+        let (mut facts, mut before) = (self.path_facts(), path_indices(self));
         for (_, binder) in clause.indices() {
             self.loop_facts(binder, &mut facts);
             before.insert(binder.var);
@@ -105,7 +105,7 @@ impl Reverse<'_, '_> {
     ) {
         if let Some(runs) = crossed.runs
             && self.is_shared_call(e, place.0)
-            && self.may_leave(e, runs, place.1)
+            && may_leave(self, e, runs, place.1)
         {
             let var = self.pass.local("$c", e.ty.clone(), e.span);
             let read = self.pass.var(var, e.span);
@@ -118,7 +118,7 @@ impl Reverse<'_, '_> {
             if !self.is_open_to_some(e, place.0) {
                 return;
             }
-            inside = self.crossing(e, crossed);
+            inside = crossing(self, e, crossed);
             crossed = &inside;
         }
         match &mut *e.kind {
@@ -130,68 +130,6 @@ impl Reverse<'_, '_> {
             ExprKind::Try(_) | ExprKind::Closure { .. } => {}
             _ => each_child_mut(e, &mut |child| self.take_calls(child, place, crossed, calls)),
         }
-    }
-
-    /// Whether a call may be made where the loops it is in have no points. Where that is so for all
-    /// points or for none, only its arguments are looked at: they are what the extents protect.
-    fn may_leave(&mut self, call: &Expr, runs: Runs, facts: &Facts) -> bool {
-        match (runs, &*call.kind) {
-            (Runs::Surely, _) => true,
-            (Runs::Alike, ExprKind::Call { args, .. } | ExprKind::CallValue { args, .. }) => {
-                args.iter().all(|arg| self.never_fails(arg, facts))
-            }
-            (Runs::Alike | Runs::Perhaps, _) => self.never_fails(call, facts),
-        }
-    }
-
-    /// What is around the inside of a loop.
-    fn crossing(&mut self, e: &Expr, crossed: &Crossed) -> Crossed {
-        let mut inside = crossed.clone();
-        let mut runs = inside.runs.unwrap_or(Runs::Surely);
-        let mut enter = |it: &mut Self, binder: &Binder, inside: &mut Crossed| {
-            runs = runs.and(it.runs_beside(binder, &inside.before, &inside.facts));
-            inside.before.insert(binder.var);
-            it.loop_facts(binder, &mut inside.facts);
-        };
-        let mut items: Vec<&Item> = Vec::new();
-        match &*e.kind {
-            ExprKind::Reduce(reduce) => {
-                reduce.binders.iter().for_each(|it| enter(self, it, &mut inside));
-                items.extend(&reduce.items);
-            }
-            ExprKind::Scatter(scatter) => {
-                scatter.binders.iter().for_each(|it| enter(self, it, &mut inside));
-                items.extend(&scatter.items);
-            }
-            ExprKind::Tensor(tensor) => {
-                for clause in &tensor.clauses {
-                    for slot in &clause.slots {
-                        if let ClauseSlot::Loop(binder) = slot {
-                            enter(self, binder, &mut inside);
-                        }
-                    }
-                    items.extend(&clause.items);
-                }
-            }
-            _ => runs = runs.and(Runs::Alike),
-        }
-        for item in items {
-            if let Item::Guard(condition) = item {
-                let others = self.mentions_one_of(condition, &crossed.before);
-                runs = runs.and(if others { Runs::Perhaps } else { Runs::Alike });
-            }
-        }
-        inside.runs = Some(runs);
-        inside
-    }
-
-    /// The indices of the loops on the way.
-    fn path_indices(&self) -> FxHashSet<VarId> {
-        let index = |at: &usize| match &self.steps[*at] {
-            Step::Loop(binder) => Some(binder.var),
-            Step::Let(..) | Step::Guard(_) => None,
-        };
-        self.path.iter().filter_map(index).collect()
     }
 
     /// Whether each condition of a loop depends on the point, so that it leaves some points.
@@ -247,4 +185,66 @@ fn is_loop(e: &Expr) -> bool {
             | ExprKind::Scatter(_)
             | ExprKind::Comprehension { .. }
     )
+}
+
+/// Whether a call may be made where the loops it is in have no points. Where that is so for all
+/// points or for none, only its arguments are looked at: they are what the extents protect.
+fn may_leave(it: &mut Reverse<'_, '_>, call: &Expr, runs: Runs, facts: &Facts) -> bool {
+    match (runs, &*call.kind) {
+        (Runs::Surely, _) => true,
+        (Runs::Alike, ExprKind::Call { args, .. } | ExprKind::CallValue { args, .. }) => {
+            args.iter().all(|arg| it.never_fails(arg, facts))
+        }
+        (Runs::Alike | Runs::Perhaps, _) => it.never_fails(call, facts),
+    }
+}
+
+/// What is around the inside of a loop.
+fn crossing(it: &mut Reverse<'_, '_>, e: &Expr, crossed: &Crossed) -> Crossed {
+    let mut inside = crossed.clone();
+    let mut runs = inside.runs.unwrap_or(Runs::Surely);
+    let mut enter = |it: &mut Reverse<'_, '_>, binder: &Binder, inside: &mut Crossed| {
+        runs = runs.and(runs_beside(it, binder, &inside.before, &inside.facts));
+        inside.before.insert(binder.var);
+        it.loop_facts(binder, &mut inside.facts);
+    };
+    let mut items: Vec<&Item> = Vec::new();
+    match &*e.kind {
+        ExprKind::Reduce(reduce) => {
+            reduce.binders.iter().for_each(|one| enter(it, one, &mut inside));
+            items.extend(&reduce.items);
+        }
+        ExprKind::Scatter(scatter) => {
+            scatter.binders.iter().for_each(|one| enter(it, one, &mut inside));
+            items.extend(&scatter.items);
+        }
+        ExprKind::Tensor(tensor) => {
+            for clause in &tensor.clauses {
+                for slot in &clause.slots {
+                    if let ClauseSlot::Loop(binder) = slot {
+                        enter(it, binder, &mut inside);
+                    }
+                }
+                items.extend(&clause.items);
+            }
+        }
+        _ => runs = runs.and(Runs::Alike),
+    }
+    for item in items {
+        if let Item::Guard(condition) = item {
+            let others = it.mentions_one_of(condition, &crossed.before);
+            runs = runs.and(if others { Runs::Perhaps } else { Runs::Alike });
+        }
+    }
+    inside.runs = Some(runs);
+    inside
+}
+
+/// The indices of the loops on the way.
+fn path_indices(it: &Reverse<'_, '_>) -> FxHashSet<VarId> {
+    let index = |at: &usize| match &it.steps[*at] {
+        Step::Loop(binder) => Some(binder.var),
+        Step::Let(..) | Step::Guard(_) => None,
+    };
+    it.path.iter().filter_map(index).collect()
 }

@@ -4,7 +4,8 @@
 use crate::autodiff::let_stmt;
 use crate::autodiff::pattern::{bound_by, single};
 use crate::autodiff::rename::Renaming;
-use crate::autodiff::reverse::fails::{Runs, has_points};
+use crate::autodiff::reverse::fails::{Runs, has_points, runs};
+use crate::autodiff::reverse::lift::needs_no_loop;
 use crate::autodiff::reverse::pull::is_name;
 use crate::autodiff::reverse::recurrence::Running;
 use crate::autodiff::reverse::{Done, Reverse, Seed, Step, element, unsupported};
@@ -285,7 +286,7 @@ fn apart_from_loops(it: &mut Reverse<'_, '_>, stmts: &[Stmt], value: &Expr) -> O
         return None;
     }
     // Where a loop has no points, what is in it is not computed, and need not succeed.
-    let runs = it.runs(&path);
+    let runs = runs(it, &path);
     let mut open: Vec<usize> = (0..path.len()).collect();
     open.retain(|at| left[*at] && runs[*at] != Runs::Surely);
     if open.is_empty() {
@@ -293,7 +294,7 @@ fn apart_from_loops(it: &mut Reverse<'_, '_>, stmts: &[Stmt], value: &Expr) -> O
     }
     let around: Vec<bool> = it.path.iter().map(|at| apart.around.contains(at)).collect();
     let fails = stmts.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Let(_, value) => !it.needs_no_loop(&path, &around, value),
+        StmtKind::Let(_, value) => !needs_no_loop(it, &path, &around, value),
         StmtKind::Destructure(..) | StmtKind::Expr(_) | StmtKind::Require(_) => true,
     });
     if !fails {
