@@ -64,6 +64,40 @@ fn an_edit_distance_keeps_two_rows() {
 }
 
 #[test]
+fn what_is_printed_of_the_end_of_a_recurrence_keeps_its_window() {
+    does_not_grow(|steps| {
+        format!(
+            "let h[0, i in 0..200] = i as f32;
+             let h[t in 1..{steps}, i] = 0.5 * h[t - 1, i] + 0.25 * h[t - 1, (i + 1) % 200];
+             print(h[{steps} - 1, 3], \"{{h[{steps} - 2, 4]:.3f}}\", h[{steps} - 3..{steps}]);
+             assert(h[{steps} - 1, 5] < 1e9);
+             let last = h[{steps} - 1];"
+        )
+    });
+}
+
+#[test]
+fn the_end_of_a_system_and_of_states_is_printed_from_a_window() {
+    does_not_grow(|steps| {
+        format!(
+            "struct S {{ u: [f32; 100], n: f32 }}
+             fn step(s: S) -> S {{ S {{ u: s.u * 0.5 + s.n, n: s.u[0] }} }}
+             let h[0, i in 0..100] = i as f32;
+             let h[t in 1..{steps}, i in 0..100] = 0.5 * h[t - 1, i] + g[t - 1];
+             let g[t in 0..{steps}] = mean[i](h[t, i]);
+             let back[{steps} - 1, i in 0..100] = 1.0;
+             let back[t in 0..{steps} - 1, i in 0..100] = 0.5 * back[t + 1, i] + 1.0;
+             let one[i in 0..100] = 1.0;
+             let s[0] = S {{ u: one, n: 2.0 }};
+             let s[t in 1..{steps}] = step(s[t - 1]);
+             if g[{steps} - 1] > 1.0 {{ print(h[{steps} - 1, 7]); }}
+             print(g[{steps} - 1], back[0, 3], back[0..2, 4], s[{steps} - 1].u[4], s[{steps} - 1].n);
+             let last = h[{steps} - 1, 7];"
+        )
+    });
+}
+
+#[test]
 fn softmax_and_layer_norm_store_only_their_result() {
     let x = "let x[i in 0..512, j in 0..512] = ((i * 7 + j * 13) % 23) as f32 * 0.1;";
     let softmax = "use std::math::exp;

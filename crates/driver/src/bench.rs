@@ -66,7 +66,7 @@ impl Session {
                 report.failure = Some(*unknown);
                 return Ok(report);
             }
-            ein_transform::unzip::forget(&mut compiled.program);
+            ein_transform::observed(&mut compiled.program);
             let memory = memory(options);
             let mut settings = self.settings(&compiled, options, memory.clone(), interrupted);
             settings.deadline = options.time_limit.and_then(|limit| started.checked_add(limit));

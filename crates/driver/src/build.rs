@@ -91,7 +91,7 @@ impl Session {
                 report.failure = Some(*unknown);
                 return Ok(report);
             }
-            ein_transform::unzip::forget(&mut compiled.program);
+            ein_transform::observed(&mut compiled.program);
             let (name, made_from) = names(input);
             let built = match self.built(input, &compiled.program, &name, options)? {
                 Ok(built) => built,
@@ -171,7 +171,7 @@ impl Session {
         if let Some(why) = lower::open(&program) {
             return open(why);
         }
-        ein_transform::unzip::forget(&mut program);
+        ein_transform::observed(&mut program);
         let outputs = lower::outputs_of(&program, true);
         Ok(match lower::lower(&program, &outputs, options) {
             Ok(whole) => Ok(Some(whole)),

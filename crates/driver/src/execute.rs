@@ -74,7 +74,7 @@ impl Session {
                 // Nobody looks at them, so nothing has to be kept for them.
                 compiled.program.outputs.clear();
             }
-            ein_transform::unzip::forget(&mut compiled.program);
+            ein_transform::observed(&mut compiled.program);
             let started = Instant::now();
             let mut settings = self.settings(&compiled, options, memory.clone(), interrupted);
             settings.deadline = options.time_limit.and_then(|limit| begun.checked_add(limit));

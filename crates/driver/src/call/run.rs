@@ -57,7 +57,7 @@ impl Program {
         if let Err(unknown) = named::settle(&mut compiled.program, &options) {
             return Err(Failure::Rejected(Told::all(&session, &[*unknown])));
         }
-        ein_transform::unzip::forget(&mut compiled.program);
+        ein_transform::observed(&mut compiled.program);
         let memory = memory(&options);
         let interrupted = Arc::new(AtomicBool::new(false));
         let work = || -> Outcome {

@@ -153,7 +153,7 @@ impl Special {
         }
         program.outputs = special.leaves.iter().map(|leaf| leaf.var).collect();
         program.top = parts.rest;
-        ein_transform::unzip::forget(&mut program);
+        ein_transform::observed(&mut program);
         let may_be_whole = whole::is_candidate(&program, &program.top);
         special.whole.store(may_be_whole, Ordering::Relaxed);
         special.program = Arc::new(program);

@@ -270,4 +270,5 @@ fn keep_outputs(program: &mut Program, observe: Option<&[String]>) {
         program.outputs.retain(|var| names.iter().any(|name| vars[*var].name.as_str() == name));
         ein_transform::unzip::forget(program);
     }
+    ein_transform::tails::run(program);
 }
