@@ -77,6 +77,21 @@ fn what_is_printed_of_the_end_of_a_recurrence_keeps_its_window() {
 }
 
 #[test]
+fn a_call_that_is_printed_keeps_the_window_of_its_recurrence() {
+    does_not_grow(|steps| {
+        format!(
+            "fn solve(a: f32) -> [f32; 100] {{
+                 let h[0, i in 0..100] = i as f32;
+                 let h[t in 1..{steps}, i in 0..100] = 0.9999 * h[t - 1, i] + a until h[t, 0] > 99.0;
+                 last[t](h)
+             }}
+             print(solve(0.001)[3]);
+             let last = solve(0.002)[4];"
+        )
+    });
+}
+
+#[test]
 fn the_end_of_a_system_and_of_states_is_printed_from_a_window() {
     does_not_grow(|steps| {
         format!(

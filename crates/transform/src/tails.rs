@@ -9,17 +9,23 @@
 //! Every read after the recurrence is of the last steps from here on, so that it does not matter which
 //! statements become a kernel together (live-out contraction).
 //!
+//! A call inside of such a statement is named before it, where it computes numbers by a recurrence and is made
+//! whatever else happens: so the call is a kernel as well, and what it keeps of the recurrence is its own.
+//!
+//! Before:  `print(solve(b)[3]);`
+//! After:   `let c = solve(b); print(c[3]);`
+//!
 //! Needs: a program whose outputs are chosen, with arrays of numbers for states ([`crate::unzip`]).
 //! Refuses: outputs, recurrences that a condition ends, reads that are not a constant number of steps
 //! from the end, reads in functions of what the top level binds, reads that were not proved.
 
-use crate::records::{Frame, beside};
+use crate::records::{Frame, beside, settle};
 use ein_ir::size;
 use ein_ir::tensor::symbolic::to_size;
 use ein_ir::tensor::walk::{any, each_child, each_child_mut, each_in_stmt, each_in_stmt_mut};
 use ein_ir::tensor::{
-    AtomDef, Axis, Binder, Bounds, Clause, ClauseSlot, Expr, ExprKind, FuncId, IndexArg, Item,
-    Program, Stmt, StmtKind, Tensor, Type, VarId,
+    AtomDef, Axis, Binder, Bounds, Clause, ClauseSlot, Expr, ExprKind, FuncId, HostOp, IndexArg,
+    Item, Program, Stmt, StmtKind, Tensor, Type, VarId,
 };
 use ein_scalar::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -86,6 +92,7 @@ fn in_statements(
     stmts: &mut Vec<Stmt>,
     mut value: Option<&mut Expr>,
 ) {
+    name_calls(program, frame, stmts);
     let mut at = 0;
     while at < stmts.len() {
         at += 1;
@@ -120,6 +127,85 @@ fn in_statements(
         stmts.insert(at, Stmt { kind, span });
         at += 1;
     }
+}
+
+/// Names the calls in statements that are evaluated.
+fn name_calls(program: &mut Program, frame: Frame, stmts: &mut Vec<Stmt>) {
+    let mut at = 0;
+    while at < stmts.len() {
+        let mut calls = Vec::new();
+        if is_evaluated(program, &stmts[at]) {
+            match &mut stmts[at].kind {
+                StmtKind::Expr(e) | StmtKind::Let(_, e) => {
+                    name_calls_in(program, frame, e, &mut calls);
+                }
+                StmtKind::Destructure(..) | StmtKind::Require(_) => {}
+            }
+        }
+        let count = calls.len();
+        stmts.splice(at..at, calls);
+        at += count + 1;
+    }
+}
+
+/// Takes out the calls that are made before anything acts, in their order. Returns whether nothing has
+/// acted yet.
+fn name_calls_in(program: &mut Program, frame: Frame, e: &mut Expr, calls: &mut Vec<Stmt>) -> bool {
+    let quiet = !acts(program, e, &mut FxHashSet::default());
+    match &mut *e.kind {
+        ExprKind::Call { closure: None, func, .. } if quiet && recurs(program, *func) => {
+            if matches!(e.ty.elem(), Type::Scalar(_)) {
+                let span = e.span;
+                let var = beside(program, frame, None, "$c", e.ty.clone(), span);
+                settle(program, var);
+                let read = Expr::new(ExprKind::Var(var), e.ty.clone(), span);
+                let call = std::mem::replace(e, read);
+                calls.push(Stmt { kind: StmtKind::Let(var, call), span });
+            }
+            true
+        }
+        // What is chosen, repeated or caught may not be made.
+        ExprKind::If { cond: first, .. }
+        | ExprKind::Match { value: first, .. }
+        | ExprKind::And(first, _)
+        | ExprKind::Or(first, _) => name_calls_in(program, frame, first, calls) && quiet,
+        // A message is made when the assertion fails.
+        ExprKind::Host(HostOp::Assert, parts) => match parts.first_mut() {
+            Some(first) => name_calls_in(program, frame, first, calls),
+            None => true,
+        },
+        ExprKind::Tensor(_)
+        | ExprKind::Reduce(_)
+        | ExprKind::Scatter(_)
+        | ExprKind::Comprehension { .. }
+        | ExprKind::Closure { .. }
+        | ExprKind::Block { .. }
+        | ExprKind::Try(_) => quiet,
+        _ => {
+            let mut open = true;
+            each_child_mut(e, &mut |child| {
+                open = open && name_calls_in(program, frame, child, calls);
+            });
+            let formats = matches!(&*e.kind, ExprKind::Host(HostOp::Format(_), _));
+            let own = matches!(
+                &*e.kind,
+                ExprKind::Host(..) | ExprKind::Call { .. } | ExprKind::CallValue { .. }
+            );
+            open && (!own || formats || quiet)
+        }
+    }
+}
+
+/// Whether a function computes by a recurrence, itself or in what it calls.
+fn recurs(program: &Program, func: FuncId) -> bool {
+    fn inside(program: &Program, func: FuncId, seen: &mut FxHashSet<FuncId>) -> bool {
+        seen.insert(func)
+            && any(&program.funcs[func].body, &mut |part| match &*part.kind {
+                ExprKind::Call { func, .. } => inside(program, *func, seen),
+                _ => is_recurrence(part),
+            })
+    }
+    inside(program, func, &mut FxHashSet::default())
 }
 
 /// The recurrence that a statement binds, whole or as one name of a system.
