@@ -34,6 +34,7 @@ use crate::points::{
 };
 use array::{Array, ArrayKind};
 pub(crate) use define::MAX_PARTS;
+use define::stored::Stored;
 use descent::Descent;
 use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom, Operation};
@@ -182,6 +183,8 @@ pub(crate) struct Flatten<'p> {
     pub(crate) made: Option<Node>,
     /// The last steps of what ended when a condition held.
     pub(crate) counts: FxHashSet<Arr>,
+    /// The definitions inside of steps.
+    pub(crate) stored: Stored,
 }
 
 /// Evaluates statements; `wanted` says which variables matter afterwards.
@@ -192,10 +195,6 @@ pub fn statements(
     wanted: &dyn Fn(VarId) -> bool,
     arithmetic: Arithmetic,
 ) -> Result<Flattened, (usize, Declined)> {
-    let mut flatten = Flatten::new(program, world, arithmetic);
-    for (at, stmt) in stmts.iter().enumerate() {
-        flatten.stmt(stmt).map_err(|declined| (at, declined))?;
-    }
     let mut vars = Vec::new();
     for stmt in stmts {
         match &stmt.kind {
@@ -205,7 +204,21 @@ pub fn statements(
         }
     }
     vars.retain(|var| wanted(*var));
-    flatten.finish(&vars).map_err(|declined| (stmts.len().saturating_sub(1), declined))
+    let last = stmts.len().saturating_sub(1);
+    let evaluated = |asked: FxHashSet<usize>| {
+        let mut flatten = Flatten::new(program, world, arithmetic);
+        flatten.stored = Stored::of(asked);
+        for (at, stmt) in stmts.iter().enumerate() {
+            flatten.stmt(stmt).map_err(|declined| (at, declined))?;
+        }
+        let wanted = flatten.stored.wanted();
+        Ok((flatten.finish(&vars).map_err(|declined| (last, declined))?, wanted))
+    };
+    let (first, wanted) = evaluated(FxHashSet::default())?;
+    if wanted.is_empty() {
+        return Ok(first);
+    }
+    Ok(evaluated(wanted).map_or(first, |(second, _)| second))
 }
 
 /// Evaluates an expression to a number or an array of numbers, as the value of `var`.
@@ -287,6 +300,7 @@ impl<'p> Flatten<'p> {
             turns: None,
             made: None,
             counts: FxHashSet::default(),
+            stored: Stored::default(),
         }
     }
 

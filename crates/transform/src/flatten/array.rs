@@ -1,6 +1,7 @@
 //! Arrays under symbolic evaluation: what their elements are.
 
 use super::Flatten;
+use super::define::stored::is_read;
 use super::extent::Extent;
 use crate::points::reduction::element_at;
 use crate::points::{Arr, Clause, Ix, Kind, Node, Slot, Subst};
@@ -25,8 +26,9 @@ pub(crate) struct Array {
 pub(crate) enum ArrayKind {
     /// From an array of points, after these leading positions.
     Stored(Arr, Vec<Node>),
-    /// From clauses; the last one that covers a cell counts.
-    Clauses(Rc<Vec<Clause>>),
+    /// From clauses; the last one that covers a cell counts. The number is that of a definition inside of a
+    /// step.
+    Clauses(Rc<Vec<Clause>>, Option<usize>),
     /// A part along an axis.
     Slice(Rc<Array>, usize, Node),
     /// The axes in another order.
@@ -70,7 +72,12 @@ impl Flatten<'_> {
                 }
                 self.points.load(*arr, &at)
             }
-            ArrayKind::Clauses(clauses) => self.clause_element(clauses, array.ty, at),
+            ArrayKind::Clauses(clauses, number) => {
+                if let Some(number) = number {
+                    is_read(self, *number);
+                }
+                self.clause_element(clauses, array.ty, at)
+            }
             ArrayKind::Slice(base, axis, lo) => {
                 let mut at = at.to_vec();
                 let position = self.points.binary(BinaryOp::Add, at[*axis], *lo, None);

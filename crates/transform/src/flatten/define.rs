@@ -6,6 +6,7 @@ mod flat;
 mod narrow;
 mod positions;
 mod reduce;
+pub(crate) mod stored;
 mod sums;
 mod until;
 mod within;
@@ -116,11 +117,20 @@ impl<'p> Flatten<'p> {
         {
             return Ok(part);
         }
-        let lost = traps && !oblige::is_obliged(self, &clauses);
-        if lost {
+        let mut number = None;
+        if self.reads_pending(&clauses)
+            && stored::may_be_stored(self, ty, &shape, &clauses, &around)
+        {
+            let (met, asked) = self.stored.meets(stored::met(self, &shape, &clauses));
+            if asked {
+                return Ok(stored::in_step(self, name, (ty, shape), clauses, &around, span));
+            }
+            number = Some(met);
+        }
+        if traps && !oblige::is_obliged(self, &clauses) {
             oblige::oblige_cells(self, &clauses);
         }
-        let kind = ArrayKind::Clauses(Rc::new(clauses));
+        let kind = ArrayKind::Clauses(Rc::new(clauses), number);
         Ok(Val::Array(Rc::new(Array { ty, shape, kind })))
     }
 

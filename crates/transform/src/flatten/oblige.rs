@@ -173,7 +173,7 @@ fn nodes_of_array(array: &Array, nodes: &mut Vec<Node>) {
     match &array.kind {
         ArrayKind::Stored(_, leading) => nodes.extend(leading),
         // Clauses do not fail, and iota has no parts.
-        ArrayKind::Clauses(_) | ArrayKind::Iota => {}
+        ArrayKind::Clauses(..) | ArrayKind::Iota => {}
         ArrayKind::Slice(base, ..) | ArrayKind::Permute(base, _) => nodes_of_array(base, nodes),
         ArrayKind::Reshape(base) | ArrayKind::Cast(base) => nodes_of_array(base, nodes),
         ArrayKind::Partial(base, leading) => {

@@ -86,7 +86,7 @@ impl<'p> Flatten<'p> {
         };
         match &array.kind {
             ArrayKind::Stored(_, at) => at.iter().for_each(|it| node(*it, used)),
-            ArrayKind::Clauses(clauses) => {
+            ArrayKind::Clauses(clauses, _) => {
                 used.extend(self.indices_around(clauses));
             }
             ArrayKind::Slice(base, _, lo) => {

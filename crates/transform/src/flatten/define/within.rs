@@ -104,19 +104,21 @@ impl Join<'_> {
         let mut whole = Whole::new(self.points.arrs[outer].shape.clone(), steps);
         let mut parts = Vec::new();
         for it in inner {
-            let (clauses, steps) = self.recurrence_of(it.arr).ok_or_else(refused)?;
+            let (clauses, steps) = self.member_of(it.arr).ok_or_else(refused)?;
             let info = &self.points.arrs[it.arr];
             let fixed = self.fixed_steps(&whole.steps, it, own).ok_or_else(refused)?;
+            let first = whole.inner[0];
             let spots = whole.room_for(&info.shape, &steps, it, own);
-            parts.push((it.arr, clauses, spots, fixed));
+            parts.push((it.arr, clauses, spots, fixed, first));
         }
-        parts.push((outer, clauses, whole.of_outer(), Vec::new()));
+        let first = whole.inner[0];
+        parts.push((outer, clauses, whole.of_outer(), Vec::new(), first));
         let shape = whole.shape();
         let members: Vec<Member> = parts
             .into_iter()
-            .map(|(arr, clauses, spots, fixed)| {
+            .map(|(arr, clauses, spots, fixed, first)| {
                 let mut at = vec![0; shape.len()];
-                at[0] = shape[0] - 1;
+                at[0] = first;
                 for (axis, position) in fixed {
                     at[whole.axis(Spot::Outer(axis)).of] = position;
                 }
@@ -159,6 +161,18 @@ impl Join<'_> {
             (lo == hi).then_some((step.axis, lo as i64))
         })
         .collect()
+    }
+
+    /// The clauses and steps of what stands inside of a step: a definition has none.
+    fn member_of(&self, arr: Arr) -> Option<(Vec<Clause>, Vec<Step>)> {
+        match &self.points.defs[self.points.def_of(arr)?].body {
+            Body::Clauses(clauses, None) => Some((clauses.clone(), Vec::new())),
+            Body::Clauses(_, Some(_))
+            | Body::Scatter(_)
+            | Body::InPlace(_)
+            | Body::Until(_)
+            | Body::Again(_) => self.recurrence_of(arr),
+        }
     }
 
     /// The clauses and steps of a recurrence that no condition ends.
@@ -374,6 +388,10 @@ impl Whole {
             stepped.contains(&axis) || spots.iter().any(is_it)
         };
         let before = self.inner[0];
+        if steps.is_empty() {
+            // A definition takes a turn of its own.
+            self.inner[0] += 1;
+        }
         for (at, step) in steps.iter().enumerate() {
             let (count, first) = (shape[step.axis], if at == 0 { before } else { 0 });
             if self.inner.len() <= at {
