@@ -25,7 +25,7 @@ pub(super) struct Group {
 }
 
 /// Whether a clause has a slot that stands for any number of axes.
-fn has_pack(clause: &ast::Clause) -> bool {
+pub(super) fn has_pack(clause: &ast::Clause) -> bool {
     clause.slots.iter().any(|slot| matches!(slot.kind, ast::LeftSlotKind::Pack(_)))
 }
 

@@ -10,7 +10,7 @@
 use super::lower::Lower;
 use super::order::Graph;
 use super::scope::{Bound, Space};
-use super::stmts::List;
+use super::stmts::{List, has_pack};
 use super::unknown::pattern_names;
 use crate::hir::{self, LocalId, LocalKind, Stmt};
 use crate::visit;
@@ -47,9 +47,11 @@ impl Systems {
     }
 }
 
-/// All clauses of a list with one name and one number of slots.
+/// All clauses of a list with one name and one number of slots, or several if they may be one definition
+/// ([`super::padded`]).
 struct Node {
     name: Name,
+    /// The least number of slots.
     slots: usize,
     /// Their numbers among the statements.
     clauses: Vec<usize>,
@@ -103,6 +105,7 @@ impl<'r> Lower<'r, '_> {
                 node.mentions.extend(found.into_iter().map(|sym| (*at, sym)));
             }
         }
+        let nodes = self.of_several_ranks(stmts, nodes);
         let mut edges: Vec<(usize, usize)> = Vec::new();
         for (from, node) in nodes.iter().enumerate() {
             for (_, sym) in &node.mentions {
@@ -139,6 +142,54 @@ impl<'r> Lower<'r, '_> {
         systems
     }
 
+    /// The nodes, those of one name together where a clause with another number of slots reads its own
+    /// name: then it continues the definition.
+    fn of_several_ranks(&self, stmts: &[StmtId], nodes: Vec<Node>) -> Vec<Node> {
+        let reads_itself = |node: &Node| node.mentions.iter().any(|(_, sym)| *sym == node.name.sym);
+        let plain = |node: &Node| {
+            let mut clauses = node.clauses.iter().filter_map(|at| self.clause_at(stmts, *at));
+            clauses.all(|clause| !has_pack(clause))
+        };
+        let numbers = |node: &Node| {
+            let mut clauses = node.clauses.iter().filter_map(|at| self.clause_at(stmts, *at));
+            clauses.any(|clause| {
+                let value = match self.ast.expr[clause.value].kind {
+                    ast::ExprKind::Where { body, .. } => body,
+                    _ => clause.value,
+                };
+                let kind = &self.ast.expr[value].kind;
+                matches!(
+                    kind,
+                    ast::ExprKind::Int { .. }
+                        | ast::ExprKind::Float { .. }
+                        | ast::ExprKind::Bool(_)
+                )
+            })
+        };
+        let mut merged: Vec<Node> = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let before = merged.iter().position(|it| it.name.sym == node.name.sym);
+            let joins = |other: &Node| {
+                let shorter = if other.slots < node.slots { other } else { &node };
+                (reads_itself(&node) || reads_itself(other))
+                    && plain(&node)
+                    && plain(other)
+                    && !numbers(shorter)
+            };
+            match before.filter(|at| joins(&merged[*at])) {
+                Some(at) => {
+                    let own = &mut merged[at];
+                    own.slots = own.slots.min(node.slots);
+                    own.clauses.extend(node.clauses);
+                    own.clauses.sort_unstable();
+                    own.mentions.extend(node.mentions);
+                }
+                None => merged.push(node),
+            }
+        }
+        merged
+    }
+
     /// Whether definitions that mention each other mean one system, and not one after the other.
     fn is_system(&self, stmts: &[StmtId], members: &[&Node]) -> bool {
         let mut names: Vec<Symbol> = members.iter().map(|node| node.name.sym).collect();
@@ -159,7 +210,11 @@ impl<'r> Lower<'r, '_> {
         let ahead = |node: &Node| {
             node.mentions.iter().any(|(at, sym)| {
                 let of = members.iter().find(|other| other.name.sym == *sym);
-                of.is_some_and(|of| of.clauses[0] > *at && !self.is_known(*sym))
+                let above = |at: usize| {
+                    let clauses = (0..at).filter_map(|at| self.clause_at(stmts, at));
+                    clauses.into_iter().any(|clause| clause.name.sym == *sym)
+                };
+                of.is_some_and(|of| of.clauses[0] > *at && !self.is_known(*sym) && !above(*at))
             })
         };
         // A name that is read between its clauses would be a new definition after that.
@@ -323,7 +378,10 @@ impl<'r> Lower<'r, '_> {
         let definitions: Vec<hir::Definition> = locals
             .iter()
             .zip(clauses)
-            .map(|(local, clauses)| hir::Definition { local: *local, clauses })
+            .map(|(local, clauses)| hir::Definition {
+                local: *local,
+                clauses: self.of_one_rank(clauses),
+            })
             .collect();
         if list.top {
             for local in &locals {
