@@ -105,7 +105,7 @@ impl<'r> Lower<'r, '_> {
                 node.mentions.extend(found.into_iter().map(|sym| (*at, sym)));
             }
         }
-        let nodes = self.of_several_ranks(stmts, nodes);
+        let nodes = of_several_ranks(self, stmts, nodes);
         let mut edges: Vec<(usize, usize)> = Vec::new();
         for (from, node) in nodes.iter().enumerate() {
             for (_, sym) in &node.mentions {
@@ -140,54 +140,6 @@ impl<'r> Lower<'r, '_> {
             }
         }
         systems
-    }
-
-    /// The nodes, those of one name together where a clause with another number of slots reads its own
-    /// name: then it continues the definition.
-    fn of_several_ranks(&self, stmts: &[StmtId], nodes: Vec<Node>) -> Vec<Node> {
-        let reads_itself = |node: &Node| node.mentions.iter().any(|(_, sym)| *sym == node.name.sym);
-        let plain = |node: &Node| {
-            let mut clauses = node.clauses.iter().filter_map(|at| self.clause_at(stmts, *at));
-            clauses.all(|clause| !has_pack(clause))
-        };
-        let numbers = |node: &Node| {
-            let mut clauses = node.clauses.iter().filter_map(|at| self.clause_at(stmts, *at));
-            clauses.any(|clause| {
-                let value = match self.ast.expr[clause.value].kind {
-                    ast::ExprKind::Where { body, .. } => body,
-                    _ => clause.value,
-                };
-                let kind = &self.ast.expr[value].kind;
-                matches!(
-                    kind,
-                    ast::ExprKind::Int { .. }
-                        | ast::ExprKind::Float { .. }
-                        | ast::ExprKind::Bool(_)
-                )
-            })
-        };
-        let mut merged: Vec<Node> = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            let before = merged.iter().position(|it| it.name.sym == node.name.sym);
-            let joins = |other: &Node| {
-                let shorter = if other.slots < node.slots { other } else { &node };
-                (reads_itself(&node) || reads_itself(other))
-                    && plain(&node)
-                    && plain(other)
-                    && !numbers(shorter)
-            };
-            match before.filter(|at| joins(&merged[*at])) {
-                Some(at) => {
-                    let own = &mut merged[at];
-                    own.slots = own.slots.min(node.slots);
-                    own.clauses.extend(node.clauses);
-                    own.clauses.sort_unstable();
-                    own.mentions.extend(node.mentions);
-                }
-                None => merged.push(node),
-            }
-        }
-        merged
     }
 
     /// Whether definitions that mention each other mean one system, and not one after the other.
@@ -495,4 +447,50 @@ impl Systems {
             span: None,
         });
     }
+}
+
+/// The nodes, those of one name together where a clause with another number of slots reads its own
+/// name: then it continues the definition.
+fn of_several_ranks(it: &Lower<'_, '_>, stmts: &[StmtId], nodes: Vec<Node>) -> Vec<Node> {
+    let reads_itself = |node: &Node| node.mentions.iter().any(|(_, sym)| *sym == node.name.sym);
+    let plain = |node: &Node| {
+        let mut clauses = node.clauses.iter().filter_map(|at| it.clause_at(stmts, *at));
+        clauses.all(|clause| !has_pack(clause))
+    };
+    let numbers = |node: &Node| {
+        let mut clauses = node.clauses.iter().filter_map(|at| it.clause_at(stmts, *at));
+        clauses.any(|clause| {
+            let value = match it.ast.expr[clause.value].kind {
+                ast::ExprKind::Where { body, .. } => body,
+                _ => clause.value,
+            };
+            let kind = &it.ast.expr[value].kind;
+            matches!(
+                kind,
+                ast::ExprKind::Int { .. } | ast::ExprKind::Float { .. } | ast::ExprKind::Bool(_)
+            )
+        })
+    };
+    let mut merged: Vec<Node> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let before = merged.iter().position(|it| it.name.sym == node.name.sym);
+        let joins = |other: &Node| {
+            let shorter = if other.slots < node.slots { other } else { &node };
+            (reads_itself(&node) || reads_itself(other))
+                && plain(&node)
+                && plain(other)
+                && !numbers(shorter)
+        };
+        match before.filter(|at| joins(&merged[*at])) {
+            Some(at) => {
+                let own = &mut merged[at];
+                own.slots = own.slots.min(node.slots);
+                own.clauses.extend(node.clauses);
+                own.clauses.sort_unstable();
+                own.mentions.extend(node.mentions);
+            }
+            None => merged.push(node),
+        }
+    }
+    merged
 }
