@@ -1,13 +1,13 @@
 //! Recurrences of several values, as names, tuples and structs, with and without a condition that
 //! ends them: every way of writing gives what a few lines of Rust give, on every engine. So do
-//! recurrences inside steps of others, and functions whose last action is to call themselves.
+//! recurrences inside steps of others, definitions inside of steps, and functions whose last action is to call themselves.
 //!
 //! `EINLANG_PROGRAMS=2000` runs more programs, `EINLANG_SEED=7` begins at another number,
 //! `EINLANG_NATIVE=200` builds more of them with the system's compiler.
 
 use ein_driver::Engine;
 use ein_tests::engines::{Setting, run};
-use ein_tests::generate::{Form, Several, several, turns, within};
+use ein_tests::generate::{Form, Several, bodies, several, turns, within};
 use ein_tests::seeds;
 
 fn check(count: u64, engine: Engine) {
@@ -20,6 +20,10 @@ fn check(count: u64, engine: Engine) {
 
 fn check_within(count: u64, engine: Engine) {
     seeds::run(count, |seed| prints(&within(seed), &format!("program {seed}"), engine));
+}
+
+fn check_bodies(count: u64, engine: Engine) {
+    seeds::run(count, |seed| prints(&bodies(seed), &format!("program {seed}"), engine));
 }
 
 fn check_turns(count: u64, engine: Engine) {
@@ -79,4 +83,19 @@ fn last_calls_agree_in_kernels() {
 #[test]
 fn last_calls_agree_in_native_code() {
     check_turns(seeds::setting("EINLANG_NATIVE", 4), Engine::Native);
+}
+
+#[test]
+fn definitions_inside_steps_are_what_they_are_by_hand() {
+    check_bodies(seeds::setting("EINLANG_PROGRAMS", 60), Engine::Eval);
+}
+
+#[test]
+fn definitions_inside_steps_agree_in_kernels() {
+    check_bodies(seeds::setting("EINLANG_PROGRAMS", 200), Engine::Jit);
+}
+
+#[test]
+fn definitions_inside_steps_agree_in_native_code() {
+    check_bodies(seeds::setting("EINLANG_NATIVE", 6), Engine::Native);
 }

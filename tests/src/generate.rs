@@ -5,6 +5,7 @@
 //! written, and writes only what these allow. Index variables and bindings have names that occur
 //! nowhere else in the program.
 
+mod bodies;
 mod call;
 mod data;
 mod define;
@@ -23,6 +24,7 @@ mod system;
 mod turns;
 mod within;
 
+pub use bodies::bodies;
 pub use edges::edges;
 use ein_scalar::ScalarType as S;
 pub use history::history;
