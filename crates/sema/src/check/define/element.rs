@@ -1,16 +1,19 @@
 //! The type of the elements of a recurrence, where no clause that stands for itself says it.
 
-use crate::check::state::{Index, Infer, Report};
-use crate::check::{Binding, Cx, error, infer, literal, look};
+use crate::check::expr::branch;
+use crate::check::state::{Index, Report};
+use crate::check::{Binding, Cx, coerce, error, literal, look, widen};
 use crate::hir::{self, LocalId};
 use ein_base::{Code, Diagnostic};
 use ein_ir::tensor::{Type, VarId};
 use ein_scalar::ScalarType as S;
 
+/// How often elements that become wider are looked at again.
+const ROUNDS: u32 = 4;
+
 /// What is asked of the clauses that a recurrence begins with, where the others say it: numbers as
 /// wide as theirs, which literals in them take.
 pub(in crate::check) fn wanted(
-    infer: &Infer,
     ix: &Index,
     definition: &hir::Definition,
     recursive: &[bool],
@@ -22,8 +25,110 @@ pub(in crate::check) fn wanted(
     match number {
         // Integers that are no literals may be extents.
         Some(number) if all || number.is_float() => Some(Type::Scalar(number)),
-        _ => infer::tuple_elements(infer, ix, definition, recursive),
+        _ => None,
     }
+}
+
+/// The elements of definitions of which one begins with tuples or data that hold literals, or whose
+/// elements are known to be such: as wide as what their clauses make of them, which are looked at until
+/// nothing becomes wider.
+pub(in crate::check) fn records(
+    cx: &mut Cx,
+    definitions: &[hir::Definition],
+    recursive: &[Vec<bool>],
+    mut elems: Vec<Option<Type>>,
+) -> Vec<Option<Type>> {
+    let known =
+        elems.iter().flatten().any(|elem| matches!(elem.elem(), Type::Tuple(_) | Type::Data(..)));
+    let begins = |(definition, recursive): (&hir::Definition, &Vec<bool>)| {
+        let mut clauses = definition.clauses.iter().zip(recursive);
+        clauses.any(|(clause, own)| !own && branch::is_open_record(cx.hir, clause.body))
+    };
+    if !known && !definitions.iter().zip(recursive).any(begins) {
+        return elems;
+    }
+    let extents = cx.ix.f.extents.len();
+    let elems = look::quietly(cx, |cx| {
+        cx.build.f.pending.push(Vec::new());
+        if !known {
+            made_wider(cx, definitions, recursive, &mut elems, false);
+        }
+        let mut made = (true, false);
+        for _ in 0..ROUNDS {
+            if made.0 {
+                bind_names(cx, definitions, &elems);
+                made = made_wider(cx, definitions, recursive, &mut elems, true);
+            }
+        }
+        // What steps do not take may have to be wider than literals are by themselves.
+        for wide in [&[S::F64][..], &[S::I64], &[S::F64, S::I64]] {
+            if made.1 {
+                let mut tried: Vec<_> =
+                    elems.iter().map(|elem| Some(with_wide(elem.as_ref()?, wide))).collect();
+                bind_names(cx, definitions, &tried);
+                made = made_wider(cx, definitions, recursive, &mut tried, true);
+                elems = if made.1 { elems } else { tried };
+            }
+        }
+        cx.build.f.pending.pop();
+        elems
+    });
+    cx.ix.f.extents.truncate(extents);
+    elems
+}
+
+/// The names of definitions as variables with these elements.
+fn bind_names(cx: &mut Cx, definitions: &[hir::Definition], elems: &[Option<Type>]) {
+    for (definition, elem) in definitions.iter().zip(elems) {
+        let elem = elem.clone().unwrap_or(Type::Error);
+        let var = super::self_variable(cx, definition, &[], elem);
+        cx.ix.f.env.insert(definition.local, Binding::Var(var));
+    }
+}
+
+/// A type with the numbers in tuples and type arguments that these hold.
+fn with_wide(ty: &Type, wide: &[S]) -> Type {
+    let all = |items: &[Type]| items.iter().map(|item| with_wide(item, wide)).collect();
+    match ty {
+        Type::Tuple(items) => Type::Tuple(all(items)),
+        Type::Data(data, args) => Type::Data(*data, all(args)),
+        Type::Array(array) => Type::array(with_wide(&array.elem, wide), array.axes.clone()),
+        Type::Scalar(own) => {
+            let wider = wide
+                .iter()
+                .find(|wide| matches!(own, S::F32 | S::I32) && widen::holds(**wide, *own));
+            Type::Scalar(wider.copied().unwrap_or(*own))
+        }
+        other => other.clone(),
+    }
+}
+
+/// Makes elements as wide as what the clauses give that read the tensors themselves, or the others; says
+/// whether one became wider, and whether something was wrong with a clause.
+fn made_wider(
+    cx: &mut Cx,
+    definitions: &[hir::Definition],
+    recursive: &[Vec<bool>],
+    elems: &mut [Option<Type>],
+    which: bool,
+) -> (bool, bool) {
+    let (mut wider, mut failed) = (false, false);
+    for ((definition, recursive), elem) in definitions.iter().zip(recursive).zip(elems) {
+        for (clause, _) in definition.clauses.iter().zip(recursive).filter(|it| *it.1 == which) {
+            let own = which.then(|| cx.ix.f.env.get(&definition.local));
+            let own = if let Some(Some(Binding::Var(var))) = own { Some(*var) } else { None };
+            let made = super::clause(cx, clause, elem.as_ref(), own).map(|it| it.clause.value.ty);
+            let Some(made) = made.filter(|made| !made.has_error()) else {
+                failed = true;
+                continue;
+            };
+            let wide =
+                elem.as_ref().map_or(Some(made.clone()), |elem| widen::wider_type(elem, &made));
+            wider |= wide.is_some() && wide != *elem;
+            *elem = wide.or(elem.take());
+        }
+    }
+    (wider, failed)
 }
 
 /// Whether the clauses of a definition leave no room for a base before their first points: each index
@@ -93,8 +198,9 @@ pub(in crate::check) fn no_element(ix: &Index, report: &mut Report, definition: 
 /// What is wrong if the clauses make other numbers than those that they read the tensor as.
 pub(super) fn taken_otherwise(ix: &Index, own: VarId, made: &Type) -> Option<Diagnostic> {
     let own = &ix.vars[own];
-    let (read, made) = (own.ty.scalar()?, made.scalar()?);
-    (read != made).then(|| {
+    let (read, made) = (own.ty.elem(), made.elem());
+    (!coerce::same_kind(read, made)).then(|| {
+        let (read, made) = (ix.show(read), ix.show(made));
         let message = format!("the type of `{}` cannot be inferred", own.name);
         error(Code::E0516, own.span, message)
             .here(format!("its clauses read it as `{read}` and make `{made}` of it"))
