@@ -96,7 +96,9 @@ fn recurrence(
     // What does not read the tensor itself tells its type; literals take that of the others.
     let one = std::slice::from_ref(definition);
     let looked = |cx: &mut Cx, elem| {
-        element::records(cx, one, &[recursive.to_vec()], vec![elem]).pop().flatten()
+        element::looked_at(cx, one, &[recursive.to_vec()], vec![elem], element::ROUNDS)
+            .pop()
+            .flatten()
     };
     let literal =
         looked(cx, None).or_else(|| element::wanted(&cx.ix, definition, recursive, number));

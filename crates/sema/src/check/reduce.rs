@@ -356,7 +356,9 @@ pub(super) fn bind_indices(cx: &mut Cx, binder: &hir::Binder) -> Vec<Bound> {
 
 /// A domain as written.
 fn domain(cx: &mut Cx, domain: &Domain, name: Symbol) -> (Declared, Option<(Expr, Expr)>) {
-    let broken = |span| (Declared::Range, Some((zero(span), zero(span))));
+    // How far it goes is not known: nothing is said of what depends on it.
+    let unknown = cx.ix.unknown_size(true);
+    let broken = |span| (Declared::Range, Some((zero(span), Expr::size(unknown, span))));
     match domain {
         Domain::Range { lo, hi, inclusive, span } => {
             let lo = vars::scoped(cx, |cx| expr::integer(cx, *lo, "the start of a domain"));
@@ -364,7 +366,12 @@ fn domain(cx: &mut Cx, domain: &Domain, name: Symbol) -> (Declared, Option<(Expr
                 let hi = expr::integer(cx, *hi, "the end of a domain");
                 if *inclusive { expr::plus_one(&cx.ix, hi) } else { hi }
             });
-            if lo.ty.has_error() || hi.ty.has_error() {
+            if hi.ty.has_error() {
+                let (_, ends) = broken(*span);
+                let lo = if lo.ty.has_error() { zero(*span) } else { lo };
+                return (Declared::Range, ends.map(|(_, hi)| (lo, hi)));
+            }
+            if lo.ty.has_error() {
                 return broken(*span);
             }
             if cx.ix.to_size(&lo).and_then(|lo| lo.as_constant()).is_some_and(|lo| lo < 0) {

@@ -91,8 +91,13 @@ fn check_clauses(
     let open = cx.ix.open_names.len();
     let mut drafts: Vec<Drafts> = Vec::new();
     let mut elems: Vec<Option<Type>> = Vec::new();
-    let looked =
-        define::element::records(cx, definitions, recursive, vec![None; definitions.len()]);
+    let looked = define::element::looked_at(
+        cx,
+        definitions,
+        recursive,
+        vec![None; definitions.len()],
+        define::element::ROUNDS,
+    );
     let all = definitions.iter().zip(recursive).zip(numbers).zip(&looked);
     for (((definition, recursive), number), looked) in all {
         let clauses = &definition.clauses;
@@ -115,7 +120,8 @@ fn check_clauses(
         // What the first clauses hold may be narrower than what the others make of it.
         *elem = elem.take().map(|ty| infer::widened(&ty, *number));
     }
-    let elems = define::element::records(cx, definitions, recursive, elems);
+    let elems =
+        define::element::looked_at(cx, definitions, recursive, elems, define::element::ROUNDS);
     let mut vars = Vec::new();
     for ((definition, own), elem) in definitions.iter().zip(&drafts).zip(&elems) {
         let elem = elem.clone().unwrap_or(Type::Error);
@@ -231,10 +237,8 @@ fn open_elements(
         }
         for (at, definition) in definitions.iter().enumerate() {
             if elems[at].is_none() {
-                let elem = define::element::quiet_element(cx, definition, &recursive[at]);
-                if !elem.has_error() {
-                    elems[at] = Some(elem);
-                }
+                let (one, own) = (std::slice::from_ref(definition), &recursive[at..=at]);
+                elems[at] = define::element::looked_at(cx, one, own, vec![None], 1).remove(0);
             }
         }
     }

@@ -9,7 +9,7 @@ use ein_ir::tensor::{Type, VarId};
 use ein_scalar::ScalarType as S;
 
 /// How often elements that become wider are looked at again.
-const ROUNDS: u32 = 4;
+pub(in crate::check) const ROUNDS: u32 = 4;
 
 /// What is asked of the clauses that a recurrence begins with, where the others say it: numbers as
 /// wide as theirs, which literals in them take.
@@ -29,44 +29,78 @@ pub(in crate::check) fn wanted(
     }
 }
 
-/// The elements of definitions of which one begins with tuples or data that hold literals, or whose
-/// elements are known to be such: as wide as what their clauses make of them, which are looked at until
-/// nothing becomes wider.
-pub(in crate::check) fn records(
+fn is_record(elem: &Type) -> bool {
+    matches!(elem.elem(), Type::Tuple(_) | Type::Data(..))
+}
+
+/// What clauses make of elements that are known so far, without reporting anything. In more than one round
+/// only of tuples and data, as they are known or begin with literals: numbers in them are as wide as what
+/// the clauses make of them.
+pub(in crate::check) fn looked_at(
     cx: &mut Cx,
     definitions: &[hir::Definition],
     recursive: &[Vec<bool>],
     mut elems: Vec<Option<Type>>,
+    rounds: u32,
 ) -> Vec<Option<Type>> {
-    let known =
-        elems.iter().flatten().any(|elem| matches!(elem.elem(), Type::Tuple(_) | Type::Data(..)));
     let begins = |(definition, recursive): (&hir::Definition, &Vec<bool>)| {
         let mut clauses = definition.clauses.iter().zip(recursive);
         clauses.any(|(clause, own)| !own && branch::is_open_record(cx.hir, clause.body))
     };
-    if !known && !definitions.iter().zip(recursive).any(begins) {
+    if rounds > 1
+        && !elems.iter().flatten().any(is_record)
+        && !definitions.iter().zip(recursive).any(begins)
+    {
         return elems;
     }
     let extents = cx.ix.f.extents.len();
+    // Says whether an element became wider, and whether something was wrong with a clause.
+    let look = |cx: &mut Cx, elems: &mut [Option<Type>], which: bool| {
+        let (mut wider, mut failed) = (false, false);
+        let mut vars = Vec::new();
+        for (definition, elem) in definitions.iter().zip(&*elems).filter(|_| which) {
+            let elem = elem.clone().unwrap_or(Type::Error);
+            let var = super::self_variable(cx, definition, &[], elem);
+            cx.ix.f.env.insert(definition.local, Binding::Var(var));
+            vars.push(var);
+        }
+        for (at, elem) in elems.iter_mut().enumerate() {
+            for (clause, own) in definitions[at].clauses.iter().zip(&recursive[at]) {
+                if *own != which || rounds == 1 && elem.is_some() {
+                    continue;
+                }
+                let made = super::clause(cx, clause, elem.as_ref(), vars.get(at).copied());
+                let made = made.map(|it| it.clause.value.ty).filter(|made| !made.has_error());
+                failed |= made.is_none();
+                let Some(made) = made else { continue };
+                let wide = match elem.as_ref() {
+                    Some(elem) => widen::wider_type(elem, &made),
+                    None => Some(made),
+                };
+                wider |= wide.is_some() && wide != *elem;
+                *elem = wide.or(elem.take());
+            }
+        }
+        (wider, failed)
+    };
     let elems = look::quietly(cx, |cx| {
         cx.build.f.pending.push(Vec::new());
-        if !known {
-            made_wider(cx, definitions, recursive, &mut elems, false);
+        if rounds > 1 && elems.iter().all(Option::is_none) {
+            look(cx, &mut elems, false);
         }
         let mut made = (true, false);
-        for _ in 0..ROUNDS {
-            if made.0 {
-                bind_names(cx, definitions, &elems);
-                made = made_wider(cx, definitions, recursive, &mut elems, true);
-            }
+        for _ in 0..rounds {
+            made = if made.0 { look(cx, &mut elems, true) } else { made };
         }
         // What steps do not take may have to be wider than literals are by themselves.
         for wide in [&[S::F64][..], &[S::I64], &[S::F64, S::I64]] {
-            if made.1 {
-                let mut tried: Vec<_> =
-                    elems.iter().map(|elem| Some(with_wide(elem.as_ref()?, wide))).collect();
-                bind_names(cx, definitions, &tried);
-                made = made_wider(cx, definitions, recursive, &mut tried, true);
+            if made.1 && rounds > 1 && elems.iter().flatten().any(is_record) {
+                let wide = |elem: &Type| match is_record(elem) {
+                    true => with_wide(elem, wide),
+                    false => elem.clone(),
+                };
+                let mut tried: Vec<_> = elems.iter().map(|it| it.as_ref().map(wide)).collect();
+                made = look(cx, &mut tried, true);
                 elems = if made.1 { elems } else { tried };
             }
         }
@@ -75,15 +109,6 @@ pub(in crate::check) fn records(
     });
     cx.ix.f.extents.truncate(extents);
     elems
-}
-
-/// The names of definitions as variables with these elements.
-fn bind_names(cx: &mut Cx, definitions: &[hir::Definition], elems: &[Option<Type>]) {
-    for (definition, elem) in definitions.iter().zip(elems) {
-        let elem = elem.clone().unwrap_or(Type::Error);
-        let var = super::self_variable(cx, definition, &[], elem);
-        cx.ix.f.env.insert(definition.local, Binding::Var(var));
-    }
 }
 
 /// A type with the numbers in tuples and type arguments that these hold.
@@ -101,34 +126,6 @@ fn with_wide(ty: &Type, wide: &[S]) -> Type {
         }
         other => other.clone(),
     }
-}
-
-/// Makes elements as wide as what the clauses give that read the tensors themselves, or the others; says
-/// whether one became wider, and whether something was wrong with a clause.
-fn made_wider(
-    cx: &mut Cx,
-    definitions: &[hir::Definition],
-    recursive: &[Vec<bool>],
-    elems: &mut [Option<Type>],
-    which: bool,
-) -> (bool, bool) {
-    let (mut wider, mut failed) = (false, false);
-    for ((definition, recursive), elem) in definitions.iter().zip(recursive).zip(elems) {
-        for (clause, _) in definition.clauses.iter().zip(recursive).filter(|it| *it.1 == which) {
-            let own = which.then(|| cx.ix.f.env.get(&definition.local));
-            let own = if let Some(Some(Binding::Var(var))) = own { Some(*var) } else { None };
-            let made = super::clause(cx, clause, elem.as_ref(), own).map(|it| it.clause.value.ty);
-            let Some(made) = made.filter(|made| !made.has_error()) else {
-                failed = true;
-                continue;
-            };
-            let wide =
-                elem.as_ref().map_or(Some(made.clone()), |elem| widen::wider_type(elem, &made));
-            wider |= wide.is_some() && wide != *elem;
-            *elem = wide.or(elem.take());
-        }
-    }
-    (wider, failed)
 }
 
 /// Whether the clauses of a definition leave no room for a base before their first points: each index
@@ -164,7 +161,9 @@ pub(super) fn guess_element(
     recursive: &[bool],
     number: Option<S>,
 ) -> Type {
-    let elem = quiet_element(cx, definition, recursive);
+    let one = std::slice::from_ref(definition);
+    let elem = looked_at(cx, one, &[recursive.to_vec()], vec![None], 1).pop().flatten();
+    let elem = elem.unwrap_or(Type::Error);
     let complete = !recursive.contains(&false) && starts_at_zero(cx, definition);
     match (elem.has_error(), number) {
         (false, Some(number)) if elem.scalar().is_some() => with_scalar(&elem, number),
@@ -205,29 +204,6 @@ pub(super) fn taken_otherwise(ix: &Index, own: VarId, made: &Type) -> Option<Dia
         error(Code::E0516, own.span, message)
             .here(format!("its clauses read it as `{read}` and make `{made}` of it"))
             .help("begin it with a value of the type that it holds: `let s[0] = 0.0f64;`")
-    })
-}
-
-/// What the branches say that do not read the tensor, without reporting anything.
-pub(in crate::check) fn quiet_element(
-    cx: &mut Cx,
-    definition: &hir::Definition,
-    recursive: &[bool],
-) -> Type {
-    look::quietly(cx, |cx| {
-        let var = super::self_variable(cx, definition, &[], Type::Error);
-        cx.ix.f.env.insert(definition.local, Binding::Var(var));
-        let mut elem = Type::Error;
-        for (clause, recursive) in definition.clauses.iter().zip(recursive) {
-            if *recursive && elem.has_error() {
-                cx.build.f.pending.push(Vec::new());
-                if let Some(draft) = super::clause(cx, clause, None, Some(var)) {
-                    elem = draft.clause.value.ty;
-                }
-                cx.build.f.pending.pop();
-            }
-        }
-        elem
     })
 }
 

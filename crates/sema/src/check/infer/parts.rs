@@ -203,9 +203,7 @@ fn parts(id: ExprId, numbers: &mut Numbers) -> Vec<Number> {
             bind_arm(*scrutinee, arm, numbers);
             joined(all, parts(arm.body, numbers))
         }),
-        H::Index { base, .. } => match &hir.exprs[*base].kind {
-            _ => parts(*base, numbers),
-        },
+        H::Index { base, .. } => parts(*base, numbers),
         H::Local(local) if numbers.tuples.contains_key(local) => numbers.tuples[local].clone(),
         H::Local(local) => match type_of_local(numbers.ix, *local).map(Type::elem) {
             Some(Type::Tuple(items)) => {
