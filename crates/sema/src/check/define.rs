@@ -391,6 +391,7 @@ pub(super) fn clause(
         }
     }
     let waiting = cx.build.f.computed.len();
+    let reported = cx.report.diagnostics.len();
     let (items, value, otherwise) = clause_body(cx, clause.body, elem);
     let until = clause.until.as_deref().map(|until| Box::new(until::until(cx, until)));
     index::coordinates::check_waiting(&mut cx.ix, &mut cx.build, &mut cx.report, waiting);
@@ -402,8 +403,15 @@ pub(super) fn clause(
         None
     } else {
         let mut clause = Clause { slots, items, value, otherwise, until, span: clause.span };
+        let told = cx.report.diagnostics.len();
         let requires =
             ranges::solve_clause(&mut cx.ix, &mut cx.build, &mut cx.report, &mut clause, self_var);
+        // What a body with a mistake in it lacks may be part of the mistake.
+        if cx.report.diagnostics[reported..told].iter().any(|d| d.code == Code::E0303) {
+            let missing = cx.report.diagnostics.drain(told..).filter(|d| d.code != Code::E0309);
+            let others: Vec<_> = missing.collect();
+            cx.report.diagnostics.extend(others);
+        }
         Some(Draft { clause, indices, requires })
     };
     cx.ix.f.facts.truncate(facts);

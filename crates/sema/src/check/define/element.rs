@@ -2,7 +2,7 @@
 
 use crate::check::expr::branch;
 use crate::check::state::{Index, Report};
-use crate::check::{Binding, Cx, coerce, error, literal, look, widen};
+use crate::check::{Binding, Cx, coerce, error, infer, literal, look, widen};
 use crate::hir::{self, LocalId};
 use ein_base::{Code, Diagnostic};
 use ein_ir::tensor::{Type, VarId};
@@ -86,6 +86,13 @@ pub(in crate::check) fn looked_at(
     let elems = look::quietly(cx, |cx| {
         cx.build.f.pending.push(Vec::new());
         if rounds > 1 && elems.iter().all(Option::is_none) {
+            // Digits without a point may stand for floats.
+            let numbers = infer::infer_elements(&cx.infer, &cx.ix, definitions);
+            let others: Vec<_> = definitions.iter().map(|it| it.local).zip(numbers).collect();
+            let tuple = |(it, own): (&hir::Definition, &Vec<bool>)| {
+                infer::tuple_elements(&cx.infer, &cx.ix, it, own, &others)
+            };
+            elems = definitions.iter().zip(recursive).map(tuple).collect();
             look(cx, &mut elems, false);
         }
         let mut made = (true, false);

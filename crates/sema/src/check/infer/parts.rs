@@ -1,11 +1,74 @@
 //! Numbers in tuples: each part is a number of its own.
 
 use super::{DEPTH, Number, Numbers, calls, number, stmt_number, type_of_local};
+use crate::check::literal::Class;
+use crate::check::state::{Index, Infer};
 use crate::check::widen::holds;
 use crate::check::{define, function};
 use crate::hir::{self, DefKind, ExprId, ExprKind as H, LocalId, PatKind, TypeKind};
 use ein_ir::tensor::Type;
 use ein_scalar::ScalarType as S;
+
+/// What is asked of the tuples that a recurrence begins with: numbers as wide as what its clauses make
+/// of them, and of the other names of a system that are floats.
+pub(in crate::check) fn tuple_elements(
+    infer: &Infer,
+    ix: &Index,
+    definition: &hir::Definition,
+    recursive: &[bool],
+    others: &[(LocalId, Option<S>)],
+) -> Option<Type> {
+    let plain = definition.clauses.iter().zip(recursive).filter(|(_, recursive)| !**recursive);
+    let count = plain.map(|(clause, _)| count_of_parts(infer.hir, clause.body)).max()?;
+    let numbers = numbers_of_parts(infer, ix, definition, count, others);
+    let float = |number: Option<S>| match number.filter(|number| number.is_float()) {
+        Some(number) => Type::Scalar(number),
+        None => Type::Error,
+    };
+    (!numbers.is_empty()).then(|| Type::Tuple(numbers.into_iter().map(float).collect()))
+}
+
+/// How many parts a tuple that is written here has; none if it is no tuple.
+fn count_of_parts(hir: &hir::Program, id: ExprId) -> usize {
+    match &hir.exprs[id].kind {
+        H::Tuple(items) => items.len(),
+        H::Block { tail: Some(tail), .. } => count_of_parts(hir, *tail),
+        H::Where { body, .. } => count_of_parts(hir, *body),
+        H::If { then, .. } => count_of_parts(hir, *then),
+        H::Match { arms, .. } => arms.first().map_or(0, |arm| count_of_parts(hir, arm.body)),
+        _ => 0,
+    }
+}
+
+/// The numbers that the parts of so many tuples are; nothing if there are too many of them.
+fn numbers_of_parts(
+    infer: &Infer,
+    ix: &Index,
+    definition: &hir::Definition,
+    count: usize,
+    others: &[(LocalId, Option<S>)],
+) -> Vec<Option<S>> {
+    if count > 64 {
+        return Vec::new();
+    }
+    let mut numbers = Numbers {
+        tuple: Some(definition.local),
+        values: vec![Number::default(); count],
+        ..Numbers::new(infer, ix)
+    };
+    for (other, _) in others.iter().filter(|it| it.1.is_some_and(S::is_float)) {
+        let float = Number { class: Some(Class::Float), ..Number::default() };
+        numbers.locals.insert(*other, float);
+    }
+    for clause in &definition.clauses {
+        let made = parts(clause.body, &mut numbers);
+        for (at, made) in made.into_iter().enumerate().take(count) {
+            numbers.values[at] = numbers.values[at].join(made);
+        }
+    }
+    numbers.settle();
+    (0..count).map(|at| numbers.element(at)).collect()
+}
 
 /// The elements of a recurrence that begins with these: as wide as what its clauses make of them.
 pub(in crate::check) fn widened(ty: &Type, number: Option<S>) -> Type {
@@ -203,7 +266,13 @@ fn parts(id: ExprId, numbers: &mut Numbers) -> Vec<Number> {
             bind_arm(*scrutinee, arm, numbers);
             joined(all, parts(arm.body, numbers))
         }),
-        H::Index { base, .. } => parts(*base, numbers),
+        H::Index { base, .. } => match &hir.exprs[*base].kind {
+            H::Local(local) if numbers.tuple == Some(*local) => {
+                let open = |at| Number { open: 1u64 << at, ..Number::default() };
+                (0..numbers.values.len()).map(open).collect()
+            }
+            _ => parts(*base, numbers),
+        },
         H::Local(local) if numbers.tuples.contains_key(local) => numbers.tuples[local].clone(),
         H::Local(local) => match type_of_local(numbers.ix, *local).map(Type::elem) {
             Some(Type::Tuple(items)) => {
