@@ -55,7 +55,7 @@ pub(in crate::check) fn looked_at(
     }
     let extents = cx.ix.f.extents.len();
     // Says whether an element became wider, and whether something was wrong with a clause.
-    let look = |cx: &mut Cx, elems: &mut [Option<Type>], which: bool| {
+    let look = |cx: &mut Cx, elems: &mut [Option<Type>], which: bool, hints: &[Option<Type>]| {
         let (mut wider, mut failed) = (false, false);
         let mut vars = Vec::new();
         for (definition, elem) in definitions.iter().zip(&*elems).filter(|_| which) {
@@ -69,7 +69,8 @@ pub(in crate::check) fn looked_at(
                 if *own != which || rounds == 1 && elem.is_some() {
                     continue;
                 }
-                let made = super::clause(cx, clause, elem.as_ref(), vars.get(at).copied());
+                let want = elem.as_ref().or(hints.get(at).and_then(Option::as_ref));
+                let made = super::clause(cx, clause, want, vars.get(at).copied());
                 let made = made.map(|it| it.clause.value.ty).filter(|made| !made.has_error());
                 failed |= made.is_none();
                 let Some(made) = made else { continue };
@@ -92,12 +93,12 @@ pub(in crate::check) fn looked_at(
             let tuple = |(it, own): (&hir::Definition, &Vec<bool>)| {
                 infer::tuple_elements(&cx.infer, &cx.ix, it, own, &others)
             };
-            elems = definitions.iter().zip(recursive).map(tuple).collect();
-            look(cx, &mut elems, false);
+            let hints: Vec<_> = definitions.iter().zip(recursive).map(tuple).collect();
+            look(cx, &mut elems, false, &hints);
         }
         let mut made = (true, false);
         for _ in 0..rounds {
-            made = if made.0 { look(cx, &mut elems, true) } else { made };
+            made = if made.0 { look(cx, &mut elems, true, &[]) } else { made };
         }
         // What steps do not take may have to be wider than literals are by themselves.
         for wide in [&[S::F64][..], &[S::I64], &[S::F64, S::I64]] {
@@ -107,7 +108,7 @@ pub(in crate::check) fn looked_at(
                     false => elem.clone(),
                 };
                 let mut tried: Vec<_> = elems.iter().map(|it| it.as_ref().map(wide)).collect();
-                made = look(cx, &mut tried, true);
+                made = look(cx, &mut tried, true, &[]);
                 elems = if made.1 { elems } else { tried };
             }
         }
