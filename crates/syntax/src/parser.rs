@@ -53,6 +53,7 @@ pub(crate) fn parse(file: FileId, text: &str) -> Parsed {
         blocks: 0,
         no_struct: false,
         hole_ok: false,
+        in_guard: false,
         quiet_eof: false,
         taken_words: 0,
         suspect: None,
@@ -91,6 +92,8 @@ struct Parser<'t> {
     no_struct: bool,
     /// In an array type, where `?` alone is an extent.
     hole_ok: bool,
+    /// In a guard, where `else` says what holds if it fails.
+    in_guard: bool,
     /// The end of the file was already blamed.
     quiet_eof: bool,
     /// Keywords that the program uses as names (reported once), one bit per kind.

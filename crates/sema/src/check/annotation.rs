@@ -19,7 +19,9 @@ pub(super) fn annotated(cx: &mut Cx, value: ExprId, ty: &hir::Type, what: &str) 
                 None => elem.clone(),
             };
             let value = close::open_value(cx, value, Some(&want), layout.as_deref());
-            meet_array(cx, value, elem, dims, what)
+            let dims = result::expand_packs(&cx.ix, dims);
+            let dims = open_packs(&dims, value.ty.rank()).unwrap_or(dims);
+            meet_array(cx, value, elem, &dims, what)
         }
         TypeKind::Array { elem, dims, .. } => {
             // A frame of rows whose lengths differ.
@@ -182,6 +184,10 @@ pub(super) fn meet_array(cx: &mut Cx, value: Expr, elem: Type, dims: &[Dim], wha
         let axes = types::lower_dims(cx, dims);
         return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
     }
+    // A pack may stand for no axes at all.
+    if dims.is_empty() {
+        return coerce::expect_type(cx, value, &elem, what);
+    }
     let value = super::arms::complete(value, &elem);
     let value = match (&elem, value.ty.elem()) {
         (Type::Signature(_), Type::Template(..)) if value.ty.is_array() => {
@@ -334,7 +340,12 @@ pub(super) fn match_extent(
             )
             .here(format!("this is `{}`", cx.ix.show(&value.ty)))
             .label(cx.hir.exprs[extent].span, format!("stated as {want}"))
-            .help(format!("state the extent that the value has: `{have}`"));
+            .help(match have.as_str() {
+                "?" => {
+                    "say that its extent is known only when it runs: `some k. […; k]`".to_string()
+                }
+                _ => format!("state the extent that the value has: `{have}`"),
+            });
             cx.report.report_at(d);
             None
         }

@@ -60,6 +60,15 @@ pub(super) fn match_expr(
     for arm in &mut matched {
         arm.statement = statement;
     }
+    let written = expr::branch::is_written(cx.hir, scrutinee);
+    if let Some(at) = known_arm(&value, &matched, &guards).filter(|_| !written && !broken) {
+        // Ranks and types are known here; the arms that cannot be are not checked.
+        let made = arm_value(cx, &value, &matched, &guards, at, arms[at].body, want);
+        let (ty, pattern) = (made.ty.clone(), matched.swap_remove(at).pattern);
+        let pattern = if let Pattern::Bind(_) = pattern { pattern } else { Pattern::Wild };
+        let arms = vec![Arm { pattern, guard: None, value: made }];
+        return Expr::new(ExprKind::Match { value, arms }, ty, span);
+    }
     let mut values = arm_values(cx, &value, arms, &matched, &guards, want);
     widen::widen_all(&mut cx.ix, &mut cx.build, &mut cx.report, &mut values);
     let tests: Vec<Arm> = matched
@@ -92,6 +101,34 @@ pub(super) fn match_expr(
     Expr::new(ExprKind::Match { value, arms }, ty, span)
 }
 
+/// The arm that a value takes which is a constant, if the patterns above it tell.
+fn known_arm(value: &Expr, matched: &[Matched], guards: &[Option<Expr>]) -> Option<usize> {
+    for (at, (arm, guard)) in matched.iter().zip(guards).enumerate() {
+        match (takes(&arm.pattern, &value.kind)?, guard) {
+            (true, None) => return Some(at),
+            (true, Some(_)) => return None,
+            (false, _) => {}
+        }
+    }
+    None
+}
+
+fn takes(pattern: &Pattern, value: &ExprKind) -> Option<bool> {
+    match (pattern, value) {
+        (_, ExprKind::Const(_) | ExprKind::Str(_))
+            if matches!(pattern, Pattern::Wild | Pattern::Bind(_)) =>
+        {
+            Some(true)
+        }
+        (Pattern::Literal(literal), ExprKind::Const(value)) => Some(literal == value),
+        (Pattern::Str(literal), ExprKind::Str(value)) => Some(literal == value),
+        (Pattern::Or(items), _) => {
+            items.iter().try_fold(false, |any, item| Some(takes(item, value)? || any))
+        }
+        _ => None,
+    }
+}
+
 /// Points the errors in patterns, all those from a number on, at the value that is matched.
 fn show_matched(ix: &Index, report: &mut Report, value: &Expr, reported: usize) {
     let text = format!("this is `{}`", ix.show(&value.ty));
@@ -111,7 +148,10 @@ fn arm_values(
 ) -> Vec<Expr> {
     let classes: Vec<_> = arms.iter().map(|arm| literal::literal_class(cx.hir, arm.body)).collect();
     let mut values: Vec<Option<Expr>> = arms.iter().map(|_| None).collect();
-    let empty: Vec<bool> = arms.iter().map(|arm| cx.infer.has_nothing(arm.body)).collect();
+    let mut empty: Vec<bool> = arms.iter().map(|arm| cx.infer.has_nothing(arm.body)).collect();
+    if want.is_none() && !empty.contains(&true) {
+        empty = arms.iter().map(|arm| expr::branch::is_open_record(cx.hir, arm.body)).collect();
+    }
     for (position, arm) in arms.iter().enumerate() {
         if classes[position].is_none() && !empty[position] {
             let body = arm_value(cx, value, matched, guards, position, arm.body, want);

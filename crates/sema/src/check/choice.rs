@@ -151,6 +151,15 @@ pub(super) fn choose_items(
     if !results_agree(infer, ix, report, &all) {
         return None;
     }
+    // What calls give is computed before the array in any case.
+    let items: Vec<Expr> = items
+        .into_iter()
+        .map(|item| match &*plain(&item).kind {
+            ExprKind::Closure { func: None, .. } => item,
+            _ => vars::atomise(ix, build, item),
+        })
+        .collect();
+    let all: Vec<&Expr> = items.iter().collect();
     let mut itself = |(item, at): (&Expr, i64)| {
         choice_value(infer, ix, build, &all, Expr::int(at, item.span), item.span)
     };

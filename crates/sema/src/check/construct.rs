@@ -1,7 +1,7 @@
 //! Values of structs and enums: constructors, and the type arguments they infer.
 
 use super::state::Index;
-use super::{Cx, annotation, close, coerce, data, error, expr, literal, stmt, vars};
+use super::{Cx, annotation, close, coerce, data, error, expr, literal, stmt, vars, widen};
 use crate::hir::{self, DefId, ExprId, LocalId, TypeKind, VariantShape};
 use ein_base::{Code, Name, Span, Symbol};
 use ein_ir::size::{self, Atom};
@@ -268,6 +268,7 @@ fn merge_args(
 /// Whether a value of one type is converted where the other is asked for.
 fn becomes(from: &Type, to: &Type) -> bool {
     match (from, to) {
+        _ if widen::is_wider(to, from) => true,
         (Type::Template(..), Type::Signature(..)) => true,
         (Type::Array(array), Type::AnyRank(elem) | Type::Jagged(elem, _)) => {
             coerce::same_kind(&array.elem, elem)
@@ -286,7 +287,9 @@ pub(super) fn infer_args(
     match (&ty.kind, have) {
         (TypeKind::Param(local), _) => {
             let joined = match found.get(local) {
-                Some(known) => coerce::join_types(ix, &known.clone(), have),
+                Some(known) => {
+                    coerce::join_types(ix, known, have).or_else(|| widen::wider_type(known, have))
+                }
                 None => Some(have.clone()),
             };
             if let Some(joined) = joined {

@@ -94,10 +94,23 @@ fn recurrence(
     let number =
         infer::infer_elements(&cx.infer, &cx.ix, std::slice::from_ref(definition)).pop().flatten();
     // What does not read the tensor itself tells its type; literals take that of the others.
-    let literal = element::wanted(&cx.infer, &cx.ix, definition, recursive, number);
+    let one = std::slice::from_ref(definition);
+    let looked = |cx: &mut Cx, elem| {
+        element::looked_at(cx, one, &[recursive.to_vec()], vec![elem], element::ROUNDS)
+            .pop()
+            .flatten()
+    };
+    let literal =
+        looked(cx, None).or_else(|| element::wanted(&cx.ix, definition, recursive, number));
     let elem = match plain_clauses(cx, clauses, recursive, literal.as_ref(), drafts) {
         // What the steps make may be wider than what it begins with.
-        Some(elem) => infer::widened_elements(&cx.infer, &cx.ix, definition, elem, number),
+        Some(elem) if literal.is_none() => {
+            let elem = infer::widened(&elem, number);
+            looked(cx, Some(elem.clone())).unwrap_or(elem)
+        }
+        Some(elem) => literal
+            .filter(|it| it.scalar().is_none())
+            .unwrap_or_else(|| infer::widened(&elem, number)),
         None => element::guess_element(cx, definition, recursive, number),
     };
     recurrent_clauses(cx, definition, recursive, &elem, drafts)
@@ -213,7 +226,11 @@ pub(super) fn by_literals(
     which: bool,
 ) -> Vec<usize> {
     let mut order: Vec<usize> = (0..clauses.len()).filter(|at| recursive[*at] == which).collect();
-    order.sort_by_key(|at| literal::literal_class(hir, clauses[*at].body).is_some());
+    // A variant without parts says least: `None`.
+    order.sort_by_key(|at| match &hir.exprs[clauses[*at].body].kind {
+        H::Variant(..) => 2,
+        _ => i32::from(literal::literal_class(hir, clauses[*at].body).is_some()),
+    });
     order
 }
 
@@ -374,6 +391,7 @@ pub(super) fn clause(
         }
     }
     let waiting = cx.build.f.computed.len();
+    let reported = cx.report.diagnostics.len();
     let (items, value, otherwise) = clause_body(cx, clause.body, elem);
     let until = clause.until.as_deref().map(|until| Box::new(until::until(cx, until)));
     index::coordinates::check_waiting(&mut cx.ix, &mut cx.build, &mut cx.report, waiting);
@@ -385,8 +403,15 @@ pub(super) fn clause(
         None
     } else {
         let mut clause = Clause { slots, items, value, otherwise, until, span: clause.span };
+        let told = cx.report.diagnostics.len();
         let requires =
             ranges::solve_clause(&mut cx.ix, &mut cx.build, &mut cx.report, &mut clause, self_var);
+        // What a body with a mistake in it lacks may be part of the mistake.
+        if cx.report.diagnostics[reported..told].iter().any(|d| d.code == Code::E0303) {
+            let missing = cx.report.diagnostics.drain(told..).filter(|d| d.code != Code::E0309);
+            let others: Vec<_> = missing.collect();
+            cx.report.diagnostics.extend(others);
+        }
         Some(Draft { clause, indices, requires })
     };
     cx.ix.f.facts.truncate(facts);

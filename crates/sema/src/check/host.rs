@@ -163,7 +163,10 @@ pub(super) fn wanted_row(want: &Type) -> Type {
 /// All items: literals take the type of the others, empty arrays that of a row.
 fn items(cx: &mut Cx, items: &[ExprId], want: Option<&Type>) -> Vec<Expr> {
     let classes: Vec<_> = items.iter().map(|item| literal::literal_class(cx.hir, *item)).collect();
-    let empty: Vec<bool> = items.iter().map(|item| cx.infer.is_empty(*item)).collect();
+    let record = |item: &ExprId| expr::branch::is_open_record(cx.hir, *item);
+    let records = want.is_none() && !items.iter().all(record);
+    let open = |item: &ExprId| cx.infer.is_empty(*item) || records && record(item);
+    let empty: Vec<bool> = items.iter().map(open).collect();
     let mut checked: Vec<Option<Expr>> = items.iter().map(|_| None).collect();
     for (position, item) in items.iter().enumerate() {
         if classes[position].is_none() && !empty[position] {

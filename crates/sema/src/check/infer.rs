@@ -9,7 +9,7 @@
 pub(in crate::check) mod calls;
 mod parts;
 
-pub(super) use parts::{tuple_elements, widened_elements};
+pub(super) use parts::{tuple_elements, widened};
 
 use super::literal::Class;
 use super::state::{Index, Infer};
@@ -83,10 +83,10 @@ struct Numbers<'x, 'h> {
     locals: FxHashMap<LocalId, Number>,
     /// The parts of those that are tuples.
     tuples: FxHashMap<LocalId, Vec<Number>>,
-    /// The type parameters of the functions that are walked.
-    params: FxHashMap<LocalId, Number>,
     /// A name of tuples, whose parts are the variables.
     tuple: Option<LocalId>,
+    /// The type parameters of the functions that are walked.
+    params: FxHashMap<LocalId, Number>,
     /// The function whose result is the first variable, where no names are defined.
     own: Option<DefId>,
     /// The types that the first variable may have, where it stands for type parameters.
@@ -106,8 +106,8 @@ impl<'x, 'h> Numbers<'x, 'h> {
             kin: Vec::new(),
             locals: FxHashMap::default(),
             tuples: FxHashMap::default(),
-            params: FxHashMap::default(),
             tuple: None,
+            params: FxHashMap::default(),
             own: None,
             fits: Vec::new(),
             depth: 0,

@@ -209,6 +209,15 @@ fn in_place(
     otherwise: Expr,
     span: Span,
 ) -> Expr {
+    // Where nothing can be there, what stands in says of what type it would be.
+    let (value, inner) = match (&value.ty, inner.has_error()) {
+        (Type::Data(id, args), true) => {
+            let args = std::iter::once(&otherwise.ty).chain(args.iter().skip(1)).cloned();
+            let ty = Type::Data(*id, args.collect());
+            (complete(value, &ty), otherwise.ty.clone())
+        }
+        _ => (value, inner),
+    };
     let var = new_local_var(ix, build, "value", value.span, inner);
     let mut both = [ix.var_expr(var, value.span), otherwise];
     widen::widen_all(ix, build, report, &mut both);

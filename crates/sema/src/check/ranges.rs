@@ -98,6 +98,8 @@ pub(super) fn solve_clause(
                 left.push(binder.var);
             } else {
                 note_range(ix, binder);
+                collect(ix, &binder.lo, false, &mut found);
+                collect(ix, &binder.hi, false, &mut found);
             }
         }
     }

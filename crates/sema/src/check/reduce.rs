@@ -356,7 +356,11 @@ pub(super) fn bind_indices(cx: &mut Cx, binder: &hir::Binder) -> Vec<Bound> {
 
 /// A domain as written.
 fn domain(cx: &mut Cx, domain: &Domain, name: Symbol) -> (Declared, Option<(Expr, Expr)>) {
-    let broken = |span| (Declared::Range, Some((zero(span), zero(span))));
+    // How far it goes is not known: nothing is said of what depends on it.
+    let broken = |ix: &mut Index, span| {
+        let unknown = ix.unknown_size(true);
+        (Declared::Range, Some((zero(span), Expr::size(unknown, span))))
+    };
     match domain {
         Domain::Range { lo, hi, inclusive, span } => {
             let lo = vars::scoped(cx, |cx| expr::integer(cx, *lo, "the start of a domain"));
@@ -364,8 +368,13 @@ fn domain(cx: &mut Cx, domain: &Domain, name: Symbol) -> (Declared, Option<(Expr
                 let hi = expr::integer(cx, *hi, "the end of a domain");
                 if *inclusive { expr::plus_one(&cx.ix, hi) } else { hi }
             });
-            if lo.ty.has_error() || hi.ty.has_error() {
-                return broken(*span);
+            if hi.ty.has_error() {
+                let (_, ends) = broken(&mut cx.ix, *span);
+                let lo = if lo.ty.has_error() { zero(*span) } else { lo };
+                return (Declared::Range, ends.map(|(_, hi)| (lo, hi)));
+            }
+            if lo.ty.has_error() {
+                return broken(&mut cx.ix, *span);
             }
             if cx.ix.to_size(&lo).and_then(|lo| lo.as_constant()).is_some_and(|lo| lo < 0) {
                 let d =
@@ -373,7 +382,7 @@ fn domain(cx: &mut Cx, domain: &Domain, name: Symbol) -> (Declared, Option<(Expr
                         .here("positions count from 0")
                         .help("shift the index in the body instead: `0..n` and `i - 1`");
                 cx.report.report_at(d);
-                return broken(*span);
+                return broken(&mut cx.ix, *span);
             }
             (Declared::Range, Some((lo, hi)))
         }
@@ -383,7 +392,7 @@ fn domain(cx: &mut Cx, domain: &Domain, name: Symbol) -> (Declared, Option<(Expr
                 Some(size) => {
                     (Declared::Over(coord.name.sym), Some((zero(span), Expr::size(size, span))))
                 }
-                None => broken(span),
+                None => broken(&mut cx.ix, span),
             }
         }
         Domain::Other(id) => {
@@ -396,7 +405,7 @@ fn domain(cx: &mut Cx, domain: &Domain, name: Symbol) -> (Declared, Option<(Expr
                     ));
                 cx.report.report_at(d);
             }
-            broken(span)
+            broken(&mut cx.ix, span)
         }
     }
 }

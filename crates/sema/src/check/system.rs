@@ -91,16 +91,25 @@ fn check_clauses(
     let open = cx.ix.open_names.len();
     let mut drafts: Vec<Drafts> = Vec::new();
     let mut elems: Vec<Option<Type>> = Vec::new();
-    for ((definition, recursive), number) in definitions.iter().zip(recursive).zip(numbers) {
+    let looked = define::element::looked_at(
+        cx,
+        definitions,
+        recursive,
+        vec![None; definitions.len()],
+        define::element::ROUNDS,
+    );
+    let all = definitions.iter().zip(recursive).zip(numbers).zip(&looked);
+    for (((definition, recursive), number), looked) in all {
         let clauses = &definition.clauses;
         let mut own: Drafts = clauses.iter().map(|_| None).collect();
-        let literal = define::element::wanted(&cx.infer, &cx.ix, definition, recursive, *number);
+        let wanted = || define::element::wanted(&cx.ix, definition, recursive, *number);
+        let literal = looked.clone().or_else(wanted);
         elems.push(define::plain_clauses(cx, clauses, recursive, literal.as_ref(), &mut own));
         drafts.push(own);
     }
     open_elements(cx, definitions, recursive, numbers, &drafts, &mut elems);
-    let all = definitions.iter().zip(elems.iter_mut()).zip(recursive).zip(numbers);
-    for (((definition, elem), recursive), number) in all {
+    let all = elems.iter_mut().zip(recursive).zip(numbers);
+    for ((elem, recursive), number) in all {
         // A literal in a branch says no more than one in a clause of its own.
         if let (Some(ty), Some(number)) = (elem.as_mut(), number)
             && !recursive.contains(&false)
@@ -109,10 +118,10 @@ fn check_clauses(
             *ty = super::define::with_scalar(ty, *number);
         }
         // What the first clauses hold may be narrower than what the others make of it.
-        *elem = elem
-            .take()
-            .map(|ty| infer::widened_elements(&cx.infer, &cx.ix, definition, ty, *number));
+        *elem = elem.take().map(|ty| infer::widened(&ty, *number));
     }
+    let elems =
+        define::element::looked_at(cx, definitions, recursive, elems, define::element::ROUNDS);
     let mut vars = Vec::new();
     for ((definition, own), elem) in definitions.iter().zip(&drafts).zip(&elems) {
         let elem = elem.clone().unwrap_or(Type::Error);
@@ -228,10 +237,8 @@ fn open_elements(
         }
         for (at, definition) in definitions.iter().enumerate() {
             if elems[at].is_none() {
-                let elem = define::element::quiet_element(cx, definition, &recursive[at]);
-                if !elem.has_error() {
-                    elems[at] = Some(elem);
-                }
+                let (one, own) = (std::slice::from_ref(definition), &recursive[at..=at]);
+                elems[at] = define::element::looked_at(cx, one, own, vec![None], 1).remove(0);
             }
         }
     }

@@ -48,6 +48,10 @@ pub(super) fn wider_type(a: &Type, b: &Type) -> Option<Type> {
             let items: Option<Vec<_>> = x.iter().zip(y).map(|(p, q)| wider_type(p, q)).collect();
             Some(Type::Tuple(items?.into()))
         }
+        (Type::Data(m, x), Type::Data(n, y)) if m == n => {
+            let args: Option<Vec<_>> = x.iter().zip(y).map(|(p, q)| wider_type(p, q)).collect();
+            Some(Type::Data(*m, args?.into()))
+        }
         _ => coerce::same_kind(a, b).then(|| a.clone()),
     }
 }
@@ -73,7 +77,7 @@ pub(super) fn widen_to(
 }
 
 /// Whether a value of one type becomes one of another by widening, and not without.
-fn is_wider(wide: &Type, narrow: &Type) -> bool {
+pub(super) fn is_wider(wide: &Type, narrow: &Type) -> bool {
     match (wide, narrow) {
         (Type::Scalar(wide), Type::Scalar(narrow)) => holds(*wide, *narrow),
         (Type::Array(wide), Type::Array(narrow)) => {

@@ -31,11 +31,16 @@ impl<'r> Lower<'r, '_> {
                 self.named_type(path, args)
             }
             ast::TypeKind::Array { elem, dims, no_broadcast } => {
-                let elem = Box::new(self.ty(*elem));
-                let dims = match dims {
+                let mut elem = Box::new(self.ty(*elem));
+                let mut dims = match dims {
                     None => vec![Dim { kind: DimKind::Unknown, span: ty.span }],
                     Some(dims) => dims.iter().map(|dim| self.dim(dim)).collect(),
                 };
+                // An array of rows has their axes after its own.
+                if let TypeKind::Array { elem: inner, dims: rows, .. } = elem.kind {
+                    dims.extend(rows);
+                    elem = inner;
+                }
                 TypeKind::Array { elem, dims: dims.into(), no_broadcast: *no_broadcast }
             }
             ast::TypeKind::AnyRank(elem) => TypeKind::AnyRank(Box::new(self.ty(*elem))),

@@ -63,6 +63,9 @@ impl Lower<'_, '_> {
         if let Some(import) = self.r.import_of(name.sym) {
             return Some(diagnostic.help(import));
         }
+        if self.scopes.entry(self.scopes.head(Space::Size, name.sym)).is_some() {
+            return Some(diagnostic.help(format!("the size of that name is written `?{name}`")));
+        }
         let elsewhere = foreign::our_name(name.sym.as_str()).map(Symbol::intern);
         if let Some(ours) = elsewhere
             && let Some(import) = self.r.import_of(ours)

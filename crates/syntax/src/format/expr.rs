@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::doc::{Doc, concat, group, line, nest, nil, soft, text};
-use super::paren::{CAST, POSTFIX, PREFIX};
+use super::paren::{CAST, POSTFIX, PREFIX, has_bare_else};
 use super::{Formatter, INDENT};
 use crate::ast::*;
 use crate::token::TokenKind;
@@ -193,7 +193,8 @@ impl Formatter<'_> {
                 }
                 WhereItem::Guard(value) => *value,
             };
-            aligned.push(self.where_item(value));
+            let apart = has_bare_else(self, value);
+            aligned.push(if apart { self.parens(value) } else { self.where_item(value) });
             if last && otherwise.is_some() && self.takes_else(value) {
                 // Without the comma, `else` would be part of the item, even in parentheses.
                 aligned.push(text(","));

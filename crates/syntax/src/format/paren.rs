@@ -201,3 +201,20 @@ fn is_operator(name: &ein_base::Name) -> bool {
     let kind = word(name.sym.as_str().as_bytes());
     matches!(kind, TokenKind::In | TokenKind::As | TokenKind::Where | TokenKind::Catch)
 }
+
+/// Whether a pipeline has an `else` that a guard takes for its own: one after what is no pipeline of an
+/// optional value.
+pub(super) fn has_bare_else(f: &Formatter, id: ExprId) -> bool {
+    match f.kind(id) {
+        ExprKind::OrElse(value, _) => {
+            let fails = match f.kind(*value) {
+                ExprKind::Pipe(op, ..) => *op != PipeOp::Plain,
+                ExprKind::OrElse(..) | ExprKind::Catch { .. } | ExprKind::Try(_) => true,
+                _ => false,
+            };
+            !fails || has_bare_else(f, *value)
+        }
+        ExprKind::Pipe(_, value, _) | ExprKind::Catch { value, .. } => has_bare_else(f, *value),
+        _ => false,
+    }
+}

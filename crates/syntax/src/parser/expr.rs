@@ -63,6 +63,8 @@ impl Parser<'_> {
             return Ok(body);
         }
         let mut items = Vec::new();
+        // An `else` after a guard is what holds where it fails.
+        let outer = std::mem::replace(&mut self.in_guard, true);
         loop {
             let name = if self.kind().is_name() && self.ahead(1) == TokenKind::Eq {
                 let name = self.take_name();
@@ -71,7 +73,8 @@ impl Parser<'_> {
             } else {
                 None
             };
-            let value = self.expression()?;
+            let value = self.expression();
+            let value = value.inspect_err(|_| self.in_guard = outer)?;
             items.push(match name {
                 Some(name) => WhereItem::Binding(name, value),
                 None => WhereItem::Guard(value),
@@ -80,6 +83,7 @@ impl Parser<'_> {
                 break;
             }
         }
+        self.in_guard = outer;
         let otherwise = if self.eat(TokenKind::Else) { Some(self.expression()?) } else { None };
         self.expr(ExprKind::Where { body, items: items.into(), otherwise }, lo)
     }
@@ -100,7 +104,7 @@ impl Parser<'_> {
                 TokenKind::PipePlain => PipeOp::Plain,
                 TokenKind::PipeOption => PipeOp::Option,
                 TokenKind::PipeResult => PipeOp::Result,
-                TokenKind::Else if self.may_fail(lhs) => {
+                TokenKind::Else if !self.in_guard || self.may_fail(lhs) => {
                     self.bump();
                     let otherwise = self.nested(|p| p.binary(2))?;
                     lhs = self.expr(ExprKind::OrElse(lhs, otherwise), lo)?;
@@ -122,8 +126,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether `else` after this expression gives its value otherwise. A plain `|>` always has a
-    /// value: an `else` after it belongs to the `where` around it.
+    /// Whether `else` after this expression in a guard gives its value otherwise. What else a guard says
+    /// has a value: an `else` after it belongs to the `where` around it.
     fn may_fail(&self, expr: ExprId) -> bool {
         matches!(
             self.ast.expr[expr].kind,
@@ -354,8 +358,8 @@ impl Parser<'_> {
     fn args(&mut self) -> Parse<ThinVec<Arg>> {
         let open = self.token();
         self.bump();
-        let outer = (self.no_struct, self.hole_ok);
-        (self.no_struct, self.hole_ok) = (false, false);
+        let outer = (self.no_struct, self.hole_ok, self.in_guard);
+        (self.no_struct, self.hole_ok, self.in_guard) = (false, false, false);
         let args = self.list(open, TokenKind::RParen, |p| {
             let joined = matches!(p.ahead(1), TokenKind::Eq | TokenKind::Colon);
             let named = p.kind().is_name() && joined;
@@ -368,7 +372,7 @@ impl Parser<'_> {
             };
             Ok(Arg { name, value: p.expr_where()? })
         });
-        (self.no_struct, self.hole_ok) = outer;
+        (self.no_struct, self.hole_ok, self.in_guard) = outer;
         args
     }
 
@@ -376,10 +380,10 @@ impl Parser<'_> {
     fn slots(&mut self) -> Parse<ThinVec<Slot>> {
         let open = self.token();
         self.bump();
-        let outer = (self.no_struct, self.hole_ok);
-        (self.no_struct, self.hole_ok) = (false, false);
+        let outer = (self.no_struct, self.hole_ok, self.in_guard);
+        (self.no_struct, self.hole_ok, self.in_guard) = (false, false, false);
         let slots = self.list(open, TokenKind::RBracket, Self::slot);
-        (self.no_struct, self.hole_ok) = outer;
+        (self.no_struct, self.hole_ok, self.in_guard) = outer;
         slots
     }
 

@@ -148,6 +148,7 @@ impl Parser<'_> {
         self.bump();
         let outer = std::mem::replace(&mut self.no_struct, false);
         let hole_ok = std::mem::replace(&mut self.hole_ok, false);
+        let in_guard = std::mem::replace(&mut self.in_guard, false);
         let mut items = Vec::new();
         let mut tuple = true;
         while !self.eat(TokenKind::RParen) {
@@ -158,7 +159,7 @@ impl Parser<'_> {
             }
         }
         self.no_struct = outer;
-        self.hole_ok = hole_ok;
+        (self.hole_ok, self.in_guard) = (hole_ok, in_guard);
         match items[..] {
             [only] if !tuple => Ok(only),
             _ => self.expr(ExprKind::Tuple(items.into()), open.start),
@@ -172,6 +173,7 @@ impl Parser<'_> {
         let outer = (
             std::mem::replace(&mut self.no_struct, false),
             std::mem::replace(&mut self.hole_ok, false),
+            std::mem::replace(&mut self.in_guard, false),
         );
         let mut items = Vec::new();
         let kind = loop {
@@ -192,7 +194,7 @@ impl Parser<'_> {
                 return Err(self.unclosed(open, TokenKind::RBracket));
             }
         };
-        (self.no_struct, self.hole_ok) = outer;
+        (self.no_struct, self.hole_ok, self.in_guard) = outer;
         self.expr(kind, open.start)
     }
 
@@ -323,11 +325,11 @@ impl Parser<'_> {
         if !self.eat(TokenKind::LBrace) {
             return Err(self.unexpected("`{` and the arms of this `match`"));
         }
-        let outer = (self.no_struct, self.hole_ok, self.anchor, self.in_list);
-        (self.no_struct, self.hole_ok) = (false, false);
+        let outer = (self.no_struct, self.hole_ok, self.in_guard, self.anchor, self.in_list);
+        (self.no_struct, self.hole_ok, self.in_guard) = (false, false, false);
         self.in_list = Some(TokenKind::RBrace);
         let arms = self.arms(open);
-        (self.no_struct, self.hole_ok, self.anchor, self.in_list) = outer;
+        (self.no_struct, self.hole_ok, self.in_guard, self.anchor, self.in_list) = outer;
         self.expr(ExprKind::Match { scrutinee, arms: arms? }, lo)
     }
 
@@ -342,7 +344,7 @@ impl Parser<'_> {
             }
             let (start, lo) = (self.pos, self.lo());
             self.anchor = start;
-            (self.no_struct, self.hole_ok) = (false, false);
+            (self.no_struct, self.hole_ok, self.in_guard) = (false, false, false);
             let pat = self.pattern();
             let arm = match pat {
                 Ok(pat) => self.arm_rest(pat, lo).map_err(|Reported| pat),

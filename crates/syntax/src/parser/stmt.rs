@@ -52,13 +52,13 @@ impl Parser<'_> {
         if !self.eat(TokenKind::LBrace) {
             return Err(self.unexpected("`{`"));
         }
-        let outer = (self.no_struct, self.hole_ok, self.anchor);
-        (self.no_struct, self.hole_ok) = (false, false);
+        let outer = (self.no_struct, self.hole_ok, self.in_guard, self.anchor);
+        (self.no_struct, self.hole_ok, self.in_guard) = (false, false, false);
         self.blocks += 1;
         let mut stmts = Vec::new();
         let tail = self.statements(|_, stmt| stmts.push(stmt)).map(|(tail, _)| tail);
         self.blocks -= 1;
-        (self.no_struct, self.hole_ok, self.anchor) = outer;
+        (self.no_struct, self.hole_ok, self.in_guard, self.anchor) = outer;
         let close = self.token();
         if self.eat(TokenKind::RBrace) {
             if self.suspect.is_none() && close.first && self.column(close) != self.indentation(open)

@@ -157,11 +157,11 @@ impl Parser<'_> {
         // Parse these tokens, then return to those of the file.
         let outer = std::mem::replace(&mut self.tokens, tokens);
         let state = (self.pos, self.prev_end, self.prev_kind, self.anchor, self.quiet_eof);
-        let flags = (self.no_struct, self.hole_ok, self.blocks);
+        let flags = (self.no_struct, self.hole_ok, self.in_guard, self.blocks);
         (self.pos, self.prev_end, self.prev_kind, self.anchor) =
             (0, pos as u32 + 1, TokenKind::LBrace, 0);
-        (self.quiet_eof, self.no_struct, self.hole_ok, self.blocks) =
-            (lexed_badly, false, false, 0);
+        (self.quiet_eof, self.no_struct, self.hole_ok, self.in_guard, self.blocks) =
+            (lexed_badly, false, false, false, 0);
         let expr = if empty {
             self.report_empty_interpolation(pos, stop);
             self.error_expr()
@@ -170,7 +170,7 @@ impl Parser<'_> {
         };
         self.tokens = outer;
         (self.pos, self.prev_end, self.prev_kind, self.anchor, self.quiet_eof) = state;
-        (self.no_struct, self.hole_ok, self.blocks) = flags;
+        (self.no_struct, self.hole_ok, self.in_guard, self.blocks) = flags;
         let rest = &self.text[stop..end];
         if let Some(spec) = rest.strip_prefix(':') {
             let Some(len) = spec.find('}') else {

@@ -165,7 +165,9 @@ impl Parser<'_> {
             let name = self.take_name();
             self.bump();
             let over = self.name("the coordinate that this one is a role of")?;
-            DimKind::Coord { name, extent: None, over: Some(over) }
+            let stated = self.eat(TokenKind::Colon);
+            let extent = if stated { Some(self.extent()?) } else { None };
+            DimKind::Coord { name, extent, over: Some(over) }
         } else {
             DimKind::Size(self.extent()?)
         };

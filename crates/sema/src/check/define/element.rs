@@ -1,16 +1,19 @@
 //! The type of the elements of a recurrence, where no clause that stands for itself says it.
 
-use crate::check::state::{Index, Infer, Report};
-use crate::check::{Binding, Cx, error, infer, literal, look};
+use crate::check::expr::branch;
+use crate::check::state::{Index, Report};
+use crate::check::{Binding, Cx, coerce, error, infer, literal, look, widen};
 use crate::hir::{self, LocalId};
 use ein_base::{Code, Diagnostic};
 use ein_ir::tensor::{Type, VarId};
 use ein_scalar::ScalarType as S;
 
+/// How often elements that become wider are looked at again.
+pub(in crate::check) const ROUNDS: u32 = 4;
+
 /// What is asked of the clauses that a recurrence begins with, where the others say it: numbers as
 /// wide as theirs, which literals in them take.
 pub(in crate::check) fn wanted(
-    infer: &Infer,
     ix: &Index,
     definition: &hir::Definition,
     recursive: &[bool],
@@ -22,7 +25,114 @@ pub(in crate::check) fn wanted(
     match number {
         // Integers that are no literals may be extents.
         Some(number) if all || number.is_float() => Some(Type::Scalar(number)),
-        _ => infer::tuple_elements(infer, ix, definition, recursive),
+        _ => None,
+    }
+}
+
+fn is_record(elem: &Type) -> bool {
+    matches!(elem.elem(), Type::Tuple(_) | Type::Data(..))
+}
+
+/// What clauses make of elements that are known so far, without reporting anything. In more than one round
+/// only of tuples and data, as they are known or begin with literals: numbers in them are as wide as what
+/// the clauses make of them.
+pub(in crate::check) fn looked_at(
+    cx: &mut Cx,
+    definitions: &[hir::Definition],
+    recursive: &[Vec<bool>],
+    mut elems: Vec<Option<Type>>,
+    rounds: u32,
+) -> Vec<Option<Type>> {
+    let begins = |(definition, recursive): (&hir::Definition, &Vec<bool>)| {
+        let mut clauses = definition.clauses.iter().zip(recursive);
+        clauses.any(|(clause, own)| !own && branch::is_open_record(cx.hir, clause.body))
+    };
+    if rounds > 1
+        && !elems.iter().flatten().any(is_record)
+        && !definitions.iter().zip(recursive).any(begins)
+    {
+        return elems;
+    }
+    let extents = cx.ix.f.extents.len();
+    // Says whether an element became wider, and whether something was wrong with a clause.
+    let look = |cx: &mut Cx, elems: &mut [Option<Type>], which: bool, hints: &[Option<Type>]| {
+        let (mut wider, mut failed) = (false, false);
+        let mut vars = Vec::new();
+        for (definition, elem) in definitions.iter().zip(&*elems).filter(|_| which) {
+            let elem = elem.clone().unwrap_or(Type::Error);
+            let var = super::self_variable(cx, definition, &[], elem);
+            cx.ix.f.env.insert(definition.local, Binding::Var(var));
+            vars.push(var);
+        }
+        for (at, elem) in elems.iter_mut().enumerate() {
+            for (clause, own) in definitions[at].clauses.iter().zip(&recursive[at]) {
+                if *own != which || rounds == 1 && elem.is_some() {
+                    continue;
+                }
+                let want = elem.as_ref().or(hints.get(at).and_then(Option::as_ref));
+                let made = super::clause(cx, clause, want, vars.get(at).copied());
+                let made = made.map(|it| it.clause.value.ty).filter(|made| !made.has_error());
+                failed |= made.is_none();
+                let Some(made) = made else { continue };
+                let wide = match elem.as_ref() {
+                    Some(elem) => widen::wider_type(elem, &made),
+                    None => Some(made),
+                };
+                wider |= wide.is_some() && wide != *elem;
+                *elem = wide.or(elem.take());
+            }
+        }
+        (wider, failed)
+    };
+    let elems = look::quietly(cx, |cx| {
+        cx.build.f.pending.push(Vec::new());
+        if rounds > 1 && elems.iter().all(Option::is_none) {
+            // Digits without a point may stand for floats.
+            let numbers = infer::infer_elements(&cx.infer, &cx.ix, definitions);
+            let others: Vec<_> = definitions.iter().map(|it| it.local).zip(numbers).collect();
+            let tuple = |(it, own): (&hir::Definition, &Vec<bool>)| {
+                infer::tuple_elements(&cx.infer, &cx.ix, it, own, &others)
+            };
+            let hints: Vec<_> = definitions.iter().zip(recursive).map(tuple).collect();
+            look(cx, &mut elems, false, &hints);
+        }
+        let mut made = (true, false);
+        for _ in 0..rounds {
+            made = if made.0 { look(cx, &mut elems, true, &[]) } else { made };
+        }
+        // What steps do not take may have to be wider than literals are by themselves.
+        for wide in [&[S::F64][..], &[S::I64], &[S::F64, S::I64]] {
+            if made.1 && rounds > 1 && elems.iter().flatten().any(is_record) {
+                let wide = |elem: &Type| match is_record(elem) {
+                    true => with_wide(elem, wide),
+                    false => elem.clone(),
+                };
+                let mut tried: Vec<_> = elems.iter().map(|it| it.as_ref().map(wide)).collect();
+                made = look(cx, &mut tried, true, &[]);
+                elems = if made.1 { elems } else { tried };
+            }
+        }
+        cx.build.f.pending.pop();
+        elems
+    });
+    cx.ix.f.extents.truncate(extents);
+    elems
+}
+
+/// A type with the numbers in tuples and type arguments that these hold.
+fn with_wide(ty: &Type, wide: &[S]) -> Type {
+    let all = |items: &[Type]| items.iter().map(|item| with_wide(item, wide)).collect();
+    match ty {
+        Type::Tuple(items) => Type::Tuple(all(items)),
+        Type::Data(data, args) => Type::Data(*data, all(args)),
+        Type::Array(array) => Type::array(with_wide(&array.elem, wide), array.axes.clone()),
+        Type::Scalar(own) => {
+            let wider = wide
+                .iter()
+                .find(|wide| matches!(own, S::F32 | S::I32) && widen::holds(**wide, *own));
+            Type::Scalar(wider.copied().unwrap_or(*own))
+        }
+        other => other.clone(),
     }
 }
 
@@ -59,7 +169,9 @@ pub(super) fn guess_element(
     recursive: &[bool],
     number: Option<S>,
 ) -> Type {
-    let elem = quiet_element(cx, definition, recursive);
+    let one = std::slice::from_ref(definition);
+    let elem = looked_at(cx, one, &[recursive.to_vec()], vec![None], 1).pop().flatten();
+    let elem = elem.unwrap_or(Type::Error);
     let complete = !recursive.contains(&false) && starts_at_zero(cx, definition);
     match (elem.has_error(), number) {
         (false, Some(number)) if elem.scalar().is_some() => with_scalar(&elem, number),
@@ -93,35 +205,13 @@ pub(in crate::check) fn no_element(ix: &Index, report: &mut Report, definition: 
 /// What is wrong if the clauses make other numbers than those that they read the tensor as.
 pub(super) fn taken_otherwise(ix: &Index, own: VarId, made: &Type) -> Option<Diagnostic> {
     let own = &ix.vars[own];
-    let (read, made) = (own.ty.scalar()?, made.scalar()?);
-    (read != made).then(|| {
+    let (read, made) = (own.ty.elem(), made.elem());
+    (!coerce::same_kind(read, made)).then(|| {
+        let (read, made) = (ix.show(read), ix.show(made));
         let message = format!("the type of `{}` cannot be inferred", own.name);
         error(Code::E0516, own.span, message)
             .here(format!("its clauses read it as `{read}` and make `{made}` of it"))
             .help("begin it with a value of the type that it holds: `let s[0] = 0.0f64;`")
-    })
-}
-
-/// What the branches say that do not read the tensor, without reporting anything.
-pub(in crate::check) fn quiet_element(
-    cx: &mut Cx,
-    definition: &hir::Definition,
-    recursive: &[bool],
-) -> Type {
-    look::quietly(cx, |cx| {
-        let var = super::self_variable(cx, definition, &[], Type::Error);
-        cx.ix.f.env.insert(definition.local, Binding::Var(var));
-        let mut elem = Type::Error;
-        for (clause, recursive) in definition.clauses.iter().zip(recursive) {
-            if *recursive && elem.has_error() {
-                cx.build.f.pending.push(Vec::new());
-                if let Some(draft) = super::clause(cx, clause, None, Some(var)) {
-                    elem = draft.clause.value.ty;
-                }
-                cx.build.f.pending.pop();
-            }
-        }
-        elem
     })
 }
 

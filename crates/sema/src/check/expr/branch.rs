@@ -2,7 +2,7 @@
 
 use crate::check::state::Infer;
 use crate::check::{Cx, choice, error, infer, layouts, literal, pointwise, vars, widen};
-use crate::hir::{ExprId, ExprKind as H};
+use crate::hir::{self, ExprId, ExprKind as H};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Expr, ExprKind, Type};
 
@@ -63,8 +63,12 @@ pub(super) fn if_expr(
         return Expr::new(ExprKind::If { cond, then, otherwise: unit }, Type::Unit, span);
     };
     // A branch of literals, or one without any elements, takes the type of the other one.
+    let open = |id| want.is_none() && is_open_record(cx.hir, id);
     let (empty_then, empty_otherwise) =
-        (cx.infer.has_nothing(then), cx.infer.has_nothing(otherwise));
+        match (cx.infer.has_nothing(then), cx.infer.has_nothing(otherwise)) {
+            (a, b) if a == b => (open(then), open(otherwise)),
+            empty => empty,
+        };
     if empty_then && !empty_otherwise {
         let b = branch(cx, statement, otherwise, &cond, false, want);
         let hint = infer::nothing_hint(&cx.infer, &cx.ix, then, otherwise, &b.ty);
@@ -156,6 +160,24 @@ impl Infer<'_> {
     }
 }
 
+/// Whether an expression is a tuple, struct or variant with a part that takes its type from what stands in
+/// its place elsewhere: a literal, or nothing at all.
+pub(in crate::check) fn is_open_record(hir: &hir::Program, id: ExprId) -> bool {
+    let open = |id: ExprId| literal::literal_class(hir, id).is_some() || is_open_record(hir, id);
+    match &hir.exprs[id].kind {
+        H::Block { tail: Some(tail), .. } => is_open_record(hir, *tail),
+        H::Where { body, .. } => is_open_record(hir, *body),
+        H::Array(items) => items.iter().any(|item| is_open_record(hir, *item)),
+        H::Tuple(items) => items.iter().any(|item| open(*item)),
+        H::Struct { fields, .. } => fields.iter().any(|field| open(field.1)),
+        H::Call { callee, args } if matches!(hir.exprs[*callee].kind, H::Variant(..)) => {
+            args.iter().any(|arg| open(arg.value))
+        }
+        H::Variant(..) => true,
+        _ => false,
+    }
+}
+
 /// A branch that may be a statement.
 fn branch(
     cx: &mut Cx,
@@ -185,9 +207,9 @@ pub(in crate::check) fn scoped_branch(
 
 /// Whether a condition is made of literals and constants only. Nothing is specialised by it, so
 /// both its branches are checked.
-pub(super) fn is_written(hir: &crate::hir::Program, id: ExprId) -> bool {
+pub(in crate::check) fn is_written(hir: &crate::hir::Program, id: ExprId) -> bool {
     match &hir.exprs[id].kind {
-        H::Bool(_) | H::Int(..) | H::Float(..) | H::Const(_) => true,
+        H::Bool(_) | H::Int(..) | H::Float(..) | H::Str(_) | H::Const(_) => true,
         H::Unary(_, a) => is_written(hir, *a),
         H::Binary(_, a, b) => is_written(hir, *a) && is_written(hir, *b),
         _ => false,

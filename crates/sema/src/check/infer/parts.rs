@@ -1,6 +1,7 @@
 //! Numbers in tuples: each part is a number of its own.
 
 use super::{DEPTH, Number, Numbers, calls, number, stmt_number, type_of_local};
+use crate::check::literal::Class;
 use crate::check::state::{Index, Infer};
 use crate::check::widen::holds;
 use crate::check::{define, function};
@@ -8,34 +9,18 @@ use crate::hir::{self, DefKind, ExprId, ExprKind as H, LocalId, PatKind, TypeKin
 use ein_ir::tensor::Type;
 use ein_scalar::ScalarType as S;
 
-/// The elements of a recurrence that begins with these: as wide as what its clauses make of them.
-pub(in crate::check) fn widened_elements(
-    infer: &Infer,
-    ix: &Index,
-    definition: &hir::Definition,
-    elem: Type,
-    number: Option<S>,
-) -> Type {
-    let Type::Tuple(items) = &elem else { return widened(&elem, number) };
-    let numbers = numbers_of_parts(infer, ix, definition, items.len());
-    if numbers.is_empty() {
-        return elem;
-    }
-    let wide = items.iter().zip(numbers).map(|(item, number)| widened(item, number));
-    Type::Tuple(wide.collect())
-}
-
 /// What is asked of the tuples that a recurrence begins with: numbers as wide as what its clauses make
-/// of them.
+/// of them, and of the other names of a system that are floats.
 pub(in crate::check) fn tuple_elements(
     infer: &Infer,
     ix: &Index,
     definition: &hir::Definition,
     recursive: &[bool],
+    others: &[(LocalId, Option<S>)],
 ) -> Option<Type> {
     let plain = definition.clauses.iter().zip(recursive).filter(|(_, recursive)| !**recursive);
     let count = plain.map(|(clause, _)| count_of_parts(infer.hir, clause.body)).max()?;
-    let numbers = numbers_of_parts(infer, ix, definition, count);
+    let numbers = numbers_of_parts(infer, ix, definition, count, others);
     let float = |number: Option<S>| match number.filter(|number| number.is_float()) {
         Some(number) => Type::Scalar(number),
         None => Type::Error,
@@ -61,6 +46,7 @@ fn numbers_of_parts(
     ix: &Index,
     definition: &hir::Definition,
     count: usize,
+    others: &[(LocalId, Option<S>)],
 ) -> Vec<Option<S>> {
     if count > 64 {
         return Vec::new();
@@ -70,6 +56,10 @@ fn numbers_of_parts(
         values: vec![Number::default(); count],
         ..Numbers::new(infer, ix)
     };
+    for (other, _) in others.iter().filter(|it| it.1.is_some_and(S::is_float)) {
+        let float = Number { class: Some(Class::Float), ..Number::default() };
+        numbers.locals.insert(*other, float);
+    }
     for clause in &definition.clauses {
         let made = parts(clause.body, &mut numbers);
         for (at, made) in made.into_iter().enumerate().take(count) {
@@ -80,7 +70,8 @@ fn numbers_of_parts(
     (0..count).map(|at| numbers.element(at)).collect()
 }
 
-fn widened(ty: &Type, number: Option<S>) -> Type {
+/// The elements of a recurrence that begins with these: as wide as what its clauses make of them.
+pub(in crate::check) fn widened(ty: &Type, number: Option<S>) -> Type {
     match (ty.scalar(), number) {
         (Some(own), Some(number)) if holds(number, own) => define::with_scalar(ty, number),
         _ => ty.clone(),

@@ -26,16 +26,20 @@ pub(super) fn align_packs(
         packs.iter().copied().filter(|pack| known_length(m, *pack).is_none()).collect();
     let function = m.function.map_or("the function".to_string(), |name| format!("`{name}`"));
     if rank < fixed + known || (open.is_empty() && rank != fixed + known) {
-        let d = error(
-            Code::E0405,
-            arg.span,
-            format!(
-                "parameter `{param}` of {function} takes {} axes, but the argument has {rank}",
-                fixed + known
-            ),
-        )
-        .here(format!("this is `{}`", ix.show(&arg.ty)))
-        .help("packs of one name stand for the same axes in every argument");
+        let axes = match (fixed + known, open.is_empty()) {
+            (1, true) => "1 axis".to_string(),
+            (1, false) => "at least 1 axis".to_string(),
+            (count, true) => format!("{count} axes"),
+            (count, false) => format!("at least {count} axes"),
+        };
+        let takes = format!("parameter `{param}` of {function} takes {axes}");
+        let message = format!("{takes}, but the argument has {rank}");
+        let d = error(Code::E0405, arg.span, message)
+            .here(format!("this is `{}`", ix.show(&arg.ty)))
+            .help(match known {
+                0 => format!("pass an array of {axes}"),
+                _ => "packs of one name stand for the same axes in every argument".to_string(),
+            });
         report.report_at(d);
         return None;
     }
