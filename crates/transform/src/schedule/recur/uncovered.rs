@@ -22,7 +22,7 @@ impl Emit {
             None => vec![whole],
         };
         let mut fixed = true;
-        for clause in clauses {
+        for clause in clauses.iter().chain(&at.filled) {
             let constant = |axis: &usize| {
                 let slot = clause.slots[*axis];
                 self.points.as_int(slot.lo).is_some() && self.points.as_int(slot.hi).is_some()
