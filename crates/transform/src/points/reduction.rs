@@ -35,15 +35,6 @@ impl Points {
         known.then(|| self.truth(value))
     }
 
-    /// Where the extreme of a single term is.
-    pub(super) fn only_address(&mut self, reduction: &Reduction) -> Option<Node> {
-        let [(_, lo, hi)] = *reduction.binders.as_slice() else { return None };
-        let one = self.as_int(hi)?.checked_sub(self.as_int(lo)?)? == 1;
-        let address = matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin);
-        let plain = reduction.guard.is_none() && !self.nodes[reduction.body].traps;
-        (one && address && plain).then_some(lo)
-    }
-
     /// A reduction of reductions of the same kind as one over the indices of both. Sums are added in
     /// another order then; those of integers may fail elsewhere and stay as they are.
     pub(crate) fn in_one(&self, reduction: Reduction, ty: ScalarType) -> Reduction {
@@ -192,6 +183,15 @@ pub(crate) fn without_only_points(points: &mut Points, value: Node, all: bool) -
         let instead = [(node, there)].into_iter().collect();
         value = Subst::nodes(instead).apply(points, value);
     }
+}
+
+/// Where the extreme of a single term is.
+pub(super) fn only_address(points: &Points, reduction: &Reduction) -> Option<Node> {
+    let [(_, lo, hi)] = *reduction.binders.as_slice() else { return None };
+    let one = points.as_int(hi)?.checked_sub(points.as_int(lo)?)? == 1;
+    let address = matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin);
+    let plain = reduction.guard.is_none() && !points.nodes[reduction.body].traps;
+    (one && address && plain).then_some(lo)
 }
 
 /// What a reduction of a few integers or truths is which no loop around it and no array changes.

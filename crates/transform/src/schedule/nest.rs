@@ -280,6 +280,10 @@ impl Emit {
         let Some(inner) = loops.pop() else { return };
         let mut cells = cells.to_vec();
         for (at, it) in loops.iter().enumerate() {
+            // What a loop between alone decides is made once as well.
+            for between in at + 1..loops.len() {
+                cells = self.with_columns(&loops[at..between], loops[between], cells);
+            }
             cells = self.with_columns(&loops[at..], inner, cells);
             let how = if at == 0 { (how, why.clone()) } else { (How::Serial, Why::Only) };
             self.open_loops(&[*it], how);

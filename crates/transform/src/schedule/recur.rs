@@ -23,9 +23,9 @@ mod state;
 mod uncovered;
 mod window;
 
+pub(crate) use carried::PASS;
 pub(crate) use carried::independent;
 use carried::only_waits_for;
-pub(crate) use carried::PASS;
 pub(crate) use parts::has_parts;
 
 /// An axis that loops around run over, with the bounds of the tile if there is one.
@@ -193,7 +193,7 @@ impl Emit {
     ) {
         let int = |value: i64| Operand::Const(Scalar::I64(value));
         let axis = at.steps[depth].axis;
-        let rest = self.apart(at, active, depth, (lo, hi));
+        let rest = apart::fill(self, at, active, depth, (lo, hi));
         let active = rest.as_deref().unwrap_or(active);
         let ix = match active.first() {
             Some(clause) => clause.slots[axis].ix,

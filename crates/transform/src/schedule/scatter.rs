@@ -10,14 +10,16 @@
 //! Failures: what is computed for a point is computed as before, in the same order of additions.
 
 use super::emit::{AxisPlace, Emit};
+use super::plan::{Change, What, Why};
 use super::recur::PASS;
 use super::scatters_apart;
 use super::view::View;
 use crate::points::{Arr, Kind, Node, Scatter};
 use ein_ir::loops::{ForKind, Op, Operand, Stmt};
 
-/// The least work that is done ahead for a point, and how many points there are at least.
-const WORK: f64 = 6.0;
+/// The least arithmetic on floats that is done ahead for a point, and how many points there are at least.
+/// Integers that are read and clamped are as soon made where they are needed.
+const WORK: usize = 2;
 const TURNS: i64 = 256;
 
 /// The places and terms of a point that are made before it is added, if that pays.
@@ -40,13 +42,20 @@ pub(super) fn ahead(view: &View<'_>, scatter: &Scatter) -> Vec<Node> {
             found.push(*node);
         }
     }
-    let work: f64 = found.iter().map(|node| points.nodes[*node].cost).sum();
+    let computes = |node: &Node| {
+        let info = &points.nodes[*node];
+        let float = info.ty.is_float() && points.depends(*node, ix);
+        float && matches!(info.kind, Kind::Unary(..) | Kind::Binary(..))
+    };
+    let work = points.below(&found).iter().filter(|node| computes(node)).count();
     if work >= WORK { found } else { Vec::new() }
 }
 
 /// The innermost loop in tiles of two passes.
 pub(super) fn in_two_passes(emit: &mut Emit, arr: Arr, scatter: &Scatter, ahead: &[Node]) {
     let Some(inner) = scatter.binders.last().copied() else { return };
+    let why = Why::Since("where points go is made in vectors");
+    emit.plan.note(What::Change(Change::Columns(ahead.len())), why);
     let (tile, (ix, first, end)) = emit.tiles(inner, PASS);
     let (from, to) = (emit.bound_value(tile.1), emit.bound_value(tile.2));
     emit.open(tile.0, from, to, ForKind::Serial);
