@@ -519,10 +519,13 @@ impl<'p> Flatten<'p> {
         let mut known = FxHashMap::default();
         for atom in size.atoms() {
             let node = self.atom(atom, span)?;
-            if self.points.nodes[node].free.is_empty() && !self.is_counted(node) {
-                known.insert(atom, self.constant_int(node, span)?);
-            } else {
-                nodes.push((atom, node));
+            // What arrays hold is a number like any other: only extents need to be known.
+            match self.points.nodes[node].free.is_empty() && !self.is_counted(node) {
+                true => match self.constant_int(node, span) {
+                    Ok(value) => drop(known.insert(atom, value)),
+                    Err(_) => nodes.push((atom, node)),
+                },
+                false => nodes.push((atom, node)),
             }
         }
         if nodes.is_empty() {

@@ -66,6 +66,7 @@ mod rows;
 pub(crate) mod same;
 mod sample;
 pub(crate) mod scan;
+mod scatter;
 pub(crate) mod settle;
 mod sweep;
 pub(crate) mod terms;
@@ -458,28 +459,26 @@ impl Emit {
         let work = trips.product::<f64>() * (node_cost(&self.points, scatter.value) + 4.0);
         let threads =
             work > 2.0 * self.points.cost.thread_work() && !self.in_parallel && self.here() == 0;
+        let ahead = scatter::ahead(&self.view(), scatter);
         for (at, (ix, lo, hi)) in scatter.binders.iter().enumerate() {
-            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
             let kind = match scatters_apart(&self.view(), scatter, *ix) {
                 true if at == last => ForKind::Vector { reductions: Vec::new() },
                 true if at == 0 && threads => ForKind::Parallel { grain: 1 },
                 _ => ForKind::Serial,
             };
+            if at == last && !ahead.is_empty() {
+                scatter::in_two_passes(self, arr, scatter, &ahead);
+                continue;
+            }
+            let (lo, hi) = (self.bound_value(*lo), self.bound_value(*hi));
             self.open(*ix, lo, hi, kind);
         }
-        let value = self.value(scatter.value);
-        let guard = scatter.guard.map(|guard| self.value(guard));
-        let (addr, _) = self.address(arr, &scatter.at);
-        let held = self.let_here(ty, Op::Load(addr.clone()));
-        let sum = self.let_here(ty, Op::Binary(scatter.op, held, value));
-        match guard {
-            None => self.push(Stmt::Store(addr, sum)),
-            Some(guard) => {
-                let kept = self.let_here(ty, Op::Select(guard, sum, held));
-                self.push(Stmt::Store(addr, kept));
-            }
+        let mut open = scatter.binders.len();
+        match ahead.is_empty() {
+            true => scatter::add(self, arr, scatter),
+            false => open -= 1,
         }
-        scatter.binders.iter().for_each(|_| self.close());
+        (0..open).for_each(|_| self.close());
     }
 
     /// A bound as a register or constant, for tests of equality.

@@ -130,13 +130,19 @@ impl Values {
         Some(Expr::new(kind, e.ty.clone(), e.span))
     }
 
-    /// The same of a symbolic value; nothing if it speaks of anything else.
+    /// The same of a symbolic value; nothing if it speaks of anything else, or of what stands for an integer
+    /// without one.
     fn put_into_size(&self, ix: &Index, size: &size::Expr) -> Option<size::Expr> {
         let known = |atom: size::Atom| match ix.atoms[atom].def {
             AtomDef::Var(var) => self.sizes.get(&var).cloned(),
             AtomDef::Extent(..) | AtomDef::Length(_) | AtomDef::Unknown => None,
         };
-        let all = self.open || size.atoms().into_iter().all(|atom| known(atom).is_some());
+        let stays = |atom: size::Atom| match ix.atoms[atom].def {
+            AtomDef::Var(var) => !self.exprs.contains_key(&var),
+            AtomDef::Extent(..) | AtomDef::Length(_) | AtomDef::Unknown => true,
+        };
+        let fits = |atom: size::Atom| known(atom).is_some() || (self.open && stays(atom));
+        let all = size.atoms().into_iter().all(fits);
         all.then(|| size.substitute(&known))
     }
 }

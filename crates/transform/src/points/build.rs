@@ -402,7 +402,8 @@ impl Points {
     /// A reduction; its indices are renamed so that equal reductions are equal nodes and
     /// reductions over equal domains share their indices.
     pub fn reduce(&mut self, reduction: Reduction, ty: ScalarType) -> Node {
-        let known = self.known_truth(&reduction);
+        let known =
+            self.known_truth(&reduction).or_else(|| reduction::only_address(self, &reduction));
         if let Some(known) = known.or_else(|| reduction::known_number(self, &reduction, ty)) {
             return known;
         }

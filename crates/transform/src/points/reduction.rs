@@ -185,6 +185,15 @@ pub(crate) fn without_only_points(points: &mut Points, value: Node, all: bool) -
     }
 }
 
+/// Where the extreme of a single term is.
+pub(super) fn only_address(points: &Points, reduction: &Reduction) -> Option<Node> {
+    let [(_, lo, hi)] = *reduction.binders.as_slice() else { return None };
+    let one = points.as_int(hi)?.checked_sub(points.as_int(lo)?)? == 1;
+    let address = matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin);
+    let plain = reduction.guard.is_none() && !points.nodes[reduction.body].traps;
+    (one && address && plain).then_some(lo)
+}
+
 /// What a reduction of a few integers or truths is which no loop around it and no array changes.
 pub(super) fn known_number(
     points: &mut Points,

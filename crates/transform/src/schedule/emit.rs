@@ -41,7 +41,8 @@ pub enum Use {
 pub(crate) enum Place {
     /// In a buffer.
     Buffer(Buf, Vec<AxisPlace>),
-    /// In a buffer, part after part in each step: these are the axes before the one that tells parts apart.
+    /// In a buffer, part after part: these are the axes before the one that tells parts apart, counted as if
+    /// each part were one cell.
     Packed(Buf, Vec<AxisPlace>, Arc<Packed>),
     /// In a register, for the point that the loops around are at.
     Register(Operand),
@@ -96,6 +97,18 @@ pub(crate) enum AxisPlace {
     From(i64, Reg),
     /// So many elements per step, modulo the number of steps that are kept.
     Ring(i64, i64),
+}
+
+impl AxisPlace {
+    /// The same where so many elements are at each place.
+    pub(crate) fn times(self, cells: i64) -> AxisPlace {
+        match self {
+            AxisPlace::Strided(stride) => AxisPlace::Strided(stride * cells),
+            AxisPlace::Fixed => AxisPlace::Fixed,
+            AxisPlace::From(stride, origin) => AxisPlace::From(stride * cells, origin),
+            AxisPlace::Ring(stride, steps) => AxisPlace::Ring(stride * cells, steps),
+        }
+    }
 }
 
 /// The terms and the offset of a position, and the number of steps kept.

@@ -13,7 +13,7 @@
 mod write;
 
 use super::contract::only_clause;
-use super::home::{self, Home};
+use super::home::{self, Home, Order};
 use super::plan::{self, How, What, Why};
 use super::tidy::as_contraction;
 use super::{def_cost, recur};
@@ -58,8 +58,11 @@ struct Member {
     /// The axes that the shared loops run over.
     axes: Vec<usize>,
     kind: MemberKind,
-    /// Whether its steps run along memory, so that one cell after another is filled.
+    /// Whether its steps run along memory, and whether therefore one cell after another is filled.
+    steps_along: bool,
     along: bool,
+    /// Whether it matters outside.
+    wanted: bool,
     /// The place that it gets here, if it has none before.
     home: Option<Home>,
 }
@@ -109,45 +112,41 @@ pub(crate) fn plan(
 fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
     let def = &points.defs[at];
     let shape = &points.arrs[def.arr].shape;
+    let kept = wanted.contains(&def.arr);
+    let member = |kind: MemberKind, axes: Vec<usize>| {
+        let (steps_along, along) = (false, false);
+        Member { def: at, axes, kind, steps_along, along, wanted: kept, home: None }
+    };
     let bytes = shape.iter().product::<i64>() * points.arrs[def.arr].ty.size_bytes() as i64;
     if let Some(found) = as_contraction(points, def) {
         let mut axes = found.batch.clone();
         axes.extend(found.m.first());
         // Only leading axes in order, so that a tile of the result is one block.
         let leading = axes.iter().enumerate().all(|(at, axis)| at == *axis);
-        let saves = bytes > points.cost.whole_result_bytes() && !wanted.contains(&def.arr);
+        let saves = bytes > points.cost.whole_result_bytes() && !kept;
         let reads_large = points.defs[..at].iter().any(|other| {
             other.arr == found.a.0
                 && size_bytes(points, other.arr) > points.cost.whole_result_bytes()
         });
         let axes = if leading && (saves || reads_large) { axes } else { Vec::new() };
-        return Member { def: at, axes, kind: MemberKind::Contraction, along: false, home: None };
+        return member(MemberKind::Contraction, axes);
     }
     if let Some(clause) = only_clause(points, &def.body, shape) {
         let rank = shape.len() - usize::from(reduces_across(points, clause));
-        return Member {
-            def: at,
-            axes: (0..rank).collect(),
-            kind: MemberKind::Plain,
-            along: false,
-            home: None,
-        };
+        return member(MemberKind::Plain, (0..rank).collect());
     }
     match &def.body {
         Body::Clauses(_, Some(steps)) => {
             let mut axes = still_axes(points, def);
-            let along = steps.iter().any(|step| step.axis + 1 == shape.len())
-                && (wanted.contains(&def.arr) || has_clashes(points, def, axes.last().copied()));
+            let steps_along = steps.iter().any(|step| step.axis + 1 == shape.len());
+            let along = steps_along && (kept || has_clashes(points, def, axes.last().copied()));
             // What is stored whole is written along memory, step by step where these run along it.
-            if wanted.contains(&def.arr) && axes.last().is_some_and(|axis| axis + 1 == shape.len())
-            {
+            if kept && axes.last().is_some_and(|axis| axis + 1 == shape.len()) {
                 axes.clear();
             }
-            Member { def: at, axes, kind: MemberKind::Recurrence, along, home: None }
+            Member { steps_along, along, ..member(MemberKind::Recurrence, axes) }
         }
-        _ => {
-            Member { def: at, axes: Vec::new(), kind: MemberKind::Other, along: false, home: None }
-        }
+        _ => member(MemberKind::Other, Vec::new()),
     }
 }
 
@@ -179,7 +178,7 @@ fn size_bytes(points: &Points, arr: Arr) -> i64 {
 }
 
 /// The axes of a recurrence along which every cell depends only on its own position.
-fn still_axes(points: &Points, def: &Def) -> Vec<usize> {
+pub(crate) fn still_axes(points: &Points, def: &Def) -> Vec<usize> {
     let Body::Clauses(clauses, Some(steps)) = &def.body else { return Vec::new() };
     // What the cells of a step share is stored for the step, so all of them are filled together.
     if clauses.iter().any(|clause| recur::has_parts(points, clause, steps)) {
@@ -299,7 +298,13 @@ impl Group {
         joined.members.push(member.clone());
         joined.members.iter_mut().for_each(|member| member.axes.truncate(depth));
         joined.tile = joined.members.iter().map(tile_of).max().unwrap_or(1);
-        let (size, limit) = (joined.local_bytes(points), points.cost.local_bytes());
+        let (mut size, limit) = (joined.local_bytes(points), points.cost.local_bytes());
+        if size <= limit && joined.steps_bytes(points) > limit {
+            // Rows of all steps by themselves, where those lie along memory.
+            joined.members.iter_mut().for_each(|member| member.along |= member.steps_along);
+            joined.tile = joined.members.iter().map(tile_of).max().unwrap_or(1);
+            size = joined.local_bytes(points);
+        }
         if size > limit {
             return Err(Why::TooLarge { size, limit, of: "bytes are kept at a time" });
         }
@@ -346,13 +351,33 @@ impl Group {
     fn local_bytes(&self, points: &Points) -> i64 {
         let of = |member: &Member| {
             let info = &points.arrs[points.defs[member.def].arr];
-            let shared: i64 = self.extents.iter().product();
-            let cells = info.shape.iter().product::<i64>() / shared.max(1) * self.tile;
             // Of a recurrence only a window is kept; this is decided later.
-            let cells = if member.kind == MemberKind::Recurrence { 0 } else { cells };
-            cells * info.ty.size_bytes() as i64
+            match member.kind {
+                MemberKind::Recurrence => 0,
+                _ => {
+                    member.cells_of_turn(points, &self.extents, self.tile)
+                        * info.ty.size_bytes() as i64
+                }
+            }
         };
         self.members[..self.members.len() - 1].iter().map(of).sum()
+    }
+
+    /// What the steps of its recurrences take of which one turn of the shared loops keeps all.
+    fn steps_bytes(&self, points: &Points) -> i64 {
+        let of = |member: &Member| {
+            let def = &points.defs[member.def];
+            let info = &points.arrs[def.arr];
+            let kept = !member.wanted && !self.is_read_elsewhere(points, def.arr);
+            match member.kind == MemberKind::Recurrence && kept && points.window(def).is_err() {
+                true => {
+                    member.cells_of_turn(points, &self.extents, self.tile)
+                        * info.ty.size_bytes() as i64
+                }
+                false => 0,
+            }
+        };
+        self.members.iter().map(of).sum()
     }
 
     /// Whether the members really share loops.
@@ -399,7 +424,7 @@ impl Group {
             return None;
         }
         Some(match self.is_fused() && !self.is_read_elsewhere(points, def.arr) {
-            true => home::of_turn(points, def, (&member.axes, self.tile), member.along_tile()),
+            true => home::of_turn(points, def, (&member.axes, self.tile), member.order()),
             false => home::of_definition(points, def, copied(def.arr)),
         })
     }
@@ -445,9 +470,19 @@ impl Group {
 }
 
 impl Member {
-    /// Whether the tile runs along memory, with short axes before it.
-    fn along_tile(&self) -> bool {
-        self.kind == MemberKind::Recurrence
+    /// The cells of a turn of loops with these extents, the last of them in tiles.
+    fn cells_of_turn(&self, points: &Points, extents: &[i64], tile: i64) -> i64 {
+        let shared: i64 = extents.iter().product();
+        points.arrs[points.defs[self.def].arr].shape.iter().product::<i64>() / shared.max(1) * tile
+    }
+
+    /// In which order the axes of a turn lie in memory.
+    fn order(&self) -> Order {
+        match self.kind {
+            MemberKind::Recurrence => Order::TileLast,
+            MemberKind::Plain => Order::LongLast,
+            MemberKind::Contraction | MemberKind::Other => Order::AsItIs,
+        }
     }
 }
 

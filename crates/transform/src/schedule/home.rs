@@ -2,6 +2,7 @@
 //! of its group needs.
 
 use super::emit::{AxisPlace, Emit, Place, Use};
+use super::nest::VECTOR;
 use super::packed::Packed;
 use super::plan::{Placed, What, Where, Why};
 use super::row_major;
@@ -16,7 +17,8 @@ pub(crate) struct Home {
     why: Why,
     /// The buffer that holds it; none if it is a register.
     kind: Option<BufferKind>,
-    /// How positions count; of packed parts along the axes before the one that tells them apart.
+    /// How positions count; of packed parts along the axes before the one that tells them apart, as if each
+    /// part were one cell.
     axes: Vec<Axis>,
     /// Parts that lie one after another.
     packed: Option<Arc<Packed>>,
@@ -73,14 +75,14 @@ pub(crate) fn of_definition(points: &Points, def: &Def, copied: bool) -> Home {
     }
     if let Some(packed) = &packed {
         room.truncate(packed.axis());
-        room.push(packed.cells());
     }
     let of = |(at, stride)| match ring {
         Some((axis, steps)) if at == axis => Axis::Ring(stride, steps),
         Some(_) | None => Axis::Strided(stride),
     };
-    let before = packed.as_ref().map_or(room.len(), Packed::axis);
-    let axes = row_major(&room).into_iter().enumerate().map(of).take(before).collect();
+    let axes = row_major(&room).into_iter().enumerate().map(of).collect();
+    let packed = packed.map(|packed| packed.kept(room.iter().product()));
+    room.extend(packed.as_ref().map(Packed::cells));
     let len = room.iter().product();
     let place = match ring {
         Some((axis, steps)) => Where::Ring { axis, steps, room },
@@ -92,12 +94,23 @@ pub(crate) fn of_definition(points: &Points, def: &Def, copied: bool) -> Home {
     Home { placed, why, kind: Some(BufferKind::Scratch), axes, packed, len }
 }
 
+/// In which order the axes of a turn lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// As those of the array.
+    AsItIs,
+    /// Short axes first, so that the tile runs along memory.
+    TileLast,
+    /// Those that are less than a vector before the last one that is not.
+    LongLast,
+}
+
 /// Room for one turn of the loops that a group shares over these axes, the last of them in tiles.
 pub(crate) fn of_turn(
     points: &Points,
     def: &Def,
     (shared, tile): (&[usize], i64),
-    along_tile: bool,
+    order: Order,
 ) -> Home {
     let extents = &points.arrs[def.arr].shape;
     let tiled = |axis: usize| tile > 1 && shared.last() == Some(&axis);
@@ -115,14 +128,21 @@ pub(crate) fn of_turn(
         let placed = Placed::of(points, def.arr, Where::Register);
         return Home { placed, why, kind: None, axes: Vec::new(), packed: None, len: 1 };
     }
-    // Short axes go first, so that the tile runs along memory.
-    let mut order: Vec<usize> = (0..room.len()).collect();
-    if along_tile {
-        order.sort_by_key(|axis| (tiled(*axis), *axis));
+    let mut axes: Vec<usize> = (0..room.len()).collect();
+    match order {
+        Order::AsItIs => {}
+        Order::TileLast => axes.sort_by_key(|axis| (tiled(*axis), *axis)),
+        Order::LongLast => {
+            let long = |axis: &usize| room[*axis] >= VECTOR;
+            let last = axes.iter().rposition(long);
+            if let Some(last) = last {
+                axes[last..].rotate_left(1);
+            }
+        }
     }
-    let ordered: Vec<i64> = order.iter().map(|axis| room[*axis]).collect();
+    let ordered: Vec<i64> = axes.iter().map(|axis| room[*axis]).collect();
     let mut strides = vec![0; room.len()];
-    for (axis, stride) in order.iter().zip(row_major(&ordered)) {
+    for (axis, stride) in axes.iter().zip(row_major(&ordered)) {
         strides[*axis] = stride;
     }
     let place = |axis: usize| match ring {

@@ -28,6 +28,9 @@ use form::{Cut, reductions_over};
 /// A last axis of at most so many cells is written out.
 pub(crate) const FEW: i64 = 4;
 
+/// Loops of fewer turns are less than a vector.
+pub(crate) const VECTOR: i64 = 16;
+
 /// Cells of a row of accumulators.
 pub(crate) const TILE: i64 = 1024;
 
@@ -70,6 +73,12 @@ impl Emit {
             cells = self.written_out(ix, lo, extent, &cells);
         }
         let inner = self.inner_reductions(&loops, &cells);
+        if let Some(best) = form::row_loop(&self.view(), &loops, &inner) {
+            let moved = loops.remove(best);
+            let why = Why::Since("its reductions run across contiguous memory");
+            changes.push((Change::Moved(self.points.ixs[moved.0].name), why));
+            loops.push(moved);
+        }
         let (form, why) = form::of(&self.view(), &loops, &cells, &inner);
         self.plan.begin(What::Nest(self.points.arrs[arr].name, form), why);
         for (change, why) in changes {
@@ -271,6 +280,10 @@ impl Emit {
         let Some(inner) = loops.pop() else { return };
         let mut cells = cells.to_vec();
         for (at, it) in loops.iter().enumerate() {
+            // What a loop between alone decides is made once as well.
+            for between in at + 1..loops.len() {
+                cells = self.with_columns(&loops[at..between], loops[between], cells);
+            }
             cells = self.with_columns(&loops[at..], inner, cells);
             let how = if at == 0 { (how, why.clone()) } else { (How::Serial, Why::Only) };
             self.open_loops(&[*it], how);
@@ -346,7 +359,8 @@ impl Emit {
 
     /// A loop as a loop over tiles and one inside a tile.
     pub(crate) fn tiles(&mut self, (ix, lo, hi): Loop, size: i64) -> (Loop, Loop) {
-        let count = self.points.trip_count(lo, hi);
+        let most = self.view().most_values(lo, hi).map(|count| count as f64);
+        let count = most.unwrap_or_else(|| self.points.trip_count(lo, hi));
         let tiles = (count / size as f64).ceil().max(1.0) as i64;
         let tile = self.points.fresh(Symbol::intern("tile"), (0, i128::from(tiles - 1)));
         let (zero, end) = (self.points.int(0), self.points.int(tiles));

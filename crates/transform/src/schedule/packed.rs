@@ -1,8 +1,9 @@
 //! Arrays whose parts have shapes of their own: the names of a system of recurrences, the fields of a state.
 //!
 //! Points have one array for all of them, with an axis whose position says which part is meant and a box
-//! around each. In memory the parts of a step lie one after another, each with its own extents (structure of
-//! arrays): a row beside a matrix runs along memory, and no cell outside of a part takes room or is zeroed.
+//! around each. In memory the parts lie one after another, each with its own extents and all of its steps
+//! (structure of arrays): a row beside a matrix runs along memory, so does one cell of each step, and no
+//! cell outside of a part takes room or is zeroed.
 //!
 //! An array is packed if every read and every clause says which part it means, and if a box would be
 //! noticeably larger. Nothing is read or written outside of a part: its extents are the most that any
@@ -17,11 +18,13 @@ use crate::points::{Body, Def, Node, Points};
 pub(crate) struct Packed {
     axis: usize,
     parts: Vec<Part>,
-    /// The cells of all parts.
+    /// The cells of all parts of a step.
     cells: i64,
+    /// How many steps are kept.
+    steps: i64,
 }
 
-/// A part: where it begins, and its extents along the axes after the one that tells parts apart.
+/// A part: how many cells of a step come before it, and its extents along the axes after the one that tells parts apart.
 #[derive(Clone, Debug)]
 struct Part {
     offset: i64,
@@ -60,6 +63,11 @@ impl Packed {
         self.axis
     }
 
+    /// The same for so many steps.
+    pub(crate) fn kept(self, steps: i64) -> Packed {
+        Packed { steps, ..self }
+    }
+
     /// How many cells a step has.
     pub(crate) fn cells(&self) -> i64 {
         self.cells
@@ -80,7 +88,8 @@ impl Packed {
         part.expect("every position in a packed array is in one part")
     }
 
-    /// How positions in the part that is meant count from the beginning of its step, and where it begins.
+    /// How positions in the part that is meant count, and where it begins; `before` is how they would count
+    /// along the axes before the one that tells parts apart if a part were one cell.
     pub(crate) fn places(
         &self,
         points: &Points,
@@ -88,10 +97,11 @@ impl Packed {
         at: &[Node],
     ) -> (Vec<AxisPlace>, i64) {
         let part = self.part(points, at);
-        let mut axes = before.to_vec();
+        let cells: i64 = part.shape.iter().product();
+        let mut axes: Vec<AxisPlace> = before.iter().map(|axis| axis.times(cells)).collect();
         axes.push(AxisPlace::Fixed);
         axes.extend(row_major(&part.shape).into_iter().map(AxisPlace::Strided));
-        (axes, part.offset)
+        (axes, self.steps * part.offset)
     }
 }
 
@@ -116,5 +126,6 @@ fn along(shape: &[i64], axis: usize, reached: &[Reach]) -> Option<Packed> {
         axis,
         parts,
         cells,
+        steps: 1,
     })
 }

@@ -3,7 +3,8 @@
 //! Before:  `e[i, j] = …`, `l = -sum(i, j) p[i, j] * ln(e[i, j])`
 //! After:   `e[i, j] = …`, `r[i] = sum(j) p[i, j] * ln(e[i, j])`, `l = -sum(i) r[i]`
 //!
-//! Rows of `r` run in the nest of `e`, which then needs one row of memory instead of all of them.
+//! Rows of `r` run in the nest of `e`, which then needs one row of memory instead of all of them. So do
+//! rows of recurrences whose steps go along other axes.
 //!
 //! Needs: definitions that are computed where they are read have been, and are gone.
 //! Refuses: integers, whose sums may fail; products, whose rows may; conditions; arrays of which all
@@ -12,7 +13,9 @@
 //! Failures: sums that may fail are refused; terms are computed as often as before.
 
 use super::before::{self, Before};
-use crate::points::{Arr, Kind, Node, Points, Reduction, Subst};
+use super::contract::only_clause;
+use super::group::still_axes;
+use crate::points::{Arr, Body, Def, Kind, Node, Points, Reduction, Subst};
 use ein_ir::tensor::ReduceOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -22,23 +25,31 @@ const LEAST: i64 = 1 << 14;
 /// Shorter rows are not worth a loop of their own.
 const ROW: i64 = 16;
 
+/// Whether an array has many cells in rows that can be computed one after another.
+fn has_rows(points: &Points, def: &Def) -> bool {
+    let shape = &points.arrs[def.arr].shape;
+    let cells: i64 = shape.iter().product();
+    let large = shape.len() > 1 && cells >= LEAST && cells / shape[0] >= ROW;
+    large
+        && match &def.body {
+            Body::Clauses(_, None) => only_clause(points, &def.body, shape).is_some(),
+            Body::Clauses(_, Some(_)) => still_axes(points, def).first() == Some(&0),
+            Body::Scatter(_) | Body::InPlace(_) | Body::Until(_) | Body::Again(_) => false,
+        }
+}
+
 /// Peels rows off reductions; `wanted` are the arrays that matter outside.
 pub(crate) fn run(points: &mut Points, wanted: &FxHashSet<Arr>) {
     if points.exact {
         return;
     }
-    let mut made: FxHashSet<Arr> = FxHashSet::default();
+    let rows = points.defs.iter().filter(|def| !wanted.contains(&def.arr) && has_rows(points, def));
+    let made: FxHashSet<Arr> = rows.map(|def| def.arr).collect();
     before::rewrite(points, |points, before, clause| {
-        let shape = &points.arrs[before.of].shape;
-        if shape.is_empty() {
-            return peel(points, before, &made, clause.value);
+        match points.arrs[before.of].shape.is_empty() {
+            true => peel(points, before, &made, clause.value),
+            false => clause.value,
         }
-        let cells: i64 = shape.iter().product();
-        let large = shape.len() > 1 && cells >= LEAST && cells / shape[0] >= ROW;
-        if large && !wanted.contains(&before.of) {
-            made.insert(before.of);
-        }
-        clause.value
     });
 }
 

@@ -15,6 +15,7 @@ use ein_base::Symbol;
 use ein_ir::loops::{ForKind, Operand};
 use ein_scalar::Scalar;
 
+mod apart;
 mod carried;
 mod parts;
 mod skew;
@@ -22,8 +23,9 @@ mod state;
 mod uncovered;
 mod window;
 
+pub(crate) use carried::PASS;
 pub(crate) use carried::independent;
-use carried::{PASS, only_waits_for};
+use carried::only_waits_for;
 pub(crate) use parts::has_parts;
 
 /// An axis that loops around run over, with the bounds of the tile if there is one.
@@ -40,6 +42,8 @@ struct At<'a> {
     within: Vec<Option<(i64, i64)>>,
     /// The run of steps that is being filled.
     run: Option<Run>,
+    /// The clauses whose cells in it are filled already.
+    filled: Vec<Clause>,
 }
 
 /// Steps with the same clauses.
@@ -80,7 +84,15 @@ impl Emit {
                 place[axis] = Some(self.points.index(ix));
             }
         }
-        let mut at = At { arr, steps, shared, place, within: vec![None; rank], run: None };
+        let mut at = At {
+            arr,
+            steps,
+            shared,
+            place,
+            within: vec![None; rank],
+            run: None,
+            filled: Vec::new(),
+        };
         let floor = self.floors.get(&arr).copied();
         self.flushing(decays(&self.view(), arr), |emit| {
             let mirrored = emit.mirrors.contains_key(&arr);
@@ -181,6 +193,8 @@ impl Emit {
     ) {
         let int = |value: i64| Operand::Const(Scalar::I64(value));
         let axis = at.steps[depth].axis;
+        let rest = apart::fill(self, at, active, depth, (lo, hi));
+        let active = rest.as_deref().unwrap_or(active);
         let ix = match active.first() {
             Some(clause) => clause.slots[axis].ix,
             None => {
@@ -211,7 +225,8 @@ impl Emit {
                 let cell = (only.cell, only.var);
                 let why = Why::Count(rest.len() as i64, "parts of a cell wait for no other");
                 self.plan.note(self.steps(at, (lo, hi), Stepped::TwoPasses(PASS)), why);
-                return self.in_two_passes(at, clause, axis, (lo, hi), cell, &rest);
+                self.in_two_passes(at, clause, axis, (lo, hi), cell, &rest);
+                return at.filled.clear();
             }
         }
         let (how, why) = match (&state, carried.len()) {
@@ -266,6 +281,7 @@ impl Emit {
             self.copy_sample(at.arr, axis, ix, &row);
         }
         (at.place[axis], at.within[axis]) = (before, outside);
+        at.filled.clear();
         self.close();
         self.plan.end();
         match here {

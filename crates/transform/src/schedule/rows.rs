@@ -184,8 +184,15 @@ impl Emit {
     ) {
         let (how, why) = outer_how(&self.view(), &loops, cells);
         let Some(along) = loops.pop() else { return };
-        let (tile, rest) = self.tiles(along, size);
-        loops.push(tile);
+        // Of a tile as many as it has are a row.
+        let rest = match self.constant_extent(along.1, along.2) {
+            None => along,
+            Some(_) => {
+                let (tile, rest) = self.tiles(along, size);
+                loops.push(tile);
+                rest
+            }
+        };
         let how = match how {
             How::Parallel { .. } if loops.len() == 1 => How::Parallel { grain: 1 },
             how => how,
@@ -586,7 +593,8 @@ fn runs_across(
     }
     let last = loops.len() - 1;
     let (ix, lo, hi) = loops[last];
-    let (extent, along) = (view.constant_extent(lo, hi)?, first.binders.last()?.0);
+    let (extent, along) = (view.most_values(lo, hi)?, first.binders.last()?.0);
+    let fits = extent <= TILE || view.constant_extent(lo, hi).is_some();
     let independent = match slants {
         true => slanted::of(view, &first, ix).is_some(),
         false => first
@@ -609,7 +617,7 @@ fn runs_across(
         stride(load, along) == Some(1) && (moves(load, ix) || !both) && !(short && slides(load))
     });
     let rows = rows || short && loads.iter().any(slides);
-    (extent >= 8 && independent && rows && !dots).then_some(last)
+    (extent >= 8 && fits && independent && rows && !dots).then_some(last)
 }
 
 /// Whether a value has reductions inside other than these.

@@ -4,7 +4,8 @@
 //! nothing that could be changed.
 
 use super::emit::{AxisPlace, Place, Scope};
-use crate::points::{Arr, Ix, Node, Points};
+use crate::points::{Arr, Ix, Kind, Node, Points};
+use ein_scalar::BinaryOp;
 use rustc_hash::FxHashMap;
 
 /// What is known where something is decided.
@@ -40,6 +41,17 @@ impl View<'_> {
     /// How many values an index has, if that is a constant.
     pub(crate) fn constant_extent(&self, lo: Node, hi: Node) -> Option<i64> {
         Some(self.points.as_int(hi)? - self.points.as_int(lo)?)
+    }
+
+    /// The most values that an index has, if that is known: those of a tile, which may be the last one.
+    pub(crate) fn most_values(&self, lo: Node, hi: Node) -> Option<i64> {
+        if let Kind::Binary(BinaryOp::Min, a, b) = self.points.nodes[hi].kind {
+            let ends = [self.most_values(lo, a), self.most_values(lo, b)];
+            return ends.into_iter().flatten().min();
+        }
+        let mut count = self.points.linear(hi);
+        count.add(&self.points.linear(lo), -1);
+        count.terms.is_empty().then_some(count.offset)
     }
 
     /// How far apart in memory the cells are that a read reaches for two neighbouring values of an

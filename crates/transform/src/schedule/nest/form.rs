@@ -7,7 +7,7 @@ use super::super::rows::{across, even_tile, slants_across, worth_a_row};
 use super::super::view::View;
 use super::super::windows::have_few_terms;
 use super::inside;
-use super::{COPIED_NODES, Cell, FEW, JAM, Loop, TILE};
+use super::{COPIED_NODES, Cell, FEW, JAM, Loop, TILE, VECTOR};
 use crate::points::{Arr, Ix, Kind, Node};
 use ein_scalar::{BinaryOp, ScalarType};
 use rustc_hash::FxHashSet;
@@ -32,7 +32,7 @@ pub(super) fn of(view: &View<'_>, loops: &[Loop], cells: &[Cell], inner: &[Node]
         return (Form::AfterRows(cells), Why::Since("they are the same for all terms of those"));
     }
     if across(view, loops, inner, &[]).or_else(|| slants_across(view, loops, inner)).is_some() {
-        let cells = view.points.trip_count(lo, hi).min(TILE as f64) as i64;
+        let cells = view.most_values(lo, hi).unwrap_or(TILE).min(TILE);
         return (Form::Rows(cells), Why::Since("its reductions run across contiguous memory"));
     }
     if worth_a_row(view, loops, cells, inner) {
@@ -40,6 +40,24 @@ pub(super) fn of(view: &View<'_>, loops: &[Loop], cells: &[Cell], inner: &[Node]
         return (Form::ThenRow(cells), Why::Since("what is done with its reductions is costly"));
     }
     jam(view, loops, cells)
+}
+
+/// The loop along which reductions run across contiguous memory, where the last one is less than a vector.
+pub(super) fn row_loop(view: &View<'_>, loops: &[Loop], inner: &[Node]) -> Option<usize> {
+    let (_, lo, hi) = loops.last()?;
+    let short = view.constant_extent(*lo, *hi).is_some_and(|extent| extent < VECTOR);
+    if inner.is_empty() || !short || !is_rectangular(view, loops) {
+        return None;
+    }
+    let is_row = |at: &usize| {
+        let (_, lo, hi) = loops[*at];
+        let mut moved = loops.to_vec();
+        let last = moved.remove(*at);
+        moved.push(last);
+        view.constant_extent(lo, hi).is_some_and(|extent| extent >= VECTOR)
+            && across(view, &moved, inner, &[]).is_some()
+    };
+    (0..loops.len() - 1).rev().find(is_row).filter(|_| across(view, loops, inner, &[]).is_none())
 }
 
 /// Whether neighbouring cells with reductions of their own are computed together.

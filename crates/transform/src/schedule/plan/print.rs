@@ -105,7 +105,7 @@ impl fmt::Display for Placed {
         }?;
         match self.parts.is_empty() {
             true => Ok(()),
-            false => write!(f, ", in each step its parts {:?} one after another", self.parts),
+            false => write!(f, ", its parts {:?} one after another", self.parts),
         }
     }
 }

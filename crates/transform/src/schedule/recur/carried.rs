@@ -9,7 +9,7 @@ use ein_ir::loops::{ForKind, Op, Operand, Reg, Stmt};
 use ein_scalar::BinaryOp;
 
 /// Steps whose independent parts are computed together.
-pub(super) const PASS: i64 = 1024;
+pub(crate) const PASS: i64 = 1024;
 
 /// A cell that the next step reads again.
 #[derive(Clone, Copy, Debug)]

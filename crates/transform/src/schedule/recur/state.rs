@@ -67,7 +67,8 @@ impl Emit {
                 .collect();
             cells.extend(self.written_cells(clause, &open, &step));
         }
-        let cells = self.without_own_reads(at, (steps[depth].axis, ix), cells)?;
+        let outer: Vec<usize> = steps[..depth].iter().map(|step| step.axis).collect();
+        let cells = self.without_own_reads(at, (steps[depth].axis, ix), &outer, cells)?;
         let values: Vec<Node> = cells.iter().map(|(_, value)| *value).collect();
         (self.points.below(&values).len() <= VALUES).then_some(cells)
     }
@@ -91,11 +92,13 @@ impl Emit {
     }
 
     /// Cells in which what others of the same step are stands for the reads of these, those that
-    /// are read first; `None` if one reads something else of this step.
+    /// are read first; `None` if one reads something else of this step. What is read of another step of
+    /// one of the outer axes is there.
     fn without_own_reads(
         &mut self,
         at: &At<'_>,
         (axis, ix): (usize, Ix),
+        outer: &[usize],
         mut cells: Vec<Cell>,
     ) -> Option<Vec<Cell>> {
         let mut known: FxHashMap<Node, Node> = FxHashMap::default();
@@ -104,9 +107,19 @@ impl Emit {
             let mut found = None;
             for (number, (_, value)) in cells.iter().enumerate() {
                 let value = Subst::nodes(known.clone()).apply(&mut self.points, *value);
+                let elsewhere = |read: &[Node], axis: usize| {
+                    let here = at.place[axis].map(|node| self.points.linear(node));
+                    let mut apart = self.points.linear(read[axis]);
+                    here.is_some_and(|here| {
+                        apart.add(&here, -1);
+                        apart.terms.is_empty() && apart.offset != 0
+                    })
+                };
                 let before = |(arr, read): &(Arr, Box<[Node]>)| {
                     let offset = || self.points.offset_from(read[axis], ix);
-                    *arr != at.arr || offset().is_some_and(|it| it != 0)
+                    *arr != at.arr
+                        || offset().is_some_and(|it| it != 0)
+                        || outer.iter().any(|axis| elsewhere(read, *axis))
                 };
                 if self.points.loads(&[value]).iter().all(before) {
                     found = Some((number, value));

@@ -1,12 +1,16 @@
 //! Cells of a step that no clause defines: they are zero.
 
+use super::super::beside;
 use super::super::emit::{AxisPlace, Emit, Place};
 use super::super::packed::Packed;
 use super::At;
-use crate::points::{Arr, Body, Clause, Ix, Points, Step};
+use crate::points::{Arr, Body, Clause, Ix, Node, Points, Step};
 use ein_base::Symbol;
-use ein_ir::loops::{Op, Operand, Stmt};
+use ein_ir::loops::{BufferKind, Op, Operand, Stmt};
 use ein_scalar::{BinaryOp, Scalar, ScalarType};
+
+/// So many zeros are worth a look at what is read.
+const MANY: i64 = 256;
 
 impl Emit {
     /// Zeros where no clause of the step has a cell.
@@ -22,7 +26,7 @@ impl Emit {
             None => vec![whole],
         };
         let mut fixed = true;
-        for clause in clauses {
+        for clause in clauses.iter().chain(&at.filled) {
             let constant = |axis: &usize| {
                 let slot = clause.slots[*axis];
                 self.points.as_int(slot.lo).is_some() && self.points.as_int(slot.hi).is_some()
@@ -41,6 +45,7 @@ impl Emit {
                 .collect();
             boxes = boxes.into_iter().flat_map(|it| without(&it, &cut)).collect();
         }
+        let boxes = read_boxes(self, at, &open, boxes);
         let fresh = if fixed && !boxes.is_empty() { self.fresh_slot(at) } else { None };
         if fresh.is_some() {
             self.open_block();
@@ -106,6 +111,55 @@ impl Emit {
         }
         self.nest(at.arr, loops, vec![(place, value)]);
     }
+}
+
+/// What of these boxes something may read, if all that reads the array is known: what nobody reads need not
+/// be zero.
+fn read_boxes(
+    emit: &Emit,
+    at: &At<'_>,
+    open: &[usize],
+    boxes: Vec<Vec<(i64, i64)>>,
+) -> Vec<Vec<(i64, i64)>> {
+    let cells = |region: &Vec<(i64, i64)>| region.iter().map(|(lo, hi)| hi - lo).product::<i64>();
+    let buffer = emit.places.get(&at.arr).and_then(Place::buffer);
+    let kind = buffer.map(|buffer| emit.kernel.bufs[buffer].kind);
+    let known = matches!(kind, Some(BufferKind::Scratch))
+        && emit.ends.is_none()
+        && !emit.filled.contains_key(&at.arr)
+        && !emit.mirrors.contains_key(&at.arr)
+        && !emit.samples.contains_key(&at.arr)
+        && !beside::has(emit, at.arr);
+    if !known || boxes.iter().map(cells).sum::<i64>() < MANY {
+        return boxes;
+    }
+    let points = &emit.points;
+    let defs = points.defs.iter().flat_map(|def| points.loads(&points.roots(def)));
+    let reads: Vec<_> = defs.filter(|(arr, _)| *arr == at.arr).map(|(_, place)| place).collect();
+    let read = |region: Vec<(i64, i64)>| {
+        // Where the step is along each axis, and the box along those that it leaves open.
+        let whole = |axis: usize| {
+            let part = open.iter().position(|other| *other == axis).map(|at| region[at]);
+            part.or(at.within[axis]).unwrap_or((0, points.arrs[at.arr].shape[axis]))
+        };
+        let own: Vec<(i64, i64)> = (0..at.place.len()).map(whole).collect();
+        let common = |place: &[Node]| {
+            let along = |(node, (lo, hi)): (&Node, &(i64, i64))| {
+                let (first, last) = points.nodes[*node].range.unwrap_or((i128::MIN, i128::MAX - 1));
+                let lo = i128::from(*lo).max(first);
+                let hi = i128::from(*hi).min(last + 1);
+                (lo < hi).then_some((lo as i64, hi as i64))
+            };
+            place.iter().zip(&own).map(along).collect::<Option<Vec<_>>>()
+        };
+        let met: Vec<Vec<(i64, i64)>> = reads.iter().filter_map(|place| common(place)).collect();
+        let hull = |axis: &usize| {
+            let lo = met.iter().map(|it| it[*axis].0).min()?;
+            Some((lo, met.iter().map(|it| it[*axis].1).max()?))
+        };
+        open.iter().map(hull).collect::<Option<Vec<_>>>()
+    };
+    boxes.into_iter().filter_map(read).collect()
 }
 
 /// The cells of the parts that the step has, along these axes.

@@ -3,6 +3,9 @@
 use super::super::plan::{Kept, Why};
 use crate::points::{Body, Clause, Def, End, Kind, Node, Points, Step, Until};
 
+/// A ring that saves less than this part of what it keeps saves nothing.
+const LITTLE: i64 = 8;
+
 impl Points {
     /// How many steps of a recurrence are ever looked at together, along the first axis of its steps;
     /// or why all of it is kept.
@@ -41,9 +44,13 @@ impl Points {
                 }
             }
         }
-        match kept.steps() < extent {
-            true => Ok((axis, kept)),
-            false => Err(Why::Since("all of its steps are looked at together")),
+        // What a ring saves must be worth the remainders of all positions.
+        match extent - kept.steps() {
+            ..=0 => Err(Why::Since("all of its steps are looked at together")),
+            saved if saved < kept.steps() / LITTLE => {
+                Err(Why::Count(kept.steps(), "steps are nearly all"))
+            }
+            _ => Ok((axis, kept)),
         }
     }
 
