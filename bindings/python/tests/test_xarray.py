@@ -119,3 +119,29 @@ def test_shapes_are_named_in_messages(m):
     with pytest.raises(ein.CompileError) as caught:
         m.dense(np.ones((2, 3), np.float32), np.ones((4, 2), np.float32))
     assert caught.value.code == "E0411" and "along `i`, axis 0 of `w`" in str(caught.value)
+
+
+def test_words_that_are_names_of_axes_too():
+    # `in` is a word of the language, and the name that the other axis of a weight has.
+    m = ein.compile("""
+pub fn dense(x: [f32; n, in], w: [f32; out, in]) -> [f32; n, out] {
+    let y[n, out] = sum[in](x[n, in] * w[out, in]);
+    y
+}
+pub fn doubled(x: [f32; n]) -> [f32; n] { x * 2.0 }
+""")
+    x, w = data("n", "in"), data("out", "in")
+    y = m.dense(x, w)
+    assert y.dims == ("n", "out")
+    np.testing.assert_allclose(y.data, x.data @ w.data.T, rtol=1e-5)
+    with pytest.raises(ein.CompileError) as caught:
+        m.dense(x.T, w)
+    assert caught.value.code.startswith("E03")
+    assert "`n`" in str(caught.value) and "`in`" in str(caught.value)
+    with pytest.raises(ein.CompileError) as caught:
+        m.dense(x, data("in", "p"))
+    assert caught.value.code.startswith("E03") and "`in`" in str(caught.value)
+    # Its name is not lost on the way: `in` is not `n`.
+    with pytest.raises(ein.CompileError) as caught:
+        m.doubled(data("in"))
+    assert caught.value.code.startswith("E03") and "`in`" in str(caught.value)

@@ -67,8 +67,9 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
     parser::parse(file, text)
 }
 
-/// Whether a word can be a name: no keyword, and nothing that needs a word of its own.
+/// Whether a word can be a name: no keyword but those that are words in some places only, such as `in`, and
+/// no root of a path.
 pub fn is_name(word: &str) -> bool {
     let roots = ["crate", "self", "super", "std", "python"];
-    token::word(word.as_bytes()) == token::TokenKind::Ident && !roots.contains(&word)
+    token::word(word.as_bytes()).is_name() && !roots.contains(&word)
 }
