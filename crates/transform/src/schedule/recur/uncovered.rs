@@ -140,7 +140,11 @@ fn read_boxes(
         // Where the step is along each axis, and the box along those that it leaves open.
         let whole = |axis: usize| {
             let part = open.iter().position(|other| *other == axis).map(|at| region[at]);
-            part.or(at.within[axis]).unwrap_or((0, points.arrs[at.arr].shape[axis]))
+            // What is written into a place of a ring stays there for later steps.
+            let place = emit.places.get(&at.arr).and_then(|place| place.axis(axis));
+            let stays = matches!(place, Some(AxisPlace::Ring(..)));
+            let within = at.within[axis].filter(|_| !stays);
+            part.or(within).unwrap_or((0, points.arrs[at.arr].shape[axis]))
         };
         let own: Vec<(i64, i64)> = (0..at.place.len()).map(whole).collect();
         let common = |place: &[Node]| {
