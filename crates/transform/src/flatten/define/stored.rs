@@ -29,10 +29,13 @@ use rustc_hash::FxHashSet;
 const LEAST: f64 = 6.0;
 
 /// So many operations at least are saved for a cell that is stored.
-const SAVED: f64 = 24.0;
+const SAVED: f64 = 64.0;
 
 /// Steps of fewer cells are carried in registers.
 const FEW: f64 = 32.0;
+
+/// So many times the cells of a step are stored at most: they are kept in its window.
+const MOST: f64 = 4.0;
 
 /// What is known of the definitions inside of steps, in the order in which they are met.
 #[derive(Debug, Default)]
@@ -95,6 +98,7 @@ pub(super) fn may_be_stored(
         && shape.iter().all(|extent| extent.constant().is_some())
         && around.iter().all(known)
         && it.pending.iter().all(|arr| it.points.arrs[*arr].ty == ty)
+        && cells_of(shape) <= MOST * cells_of_step(it, around)
         && nodes.all(|node| {
             let info = &it.points.nodes[node];
             !info.reduces && (!info.traps || it.when.is_none())
@@ -103,9 +107,23 @@ pub(super) fn may_be_stored(
 
 /// What is known of a definition inside of a step.
 pub(super) fn met(it: &Flatten<'_>, shape: &[Extent], clauses: &[Clause]) -> Met {
-    let cells = shape.iter().map(|extent| extent.first as f64).product();
+    let cells = cells_of(shape);
     let cost = clauses.iter().map(|clause| it.points.nodes[clause.value].cost).sum();
     Met { around: it.loops.clone(), cells, cost, reads: 0.0 }
+}
+
+fn cells_of(shape: &[Extent]) -> f64 {
+    shape.iter().map(|extent| extent.first as f64).product()
+}
+
+/// The cells of a step of the largest recurrence around.
+fn cells_of_step(it: &Flatten<'_>, around: &[Ix]) -> f64 {
+    let loops: f64 = around.iter().map(|ix| (it.points.ixs[*ix].range.1 + 1) as f64).product();
+    let cells = it.pending.iter().map(|arr| {
+        let shape = &it.points.arrs[*arr].shape;
+        shape.iter().map(|extent| *extent as f64).product::<f64>() / loops
+    });
+    cells.fold(0.0, f64::max)
 }
 
 /// A definition inside of a step as a part of the step.
