@@ -69,12 +69,18 @@ const UNKNOWN_FUNCTION: &str = "this function value has no derivative";
 
 /// Replaces all derivative requests of a program.
 pub fn run(program: &mut Program) -> Outcome {
+    differentiated(program, 0)
+}
+
+/// The same where so many steps of the budget are taken as spent.
+fn differentiated(program: &mut Program, spent: u64) -> Outcome {
     if !asks(program) {
         return Outcome { diagnostics: Vec::new(), decisions: Vec::new() };
     }
     crate::fields::run(program);
     known::specialise(program);
     let mut pass = Pass::new(program);
+    pass.work.set(spent);
     let funcs: Vec<FuncId> = pass.program.funcs.ids().collect();
     for func in funcs {
         pass.clean_function(func);
@@ -85,13 +91,16 @@ pub fn run(program: &mut Program) -> Outcome {
 }
 
 /// What is wrong with the requests of a program that is rejected for other reasons: of those that
-/// its mistakes do not reach.
+/// its mistakes do not reach. Less is derived for it: nobody waits for the derivatives of such a program, and
+/// what is too large for the rest of the budget need not be too large for all of it.
 pub fn survey(program: &mut Program) -> Vec<Diagnostic> {
     if !asks(program) {
         return Vec::new();
     }
     crate::sound::keep_sound(program);
-    run(program).diagnostics
+    let mut told = differentiated(program, share::BUDGET - share::BUDGET / 16).diagnostics;
+    told.retain(|it| it.code != Code::E0703);
+    told
 }
 
 /// Whether there is a derivative in the program at all; most have none, and need not be read closely.

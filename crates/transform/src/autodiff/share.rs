@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const SHORT: usize = 12;
 
 /// Derivatives of one program take at most so many steps; that is about a second.
-const BUDGET: u64 = 12_000_000;
+pub(super) const BUDGET: u64 = 12_000_000;
 
 /// How many looks at a node take as long as a step.
 const LOOKS: u64 = 4;

@@ -8,11 +8,13 @@
 //! which the domain of another depends is not solved for by that other one.
 //!
 //! Failures: bindings and conditions keep their order, so that a condition still stands before what
-//! it protects.
+//! it protects. A domain that reads an array is protected as well: no condition before its loop moves
+//! behind it.
 
 use super::{Reverse, Step};
 use ein_ir::size;
-use ein_ir::tensor::{Binder, Expr, VarId};
+use ein_ir::tensor::walk::any;
+use ein_ir::tensor::{Binder, Expr, ExprKind, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl Reverse<'_, '_> {
@@ -23,6 +25,9 @@ impl Reverse<'_, '_> {
         loops: &[(usize, Binder)],
         solved: &FxHashMap<VarId, size::Expr>,
     ) -> bool {
+        if !domains_protected(self, steps, loops, solved) {
+            return false;
+        }
         let mut before: FxHashSet<VarId> = FxHashSet::default();
         let left: FxHashSet<VarId> = loops.iter().map(|(_, binder)| binder.var).collect();
         loops.iter().all(|(_, binder)| {
@@ -99,6 +104,52 @@ impl Reverse<'_, '_> {
         }
         !used.is_disjoint(vars)
     }
+}
+
+/// Whether the conditions before each loop whose domain may fail stay before it.
+fn domains_protected(
+    it: &Reverse<'_, '_>,
+    steps: &[Step],
+    loops: &[(usize, Binder)],
+    solved: &FxHashMap<VarId, size::Expr>,
+) -> bool {
+    let reads = |e: &Expr| any(e, &mut |part| !is_arithmetic(part));
+    let mut later: FxHashSet<VarId> = loops.iter().map(|(_, binder)| binder.var).collect();
+    let mut waits = false;
+    for step in steps {
+        match step {
+            Step::Loop(binder) => {
+                if waits && later.contains(&binder.var) && (reads(&binder.lo) || reads(&binder.hi))
+                {
+                    return false;
+                }
+                later.remove(&binder.var);
+            }
+            Step::Guard(cond) => {
+                let mut used = FxHashSet::default();
+                it.variables(cond, &mut used);
+                waits |= !it.reached(used, steps, solved).is_disjoint(&later);
+            }
+            Step::Let(..) => {}
+        }
+    }
+    true
+}
+
+/// Whether an expression is made of integers alone.
+fn is_arithmetic(e: &Expr) -> bool {
+    matches!(
+        &*e.kind,
+        ExprKind::Const(_)
+            | ExprKind::Var(_)
+            | ExprKind::Size(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Cast(_)
+            | ExprKind::If { .. }
+            | ExprKind::And(..)
+            | ExprKind::Or(..)
+    )
 }
 
 fn loop_of(step: &Step) -> Option<VarId> {
