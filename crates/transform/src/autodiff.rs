@@ -69,18 +69,21 @@ const UNKNOWN_FUNCTION: &str = "this function value has no derivative";
 
 /// Replaces all derivative requests of a program.
 pub fn run(program: &mut Program) -> Outcome {
-    differentiated(program, 0)
+    differentiated(program, false)
 }
 
-/// The same where so many steps of the budget are taken as spent.
-fn differentiated(program: &mut Program, spent: u64) -> Outcome {
+/// The same for a program that will run, or for a look at one that is rejected.
+fn differentiated(program: &mut Program, rejected: bool) -> Outcome {
     if !asks(program) {
         return Outcome { diagnostics: Vec::new(), decisions: Vec::new() };
     }
     crate::fields::run(program);
     known::specialise(program);
     let mut pass = Pass::new(program);
-    pass.work.set(spent);
+    if rejected {
+        pass.rejected = true;
+        pass.work.set(share::BUDGET - share::BUDGET / 16);
+    }
     let funcs: Vec<FuncId> = pass.program.funcs.ids().collect();
     for func in funcs {
         pass.clean_function(func);
@@ -98,9 +101,7 @@ pub fn survey(program: &mut Program) -> Vec<Diagnostic> {
         return Vec::new();
     }
     crate::sound::keep_sound(program);
-    let mut told = differentiated(program, share::BUDGET - share::BUDGET / 16).diagnostics;
-    told.retain(|it| it.code != Code::E0703);
-    told
+    differentiated(program, true).diagnostics
 }
 
 /// Whether there is a derivative in the program at all; most have none, and need not be read closely.
@@ -156,6 +157,8 @@ pub(crate) struct Pass<'p> {
     as_text: bool,
     /// How many steps it has taken so far.
     work: Cell<u64>,
+    /// Whether the program is rejected for other reasons.
+    rejected: bool,
 }
 
 impl<'p> Pass<'p> {
@@ -178,6 +181,7 @@ impl<'p> Pass<'p> {
             decisions: Vec::new(),
             as_text: false,
             work: Cell::new(0),
+            rejected: false,
         }
     }
 }

@@ -299,6 +299,8 @@ impl<'r> Lower<'r, '_> {
                 },
                 _ => return self.expr(id, Pos::Value),
             },
+            // A size as it is.
+            ast::ExprKind::Unary(hir::UnaryOp::Pos, a) => return self.size_expr(*a),
             ast::ExprKind::Unary(op, a) => ExprKind::Unary(*op, self.size_expr(*a)),
             ast::ExprKind::Binary(op, a, b) => {
                 ExprKind::Binary(*op, self.size_expr(*a), self.size_expr(*b))

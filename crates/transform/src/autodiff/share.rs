@@ -36,7 +36,8 @@ impl Pass<'_> {
         if self.work.get() <= BUDGET {
             return true;
         }
-        if before <= BUDGET || !self.diagnostics.iter().any(|it| it.code == Code::E0703) {
+        let told = before > BUDGET && self.diagnostics.iter().any(|it| it.code == Code::E0703);
+        if !told && !self.rejected {
             self.work.set(BUDGET + 1);
             self.diagnostics.push(
                 Diagnostic::new(

@@ -66,7 +66,8 @@ impl Points {
         }
         let holds = |fact: &&Fact| {
             let (lo, hi) = fact.steps;
-            self.nodes[at[fact.axis]].range.is_some_and(|(first, end)| lo <= first && end <= hi)
+            let place = at.get(fact.axis).and_then(|at| self.nodes[*at].range);
+            place.is_some_and(|(first, end)| lo <= first && end <= hi)
         };
         facts.iter().find(holds).map(|fact| fact.range)
     }
