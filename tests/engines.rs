@@ -73,6 +73,7 @@ fn differential(engine: Engine, generate: fn(u64) -> Vec<String>, settings: Sett
                 let why = lines.next().unwrap_or(&why).to_owned();
                 tally.rejected.entry(why).or_default().push(seed);
             }
+            Agreement::Endless => {}
             Agreement::Differs(why) => tally.different.push((seed, why)),
         }
     });

@@ -27,6 +27,7 @@ fn late(engine: Engine, count: u64) {
                 found.2 += 1;
                 println!("--- program {seed} is rejected: {why}");
             }
+            Agreement::Endless => {}
             Agreement::Differs(_) => found.3.push(seed),
         }
     });

@@ -32,7 +32,7 @@ fn judge(program: &Ranked) -> Result<bool, String> {
     for (name, shape) in &program.shapes {
         shaped(&evaluated, name, shape)?;
     }
-    match agree(&evaluated, run(&text, &Setting::new(Engine::Jit)), false) {
+    match agree(&evaluated, run(&text, &Setting::new(Engine::Jit)), 1.0) {
         Agreement::Same(_) => Ok(true),
         other => Err(format!("compiled: {other:?}")),
     }

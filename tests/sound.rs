@@ -41,7 +41,7 @@ fn judge(program: &Sound, engine: Engine) -> Result<bool, String> {
             return Err(format!("`{name}` is {found}, not {wanted}"));
         }
     }
-    match agree(&evaluated, run(&text, &Setting::new(engine)), false) {
+    match agree(&evaluated, run(&text, &Setting::new(engine)), 1.0) {
         Agreement::Same(_) => Ok(true),
         other => Err(format!("{engine:?}: {other:?}")),
     }

@@ -126,7 +126,7 @@ fn same(json: &Json, value: &V) -> Result<(), String> {
 
 fn element_type(value: &V) -> Option<&'static str> {
     match value {
-        V::Int(_, ty, false) | V::Float(_, ty, false) => Some(ty.name()),
+        V::Int(_, ty, false) | V::Float(_, ty, None) => Some(ty.name()),
         V::Bool(_) => Some("bool"),
         V::Str(_) => Some("str"),
         V::Arr(items) => items.iter().find_map(element_type),

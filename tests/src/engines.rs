@@ -8,7 +8,7 @@
 use ein_driver::render::Style;
 use ein_driver::{Engine, FileSources, Input, Options, Passes, RunOptions, Session};
 use serde_json::Value as Json;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How a program is run.
 #[derive(Clone, Debug)]
@@ -23,6 +23,10 @@ pub struct Setting {
     pub observe: Option<Vec<String>>,
     /// With these passes of the compiler.
     pub passes: Passes,
+    /// How many times as far as usual floats may be from those of the evaluator.
+    pub slack: f64,
+    /// For so long at most.
+    pub limit: Option<Duration>,
 }
 
 impl Setting {
@@ -34,6 +38,8 @@ impl Setting {
             deterministic: false,
             observe: None,
             passes: Passes::default(),
+            slack: 1.0,
+            limit: None,
         }
     }
 }
@@ -64,6 +70,8 @@ pub enum Agreement {
     BothFail,
     /// The program is rejected: why.
     Rejected(String),
+    /// One of them takes longer than it may, or more memory.
+    Endless,
     /// They differ: how.
     Differs(String),
 }
@@ -97,6 +105,7 @@ pub fn run_input(mut session: Session, input: Input, setting: &Setting) -> Resul
         observe: setting.observe.clone(),
         passes: setting.passes,
         memory_limit: Some(1 << 30),
+        time_limit: setting.limit,
         report_outputs: true,
         ..RunOptions::default()
     };
@@ -127,8 +136,14 @@ pub fn run_input(mut session: Session, input: Input, setting: &Setting) -> Resul
     Ok(Ran { outputs, printed, failure, compiled, evaluated, seconds })
 }
 
-/// Compares a run with one of the evaluator that observed at least as much.
-pub fn agree(expected: &Ran, found: Result<Ran, String>, exact: bool) -> Agreement {
+/// Whether a run ended because of a limit.
+fn limited(ran: &Ran) -> bool {
+    ran.failure.as_ref().is_some_and(|(code, _)| code == "E0812" || code == "E0805")
+}
+
+/// Compares a run with one of the evaluator that observed at least as much; floats may be so many times
+/// as far from each other as usual.
+pub fn agree(expected: &Ran, found: Result<Ran, String>, slack: f64) -> Agreement {
     let found = match found {
         Ok(found) => found,
         Err(why) => return Agreement::Differs(why),
@@ -143,7 +158,7 @@ pub fn agree(expected: &Ran, found: Result<Ran, String>, exact: bool) -> Agreeme
         else {
             return Agreement::Differs(format!("there is no output `{name}`"));
         };
-        if let Err(why) = same(wanted, value, exact) {
+        if let Err(why) = same(wanted, value, slack) {
             return Agreement::Differs(format!("`{name}`: {why}"));
         }
     }
@@ -161,10 +176,14 @@ pub fn agree(expected: &Ran, found: Result<Ran, String>, exact: bool) -> Agreeme
 
 /// Runs a program by the evaluator and as each setting says.
 pub fn compare(text: &str, settings: &[Setting]) -> Agreement {
-    let expected = match run(text, &Setting::new(Engine::Eval)) {
+    let limit = settings.iter().find_map(|it| it.limit);
+    let expected = match run(text, &Setting { limit, ..Setting::new(Engine::Eval) }) {
         Ok(expected) => expected,
         Err(why) => return Agreement::Rejected(why),
     };
+    if limit.is_some() && limited(&expected) {
+        return Agreement::Endless;
+    }
     let mut result = Agreement::Same(false);
     for setting in settings {
         // Only what there is can be observed.
@@ -175,7 +194,12 @@ pub fn compare(text: &str, settings: &[Setting]) -> Agreement {
                 continue;
             }
         }
-        match agree(&expected, run(text, &setting), setting.deterministic) {
+        let found = run(text, &setting);
+        if limit.is_some() && found.as_ref().is_ok_and(limited) {
+            return Agreement::Endless;
+        }
+        let slack = if setting.deterministic { 0.0 } else { setting.slack };
+        match agree(&expected, found, slack) {
             Agreement::Differs(why) => {
                 let Setting { engine, threads, .. } = &setting;
                 let watched = match &setting.observe {
@@ -195,7 +219,7 @@ pub fn compare(text: &str, settings: &[Setting]) -> Agreement {
 }
 
 /// Two outputs as JSON.
-fn same(expected: &Json, found: &Json, exact: bool) -> Result<(), String> {
+fn same(expected: &Json, found: &Json, slack: f64) -> Result<(), String> {
     match (expected, found) {
         (Json::Object(a), Json::Object(b)) => {
             let ty = a.get("dtype").and_then(Json::as_str).unwrap_or_default();
@@ -207,16 +231,15 @@ fn same(expected: &Json, found: &Json, exact: bool) -> Result<(), String> {
                 match key.as_str() {
                     "data" => {
                         let scale = largest(value).max(1.0);
-                        let tolerance = if exact { 0.0 } else { tolerance(ty) };
-                        elements(value, other, scale * tolerance)?;
+                        elements(value, other, scale * tolerance(ty) * slack, slack)?;
                     }
-                    _ => same(value, other, exact)?,
+                    _ => same(value, other, slack)?,
                 }
             }
             Ok(())
         }
         (Json::Array(a), Json::Array(b)) if a.len() == b.len() => {
-            a.iter().zip(b).try_for_each(|(a, b)| same(a, b, exact))
+            a.iter().zip(b).try_for_each(|(a, b)| same(a, b, slack))
         }
         (a, b) if a == b => Ok(()),
         (a, b) => Err(format!("{} is not {}", head(b), head(a))),
@@ -252,20 +275,22 @@ fn largest(json: &Json) -> f64 {
     }
 }
 
-fn elements(expected: &Json, found: &Json, tolerance: f64) -> Result<(), String> {
+/// Two lists of elements; what is no number is an output by itself.
+fn elements(expected: &Json, found: &Json, tolerance: f64, slack: f64) -> Result<(), String> {
     match (expected, found) {
         (Json::Array(a), Json::Array(b)) => {
             if a.len() != b.len() {
                 return Err(format!("{} elements, not {}", b.len(), a.len()));
             }
             for (at, (a, b)) in a.iter().zip(b).enumerate() {
-                elements(a, b, tolerance).map_err(|why| match why.strip_prefix('[') {
+                elements(a, b, tolerance, slack).map_err(|why| match why.strip_prefix('[') {
                     Some(rest) => format!("[{at}, {rest}"),
                     None => format!("[{at}]: {why}"),
                 })?;
             }
             Ok(())
         }
+        (Json::Object(_), Json::Object(_)) => same(expected, found, slack),
         (a, b) if a == b => Ok(()),
         (a, b) => match (number(a), number(b)) {
             (Some(x), Some(y)) if x.is_nan() && y.is_nan() => Ok(()),
@@ -278,7 +303,9 @@ fn elements(expected: &Json, found: &Json, tolerance: f64) -> Result<(), String>
 /// Whether two texts are the same up to the last digits of numbers.
 fn near_text(a: &str, b: &str) -> bool {
     let pieces = |text: &str| -> Vec<String> {
-        text.split(|c: char| c.is_whitespace() || "[](),".contains(c)).map(str::to_owned).collect()
+        let pieces = text.split(|c: char| c.is_whitespace() || "[](),".contains(c));
+        // Columns are as wide as their widest number.
+        pieces.filter(|it| !it.is_empty()).map(str::to_owned).collect()
     };
     let (a, b) = (pieces(a), pieces(b));
     a.len() == b.len()

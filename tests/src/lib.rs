@@ -10,6 +10,7 @@
 pub mod answers;
 pub mod book;
 pub mod brute;
+pub mod changed;
 pub mod compare;
 pub mod edges;
 pub mod engines;

@@ -22,7 +22,7 @@ use ein_ir::tensor::walk::{any, each_child_mut, each_in_stmt};
 use ein_ir::tensor::{
     Binder, Clause, ClauseSlot, Expr, ExprKind, Item, Program, Stmt, StmtKind, Tensor, Type, VarId,
 };
-use ein_scalar::{BinaryOp, Scalar};
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use rustc_hash::FxHashMap;
 
 /// Gives every clause that leaves points to earlier ones an `else`.
@@ -320,9 +320,22 @@ fn and(a: Expr, b: Expr) -> Expr {
     Expr::new(ExprKind::And(a, b), Type::BOOL, span)
 }
 
-fn compare(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+/// An index beside a bound, which may be of any type of integers.
+fn compare(op: BinaryOp, mut a: Expr, mut b: Expr) -> Expr {
     let span = a.span;
+    if a.ty != b.ty {
+        [&mut a, &mut b].into_iter().for_each(widen);
+    }
     Expr::new(ExprKind::Binary(op, a, b), Type::BOOL, span)
+}
+
+fn widen(e: &mut Expr) {
+    let wide = Type::Scalar(ScalarType::I64);
+    if e.ty != wide {
+        let narrow = std::mem::replace(e, Expr::error(e.span));
+        let span = narrow.span;
+        *e = Expr::new(ExprKind::Cast(narrow), wide, span);
+    }
 }
 
 // -------------------------------------------------------------------- domains

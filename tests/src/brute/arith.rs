@@ -51,17 +51,27 @@ fn scalar(op: BinaryOp, a: &V, b: &V) -> Result<V> {
             Ok(V::Int(if soft { value } else { fit(value, ty)? }, ty, soft))
         }
         Pair::Float(x, y, ty, soft) => {
-            let value = match op {
-                BinaryOp::Add => x + y,
-                BinaryOp::Sub => x - y,
-                BinaryOp::Mul => x * y,
-                BinaryOp::Div => x / y,
-                BinaryOp::Rem => x % y,
-                _ => return unknown(format!("`{}` of floats", op.as_str())),
+            let of = |x: f64, y: f64| {
+                Ok(match op {
+                    BinaryOp::Add => x + y,
+                    BinaryOp::Sub => x - y,
+                    BinaryOp::Mul => x * y,
+                    BinaryOp::Div => x / y,
+                    BinaryOp::Rem => x % y,
+                    _ => return unknown(format!("`{}` of floats", op.as_str())),
+                })
             };
-            Ok(V::Float(if soft { value } else { round(value, ty) }, ty, soft))
+            float(of(x, y)?, ty, soft.map(|(x, y)| of(x, y)).transpose()?)
         }
     }
+}
+
+/// A float of a type; of a soft one also what it is where each step is computed in `f32`.
+pub(super) fn float(value: f64, ty: ScalarType, narrow: Option<f64>) -> Result<V> {
+    Ok(match narrow {
+        Some(narrow) => V::Float(value, ty, Some(round(narrow, ScalarType::F32))),
+        None => V::Float(round(value, ty), ty, None),
+    })
 }
 
 fn ordering(op: BinaryOp) -> Option<fn(Ordering) -> bool> {
@@ -79,7 +89,8 @@ fn ordering(op: BinaryOp) -> Option<fn(Ordering) -> bool> {
 /// Two numbers of one type.
 enum Pair {
     Int(i128, i128, ScalarType, bool),
-    Float(f64, f64, ScalarType, bool),
+    /// Two soft ones are there twice: as they are, and where each step is computed in `f32`.
+    Float(f64, f64, ScalarType, Option<(f64, f64)>),
 }
 
 fn pair(a: &V, b: &V) -> Result<Pair> {
@@ -90,19 +101,28 @@ fn pair(a: &V, b: &V) -> Result<Pair> {
             let soft = matches!((a, b), (Int(_, _, true), Int(_, _, true)));
             Pair::Int(*x, *y, *t, soft)
         }
-        (Float(x, s, false), Float(y, t, false)) if s == t => Pair::Float(*x, *y, *s, false),
-        (Float(x, t, false), Float(y, _, true)) => Pair::Float(*x, round(*y, *t), *t, false),
-        (Float(x, _, true), Float(y, t, false)) => Pair::Float(round(*x, *t), *y, *t, false),
-        (Float(x, t, true), Float(y, _, true)) => Pair::Float(*x, *y, *t, true),
-        (Float(x, t, soft), Int(y, _, true)) => Pair::Float(*x, *y as f64, *t, *soft),
-        (Int(x, _, true), Float(y, t, soft)) => Pair::Float(*x as f64, *y, *t, *soft),
-        (Zero, Float(y, t, soft)) => Pair::Float(0.0, *y, *t, *soft),
-        (Float(x, t, soft), Zero) => Pair::Float(*x, 0.0, *t, *soft),
+        (Float(x, s, None), Float(y, t, None)) if s == t => Pair::Float(*x, *y, *s, None),
+        (Float(x, t, None), Float(y, _, Some(n))) => Pair::Float(*x, adapted(*y, *n, *t), *t, None),
+        (Float(x, _, Some(n)), Float(y, t, None)) => Pair::Float(adapted(*x, *n, *t), *y, *t, None),
+        (Float(x, t, Some(m)), Float(y, _, Some(n))) => Pair::Float(*x, *y, *t, Some((*m, *n))),
+        (Float(x, t, soft), Int(y, _, true)) => {
+            Pair::Float(*x, *y as f64, *t, soft.map(|it| (it, *y as f64)))
+        }
+        (Int(x, _, true), Float(y, t, soft)) => {
+            Pair::Float(*x as f64, *y, *t, soft.map(|it| (*x as f64, it)))
+        }
+        (Zero, Float(y, t, soft)) => Pair::Float(0.0, *y, *t, soft.map(|it| (0.0, it))),
+        (Float(x, t, soft), Zero) => Pair::Float(*x, 0.0, *t, soft.map(|it| (it, 0.0))),
         (Zero, Int(y, t, soft)) => Pair::Int(0, *y, *t, *soft),
         (Int(x, t, soft), Zero) => Pair::Int(*x, 0, *t, *soft),
         (Zero, Zero) => Pair::Int(0, 0, ScalarType::I32, true),
         _ => return unknown(format!("numbers of two types: {a:?}, {b:?}")),
     })
+}
+
+/// A soft number where a type is asked for.
+pub(super) fn adapted(value: f64, narrow: f64, ty: ScalarType) -> f64 {
+    if ty == ScalarType::F32 { narrow } else { round(value, ty) }
 }
 
 fn power(a: &V, b: &V) -> Result<V> {
@@ -115,8 +135,8 @@ fn power(a: &V, b: &V) -> Result<V> {
             }
         }
         (V::Float(x, ty, soft), V::Int(y, ..)) => {
-            let value = x.powi(*y as i32);
-            Ok(V::Float(if *soft { value } else { round(value, *ty) }, *ty, *soft))
+            let of = |x: f64| x.powi(*y as i32);
+            float(of(*x), *ty, soft.map(of))
         }
         _ => unknown("a power"),
     }
@@ -163,7 +183,7 @@ pub(super) fn negate(a: &V) -> Result<V> {
     Ok(match a {
         V::Int(x, ty, true) => V::Int(-x, *ty, true),
         V::Int(x, ty, false) => V::Int(fit(-x, *ty)?, *ty, false),
-        V::Float(x, ty, soft) => V::Float(-x, *ty, *soft),
+        V::Float(x, ty, soft) => V::Float(-x, *ty, soft.map(|it| -it)),
         V::Arr(items) => V::list(items.iter().map(negate).collect::<Result<_>>()?),
         V::Zero => V::Zero,
         other => return unknown(format!("minus {other:?}")),
@@ -187,15 +207,18 @@ pub(super) fn cast(a: &V, ty: ScalarType) -> Result<V> {
             Ok(value) => V::Int(value, ty, false),
             Err(_) => return unknown("a narrowing conversion"),
         },
-        V::Int(x, ..) if ty.is_float() => V::Float(round(*x as f64, ty), ty, false),
+        V::Int(x, ..) if ty.is_float() => V::Float(round(*x as f64, ty), ty, None),
         // Literals, and functions of them, are computed in what the conversion asks for: only what a few
         // digits hold is the same in both types. (Large numbers of the narrow one have no more.)
-        V::Float(x, _, true)
+        V::Float(x, _, Some(_))
             if ty == ScalarType::F64 && ((x * 4096.0).fract() != 0.0 || x.abs() >= 2048.0) =>
         {
             return unknown("the precision of literals under a conversion");
         }
-        V::Float(x, ..) if ty.is_float() => V::Float(round(*x, ty), ty, false),
+        V::Float(x, _, Some(narrow)) if ty.is_float() => {
+            V::Float(adapted(*x, *narrow, ty), ty, None)
+        }
+        V::Float(x, ..) if ty.is_float() => V::Float(round(*x, ty), ty, None),
         V::Float(x, ..) if is_int => {
             if (x - x.round()).abs() < NEAR && *x != x.round() {
                 return unknown("a conversion of a float near an integer");
@@ -203,7 +226,7 @@ pub(super) fn cast(a: &V, ty: ScalarType) -> Result<V> {
             V::Int(fit(x.trunc() as i128, ty)?, ty, false)
         }
         V::Bool(x) if is_int => V::Int(i128::from(*x), ty, false),
-        V::Bool(x) if ty.is_float() => V::Float(f64::from(u8::from(*x)), ty, false),
+        V::Bool(x) if ty.is_float() => V::Float(f64::from(u8::from(*x)), ty, None),
         V::Zero => V::Zero,
         other => return unknown(format!("{other:?} as {}", ty.name())),
     })
@@ -212,7 +235,7 @@ pub(super) fn cast(a: &V, ty: ScalarType) -> Result<V> {
 /// Applies a function of one float.
 pub(super) fn map_float(a: &V, f: &dyn Fn(f64) -> f64) -> Result<V> {
     Ok(match a {
-        V::Float(x, ty, soft) => V::Float(round(f(*x), *ty), *ty, *soft),
+        V::Float(x, ty, soft) => float(f(*x), *ty, soft.map(f))?,
         V::Arr(items) => {
             V::Arr(Rc::new(items.iter().map(|it| map_float(it, f)).collect::<Result<_>>()?))
         }

@@ -98,7 +98,7 @@ impl Brute<'_> {
             ExprKind::Int { value, suffix } => {
                 let ty = suffix.and_then(|it| ScalarType::from_name(it.as_str()));
                 Ok(match ty {
-                    Some(ty) if ty.is_float() => V::Float(*value as f64, ty, false),
+                    Some(ty) if ty.is_float() => V::Float(*value as f64, ty, None),
                     Some(ty) => V::Int(i128::from(*value), ty, false),
                     None => V::Int(i128::from(*value), ScalarType::I32, true),
                 })
@@ -106,7 +106,7 @@ impl Brute<'_> {
             ExprKind::Float { text, suffix } => {
                 let ty = suffix.and_then(|it| ScalarType::from_name(it.as_str()));
                 let Ok(value) = text.as_str().parse::<f64>() else { return unknown("a float") };
-                let soft = V::Float(value, ScalarType::F32, true);
+                let soft = V::Float(value, ScalarType::F32, Some(f64::from(value as f32)));
                 if ty.is_some() { soft.settle(ty) } else { Ok(soft) }
             }
             ExprKind::Bool(value) => Ok(V::Bool(*value)),

@@ -1,8 +1,8 @@
 //! Reductions: every point, in order.
 
-use super::arith::compare;
+use super::arith::{self, compare};
 use super::names::name;
-use super::value::{V, fit, round};
+use super::value::{V, fit};
 use super::{Brute, Result, fails, unknown};
 use ein_base::Symbol;
 use ein_scalar::ScalarType;
@@ -115,7 +115,7 @@ fn nothing(op: &str, sample: Option<V>) -> V {
         ("count", _) => V::index(0),
         ("any" | "all", _) => V::Bool(op == "all"),
         ("prod", Some(V::Int(_, ty, soft))) => V::Int(1, ty, soft),
-        ("prod", Some(V::Float(_, ty, soft))) => V::Float(1.0, ty, soft),
+        ("prod", Some(V::Float(_, ty, soft))) => V::Float(1.0, ty, soft.map(|_| 1.0)),
         ("prod", _) => V::Int(1, ScalarType::I32, true),
         (_, Some(sample)) => sample.zero(),
         _ => V::Zero,
@@ -198,28 +198,35 @@ fn total(op: &str, values: &[V]) -> Result<V> {
             Ok(V::Int(if *soft { total } else { fit(total, *ty)? }, *ty, *soft))
         }
         Some(V::Float(_, ty, soft)) => {
-            let mut total = if op == "prod" { 1.0 } else { 0.0 };
-            let mut lost = 0.0;
+            let (mut wide, mut narrow) = (Vec::new(), Vec::new());
             for value in values {
-                let V::Float(value, ..) = value else { return unknown("a sum of mixed values") };
-                if op == "prod" {
-                    total *= value;
-                    continue;
-                }
-                let next = total + value;
-                lost += if f64::abs(total) >= value.abs() {
-                    (total - next) + value
-                } else {
-                    (value - next) + total
+                let V::Float(value, _, soft) = value else {
+                    return unknown("a sum of mixed values");
                 };
-                total = next;
+                wide.push(*value);
+                narrow.push(soft.unwrap_or(*value));
             }
-            total += lost;
-            if op == "mean" {
-                total /= values.len() as f64;
-            }
-            Ok(V::Float(round(total, *ty), *ty, *soft))
+            arith::float(total_of(op, &wide), *ty, soft.map(|_| total_of(op, &narrow)))
         }
         Some(other) => unknown(format!("the total of {other:?}")),
     }
+}
+
+/// A sum, product or mean, as if it were rounded once.
+fn total_of(op: &str, values: &[f64]) -> f64 {
+    if op == "prod" {
+        return values.iter().product();
+    }
+    let (mut total, mut lost) = (0.0, 0.0);
+    for value in values {
+        let next = total + value;
+        lost += if f64::abs(total) >= value.abs() {
+            (total - next) + value
+        } else {
+            (value - next) + total
+        };
+        total = next;
+    }
+    total += lost;
+    if op == "mean" { total / values.len() as f64 } else { total }
 }

@@ -1,5 +1,6 @@
 //! Values as nested lists.
 
+use super::arith;
 use super::define::Lazy;
 use super::{Env, Result, fails, unknown};
 use ein_base::Symbol;
@@ -14,8 +15,8 @@ pub enum V {
     Bool(bool),
     /// An integer, its type, and whether it is soft.
     Int(i128, ScalarType, bool),
-    /// A float, its type, and whether it is soft.
-    Float(f64, ScalarType, bool),
+    /// A float and its type; of a soft one also what it is where each step is computed in `f32`.
+    Float(f64, ScalarType, Option<f64>),
     /// A text.
     Str(Rc<str>),
     /// A list of values of one shape.
@@ -97,7 +98,7 @@ impl V {
     /// Whether it is a number whose type is settled, and which.
     fn hard(&self) -> Option<ScalarType> {
         match self {
-            V::Int(_, ty, false) | V::Float(_, ty, false) => Some(*ty),
+            V::Int(_, ty, false) | V::Float(_, ty, None) => Some(*ty),
             V::Arr(items) => items.iter().find_map(V::hard),
             _ => None,
         }
@@ -107,15 +108,15 @@ impl V {
     pub(super) fn settle(self, want: Option<ScalarType>) -> Result<V> {
         Ok(match (self, want) {
             (V::Int(value, _, true), Some(ty)) if ty.is_float() => {
-                V::Float(round(value as f64, ty), ty, false)
+                V::Float(round(value as f64, ty), ty, None)
             }
             (V::Int(value, ty, true), want) => {
                 let ty = want.unwrap_or(ty);
                 V::Int(fit(value, ty)?, ty, false)
             }
-            (V::Float(value, ty, true), want) => {
+            (V::Float(value, ty, Some(narrow)), want) => {
                 let ty = want.filter(|ty| ty.is_float()).unwrap_or(ty);
-                V::Float(round(value, ty), ty, false)
+                V::Float(arith::adapted(value, narrow, ty), ty, None)
             }
             (V::Arr(items), want) => {
                 let want = items.iter().find_map(V::hard).or(want);
@@ -143,7 +144,7 @@ impl V {
         match self {
             V::Bool(_) => V::Bool(false),
             V::Int(_, ty, soft) => V::Int(0, *ty, *soft),
-            V::Float(_, ty, soft) => V::Float(0.0, *ty, *soft),
+            V::Float(_, ty, soft) => V::Float(0.0, *ty, soft.map(|_| 0.0)),
             V::Str(_) => V::Str("".into()),
             V::Arr(items) => V::list(items.iter().map(V::zero).collect()),
             _ => V::Zero,

@@ -425,7 +425,14 @@ fn point_slot(cx: &mut Cx, point: ExprId, span: Span) -> ClauseSlot {
     let value = expr::integer(cx, point, "a slot");
     let size = cx.ix.to_size(&value);
     if let Some(at) = size.as_ref().and_then(size::Expr::as_constant) {
-        return ClauseSlot::Point(at);
+        // The extent, which is one more, has to be a number as well.
+        if at < i64::MAX {
+            return ClauseSlot::Point(at);
+        }
+        let d = error(Code::E0108, span, format!("{at} is too large for a position"))
+            .here(format!("the largest is {}", i64::MAX - 1));
+        cx.report.report_at(d.help("define a point that can be stored"));
+        return ClauseSlot::Point(0);
     }
     let settled = size.filter(|size| cx.ix.unsettled(size).is_none());
     let Some(size) = settled else {

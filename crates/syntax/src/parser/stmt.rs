@@ -515,13 +515,14 @@ impl Parser<'_> {
             ExprKind::Int { value, .. } => (*value, false),
             _ => return LeftSlotKind::Error,
         };
-        match i64::try_from(value) {
-            Ok(value) => LeftSlotKind::Literal(if negative { -value } else { value }),
-            Err(_) => {
+        // The extent, which is one more, has to be a number as well.
+        match i64::try_from(value).ok().filter(|value| *value < i64::MAX) {
+            Some(value) => LeftSlotKind::Literal(if negative { -value } else { value }),
+            None => {
                 let span = self.ast.expr[expr].span;
                 self.report(
-                    Diagnostic::new(Code::E0108, span, "this number is too large for an index")
-                        .here("indices are 32-bit integers")
+                    Diagnostic::new(Code::E0108, span, "this number is too large for a position")
+                        .here(format!("the largest is {}", i64::MAX - 1))
                         .help("write a smaller number"),
                 );
                 LeftSlotKind::Error

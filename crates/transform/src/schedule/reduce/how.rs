@@ -176,11 +176,13 @@ pub(crate) fn is_accumulated(view: &View<'_>, reduction: &Reduction) -> bool {
     free && fits(view, reduction) && !counts_points(view, reduction)
 }
 
-/// The type of a row of accumulators.
+/// The type of a row of accumulators: sums are kept in what they are added in, but for those of floats
+/// that need no other type.
 pub(crate) fn row_type(view: &View<'_>, reduction: &Reduction, ty: ScalarType) -> ScalarType {
     let body = view.points.nodes[reduction.body].ty;
     let adds = matches!(reduction.op, ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Count);
-    match adds && (!body.is_float() || long_sum(view, reduction, ty)) {
+    let short = matches!(body, ScalarType::F16 | ScalarType::BF16);
+    match adds && (!body.is_float() || short || long_sum(view, reduction, ty)) {
         true => start(view, reduction).0,
         false => ty,
     }
