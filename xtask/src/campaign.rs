@@ -11,7 +11,7 @@ use std::time::Instant;
 /// Test, name, and the share of a thousand programs.
 const SHARES: &[(&str, &str, u64)] = &[
     ("edges", "edges_on_eval", 330),
-    ("edges", "edges_on_jit", 190),
+    ("edges", "edges_on_jit", 170),
     ("differential", "generated_programs_mean_the_same_twice", 230),
     ("ranks", "calls_that_pass_have_the_shapes_of_the_rules", 60),
     ("systems", "several_values_are_what_they_are_by_hand", 30),
@@ -20,6 +20,8 @@ const SHARES: &[(&str, &str, u64)] = &[
     ("systems", "inner_recurrences_agree_in_kernels", 5),
     ("systems", "last_calls_agree_in_kernels", 5),
     ("systems", "definitions_inside_steps_agree_in_kernels", 5),
+    ("rounding", "sums_of_short_floats_are_rounded_once_on_eval", 5),
+    ("rounding", "sums_of_short_floats_are_rounded_once_on_jit", 15),
     ("changed", "changed_programs_agree_on_jit", 30),
     ("engines", "small_programs_agree_on_jit", 45),
     ("engines", "kernels_agree_on_jit", 15),

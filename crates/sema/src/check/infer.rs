@@ -40,6 +40,8 @@ struct Number {
     class: Option<Class>,
     /// Whether one of them is too large for the type that it has by itself.
     large: bool,
+    /// Whether it may be a literal that stands by itself, beside nothing that it could adapt to.
+    alone: bool,
     /// The variables that it is as wide as, by their bits.
     open: u64,
 }
@@ -58,8 +60,20 @@ impl Number {
             },
             class: self.class.max(other.class),
             large: self.large || other.large,
+            alone: self.alone || other.alone,
             open: self.open | other.open,
         }
+    }
+
+    /// The same of two operands: literals take the type of what they meet.
+    fn adapt(self, other: Number) -> Number {
+        let says = |it: Number| it.known.is_some() || it.open != 0;
+        let alone = match (says(self), says(other)) {
+            (true, false) => self.alone,
+            (false, true) => other.alone,
+            _ => self.alone || other.alone,
+        };
+        Number { alone, ..self.join(other) }
     }
 
     fn is_float(self) -> bool {
@@ -141,7 +155,7 @@ impl<'x, 'h> Numbers<'x, 'h> {
         self.takes_like(a, b);
         self.takes_like(b, a);
         self.kin.push(a.open | b.open);
-        a.join(b)
+        a.adapt(b)
     }
 
     /// Carries what variables say to those that are as wide as they are, or of their kind.
@@ -173,7 +187,7 @@ impl<'x, 'h> Numbers<'x, 'h> {
 
     /// The type of a variable; `None` if nothing says anything of it.
     fn element(&self, at: usize) -> Option<S> {
-        let Number { known, class, large, .. } = self.values[at];
+        let Number { known, class, large, alone, .. } = self.values[at];
         let is_float = self.floats & (1 << at) != 0;
         let types: &[S] = match (is_float, class, known) {
             (true, ..) => &FLOATS,
@@ -184,7 +198,10 @@ impl<'x, 'h> Numbers<'x, 'h> {
         if class.is_none() && known.is_some() {
             return known;
         }
-        let known = known.filter(|known| known.is_float() == is_float);
+        let known = known.filter(|known| known.is_float() == is_float && *known != S::Bool);
+        if known.is_some() && !alone && !large {
+            return known;
+        }
         let fits = |ty: &&S| known.is_none_or(|known| **ty == known || holds(**ty, known));
         types.iter().skip(usize::from(large)).find(fits).copied()
     }
@@ -317,12 +334,13 @@ fn number(id: ExprId, numbers: &mut Numbers) -> Number {
         H::Int(value, None) => Number {
             class: Some(Class::Int),
             large: *value > i32::MAX as u64 + 1,
+            alone: true,
             ..Number::default()
         },
         H::Float(text, None) => {
             let large = ein_scalar::parse_float(text.as_str(), S::F32)
                 .is_some_and(|value| !value.as_f64().is_finite());
-            Number { class: Some(Class::Float), large, ..Number::default() }
+            Number { class: Some(Class::Float), large, alone: true, ..Number::default() }
         }
         H::Int(_, Some(ty)) | H::Float(_, Some(ty)) => Number::of(*ty),
         H::Bool(_) => Number::of(S::Bool),
