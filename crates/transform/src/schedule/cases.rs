@@ -9,8 +9,7 @@
 //! is zero.
 //!
 //! Needs: a choice between whole values, by comparisons of the indices of steps with constants.
-//! Refuses: guards, domains that depend on an index, and what would be too many clauses; several parts with
-//! reductions in reductions, which the cells of a step share.
+//! Refuses: guards, domains that depend on an index, and what would be too many clauses.
 //! Leaves: choices by other indices, which rows are cut for ([`edges`](super::edges)).
 //!
 //! Failures: each cell is computed by the clause that has it, from the same operands as before.
@@ -92,16 +91,6 @@ fn parts(points: &mut Points, clause: &Clause) -> Option<Vec<Clause>> {
         if open.len() + done.len() > MOST {
             return None;
         }
-    }
-    // What the parts share is made once for a step only where they are one clause.
-    let nested = |piece: &&Clause| {
-        points.below(&[piece.value]).iter().any(|node| match &points.nodes[*node].kind {
-            Kind::Reduce(reduction) => points.nodes[reduction.body].reduces,
-            _ => false,
-        })
-    };
-    if done.iter().filter(nested).count() > 1 {
-        return None;
     }
     let before = cells(points, clause);
     let done: Vec<Clause> = done.iter().filter_map(|piece| without_zeros(points, piece)).collect();
