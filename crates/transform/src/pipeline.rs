@@ -10,8 +10,8 @@
 use crate::points::verify::verify;
 use crate::points::{Arr, Points};
 use crate::schedule::{
-    address, bins, cases, delay, ends, factor, gather, halves, hoist, means, peel, same, scan,
-    settle, terms, tidy, trim,
+    address, bins, cases, delay, demand, ends, factor, gather, halves, hoist, means, peel, same,
+    scan, settle, terms, tidy, trim,
 };
 use rustc_hash::FxHashSet;
 
@@ -138,6 +138,12 @@ pub const PASSES: &[Pass] = &[
         known_as: "reduction splitting, loop fusion",
         about: "reductions over all of what the kernel makes go row by row, so that no term is stored",
         run: peel::run,
+    },
+    Pass {
+        name: "demand",
+        known_as: "iteration-domain narrowing, dead-region elimination",
+        about: "arrays of which others read only what lies between bounds are computed between these",
+        run: demand::run,
     },
     Pass {
         name: "delay",

@@ -20,6 +20,7 @@
 //! * [`tidy`](mod@tidy): contractions apart, cheap definitions inlined, unread ones dropped.
 //! * [`peel`](mod@peel): reductions over all of what the kernel makes go row by row.
 //! * [`delay`](mod@delay): updates in place of several steps in one pass.
+//! * [`demand`](mod@demand): arrays between the bounds of those that read them.
 //! * [`sweep`](mod@sweep): recurrences and the ones back over their histories, in segments.
 //! * [`group`]: definitions that agree on their outer indices run in one nest; what only they read
 //!   is kept for one point (or tile) of these indices.
@@ -43,6 +44,7 @@ mod columns;
 mod contract;
 mod cross;
 pub(crate) mod delay;
+pub(crate) mod demand;
 mod edges;
 mod emit;
 pub(crate) mod ends;
@@ -224,6 +226,7 @@ fn write(
     emit.kernel.name = name;
     emit.inputs();
     let bufs = emit.outputs(wanted);
+    emit.partial = partial(&emit.points, wanted);
     only(&mut emit);
     for item in &items {
         if let Item::Definitions(defs) = item {
@@ -332,12 +335,19 @@ pub(crate) fn node_cost(points: &Points, node: Node) -> f64 {
     points.nodes[node].cost.min(1e15)
 }
 
+/// The arrays of which nobody reads what their definitions leave out.
+fn partial(points: &Points, wanted: &FxHashSet<Arr>) -> FxHashSet<Arr> {
+    let defs = points.defs.iter();
+    let found = defs.filter(|def| demand::is_partial(points, def, wanted).is_some());
+    found.map(|def| def.arr).collect()
+}
+
 /// Zeros where the clauses of a definition may leave cells out.
 fn clear_left_out(emit: &mut Emit, def: &Def) {
     let Body::Clauses(clauses, None) = &def.body else { return };
     let shape = emit.points.arrs[def.arr].shape.clone();
     let single = contract::only_clause(&emit.points, &def.body, &shape).is_some();
-    if !single && shape.iter().all(|extent| *extent > 0) {
+    if !single && !emit.partial.contains(&def.arr) && shape.iter().all(|extent| *extent > 0) {
         for mut region in left_out(&emit.view(), clauses, &shape) {
             if let Some((lo, hi)) = emit.filled.get(&def.arr) {
                 region[0] = (region[0].0.max(*lo), region[0].1.min(*hi));

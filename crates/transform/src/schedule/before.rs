@@ -51,6 +51,17 @@ pub(crate) fn rewrite_clauses(
     points.defs = defs;
 }
 
+/// Values over so many indices are looked for in any order of these.
+const AXES: usize = 3;
+
+/// A value as a definition has it, and the cell of it that is meant where it was found.
+struct Based {
+    shape: Vec<i64>,
+    slots: Vec<Slot>,
+    value: Node,
+    here: Vec<Node>,
+}
+
 /// Definitions that have to stand before another one.
 pub(crate) struct Before {
     /// What the other one defines.
@@ -79,13 +90,40 @@ impl Before {
         self.made
     }
 
-    /// Stores a value for all values of the indices that it mentions: what reads it for these.
-    pub(crate) fn stored(&mut self, points: &mut Points, node: Node, ixs: &[Ix]) -> Node {
+    /// The same of those that were made since the last time; they are read by what is made later as well.
+    pub(crate) fn take_new(&mut self) -> Vec<Def> {
+        std::mem::take(&mut self.made)
+    }
+
+    /// What reads a value that is stored for all values of these indices, in any order, if one is.
+    pub(crate) fn known(&mut self, points: &mut Points, node: Node, ixs: &[Ix]) -> Option<Node> {
+        let plain = ixs.len() <= AXES && ixs.iter().all(|ix| points.ixs[*ix].bounds.is_none());
+        let extent = |ix: &Ix| {
+            let (lo, hi) = points.ixs[*ix].range;
+            (hi - lo + 1) as i64
+        };
+        let mut extents: Vec<i64> = ixs.iter().map(extent).collect();
+        extents.sort_unstable();
+        let alike = |shape: &Vec<i64>| {
+            let mut shape = shape.clone();
+            shape.sort_unstable();
+            shape == extents
+        };
+        if !plain || !self.same.keys().any(|(shape, _)| alike(shape)) {
+            return None;
+        }
+        orders(ixs).into_iter().find_map(|ixs| {
+            let based = self.based(points, node, &ixs);
+            let arr = self.same.get(&(based.shape, based.value)).copied()?;
+            Some(points.load(arr, &based.here))
+        })
+    }
+
+    /// A value over the indices of axes, which follow from the extents, so that equal arrays are seen.
+    fn based(&mut self, points: &mut Points, node: Node, ixs: &[Ix]) -> Based {
         let ranges: Vec<(i128, i128)> = ixs.iter().map(|ix| points.ixs[*ix].range).collect();
         let shape: Vec<i64> = ranges.iter().map(|(lo, hi)| (hi - lo + 1) as i64).collect();
-        let here: Vec<Node> =
-            ixs.iter().zip(&ranges).map(|(ix, (lo, _))| shifted(points, *ix, -lo)).collect();
-        // The indices follow from the extents, so that equal arrays are seen.
+        let here = ixs.iter().zip(&ranges).map(|(ix, (lo, _))| shifted(points, *ix, -lo)).collect();
         let axes = shape.iter().enumerate();
         let slots: Vec<Slot> = axes.map(|(at, extent)| self.slot(points, at, *extent)).collect();
         let places: Vec<Node> = slots
@@ -94,6 +132,12 @@ impl Before {
             .map(|(slot, (lo, _))| shifted(points, slot.ix, *lo))
             .collect();
         let value = Subst::new(ixs.iter().copied().zip(places)).apply(points, node);
+        Based { shape, slots, value, here }
+    }
+
+    /// Stores a value for all values of the indices that it mentions: what reads it for these.
+    pub(crate) fn stored(&mut self, points: &mut Points, node: Node, ixs: &[Ix]) -> Node {
+        let Based { shape, slots, value, here } = self.based(points, node, ixs);
         let known = self.same.get(&(shape.clone(), value)).copied();
         let arr = known.unwrap_or_else(|| {
             let (name, ty) = (points.arrs[self.of].name, points.nodes[node].ty);
@@ -141,6 +185,20 @@ impl Before {
         let ix = *self.axes.entry((axis, extent)).or_insert_with(fresh);
         Slot { ix, lo: points.int(0), hi: points.int(extent) }
     }
+}
+
+/// Indices in every order, beginning with the one in which they stand.
+fn orders(ixs: &[Ix]) -> Vec<Vec<Ix>> {
+    if ixs.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (at, first) in ixs.iter().enumerate() {
+        let rest: Vec<Ix> =
+            ixs.iter().enumerate().filter(|(o, _)| *o != at).map(|(_, ix)| *ix).collect();
+        all.extend(orders(&rest).into_iter().map(|rest| [vec![*first], rest].concat()));
+    }
+    all
 }
 
 /// An index plus a constant.

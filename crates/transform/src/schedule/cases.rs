@@ -8,14 +8,14 @@
 //! zero outside of each: it becomes one for each part, of the cells that the part has. What no clause fills
 //! is zero.
 //!
-//! Needs: a choice between whole values, by comparisons of the indices of steps with constants.
-//! Refuses: guards, domains that depend on an index, and what would be too many clauses; several parts with
-//! reductions in reductions, which the cells of a step share.
+//! Needs: a choice between whole values, or whether an earlier cell is read, by comparisons of the indices of
+//! steps with constants.
+//! Refuses: guards, domains that depend on an index, and what would be too many clauses.
 //! Leaves: choices by other indices, which rows are cut for ([`edges`](super::edges)).
 //!
 //! Failures: each cell is computed by the clause that has it, from the same operands as before.
 
-use crate::points::{Body, Clause, Def, Kind, Node, Points, Step};
+use crate::points::{Arr, Body, Clause, Def, Kind, Node, Points, Step};
 use ein_scalar::{BinaryOp, UnaryOp};
 
 /// A clause becomes at most so many.
@@ -24,6 +24,9 @@ const MOST: usize = 8;
 /// An axis of at most so many positions may tell parts apart; choices by more conditions are left alone.
 const SHORT: i128 = 4;
 const CONDITIONS: usize = 40;
+
+/// A clause of more nodes is not written several times because of what is inside.
+const LONG: usize = 200;
 
 /// Parts must have so many times fewer cells together.
 const LESS: i128 = 2;
@@ -45,7 +48,7 @@ fn cut(points: &mut Points, def: &Def) -> Option<Vec<Clause>> {
     let Body::Clauses(clauses, Some(steps)) = &def.body else { return None };
     let (mut all, mut changed) = (Vec::new(), false);
     for clause in clauses {
-        let pieces = pieces(points, clause, steps).filter(|pieces| pieces.len() <= MOST);
+        let pieces = pieces(points, def.arr, clause, steps).filter(|pieces| pieces.len() <= MOST);
         for piece in pieces.unwrap_or_else(|| vec![clause.clone()]) {
             let parts = parts(points, &piece);
             changed |= parts.is_some();
@@ -92,16 +95,6 @@ fn parts(points: &mut Points, clause: &Clause) -> Option<Vec<Clause>> {
         if open.len() + done.len() > MOST {
             return None;
         }
-    }
-    // What the parts share is made once for a step only where they are one clause.
-    let nested = |piece: &&Clause| {
-        points.below(&[piece.value]).iter().any(|node| match &points.nodes[*node].kind {
-            Kind::Reduce(reduction) => points.nodes[reduction.body].reduces,
-            _ => false,
-        })
-    };
-    if done.iter().filter(nested).count() > 1 {
-        return None;
     }
     let before = cells(points, clause);
     let done: Vec<Clause> = done.iter().filter_map(|piece| without_zeros(points, piece)).collect();
@@ -166,14 +159,14 @@ fn decided(points: &Points, clause: &Clause) -> Vec<Node> {
 }
 
 /// A clause in pieces in which nothing is left to choose by a step.
-fn pieces(points: &mut Points, clause: &Clause, steps: &[Step]) -> Option<Vec<Clause>> {
+fn pieces(points: &mut Points, arr: Arr, clause: &Clause, steps: &[Step]) -> Option<Vec<Clause>> {
     let whole = |slot: &crate::points::Slot| points.ixs[slot.ix].bounds.is_none();
     if clause.guard.is_some() || !clause.slots.iter().all(whole) {
         return None;
     }
     let (mut open, mut done) = (vec![clause.clone()], Vec::new());
     while let Some(piece) = open.pop() {
-        let Some((axis, at)) = first_edge(points, &piece, steps) else {
+        let Some((axis, at)) = first_edge(points, arr, &piece, steps) else {
             done.push(piece);
             continue;
         };
@@ -188,10 +181,12 @@ fn pieces(points: &mut Points, clause: &Clause, steps: &[Step]) -> Option<Vec<Cl
     Some(done)
 }
 
-/// An axis of steps and the first position at which a choice between whole values changes along it.
-fn first_edge(points: &Points, clause: &Clause, steps: &[Step]) -> Option<(usize, i128)> {
+/// An axis of steps and the first position at which a choice between whole values, or whether an earlier cell
+/// is read, changes along it.
+fn first_edge(points: &Points, arr: Arr, clause: &Clause, steps: &[Step]) -> Option<(usize, i128)> {
     let mut conditions = Vec::new();
     choices(points, clause.value, &mut conditions);
+    conditions.extend(reading(points, arr, clause));
     let mut axes = steps.iter().map(|step| step.axis);
     axes.find_map(|axis| {
         let (lo, hi) = points.ixs[clause.slots[axis].ix].range;
@@ -206,6 +201,19 @@ fn choices(points: &Points, value: Node, found: &mut Vec<Node>) {
     comparisons(points, condition, found);
     choices(points, yes, found);
     choices(points, no, found);
+}
+
+/// The comparisons in the conditions under which a clause reads cells of its own array; none if it is long.
+fn reading(points: &Points, arr: Arr, clause: &Clause) -> Vec<Node> {
+    let (mut found, nodes) = (Vec::new(), points.below(&[clause.value]));
+    for node in nodes.iter().filter(|_| nodes.len() <= LONG) {
+        if let Kind::Select(condition, yes, no) = points.nodes[*node].kind
+            && points.loads(&[yes, no]).iter().any(|(of, _)| *of == arr)
+        {
+            comparisons(points, condition, &mut found);
+        }
+    }
+    found
 }
 
 fn comparisons(points: &Points, condition: Node, found: &mut Vec<Node>) {

@@ -145,6 +145,8 @@ pub(crate) struct Emit {
     pub(crate) floors: FxHashMap<Arr, usize>,
     /// Buffers that are filled by one nest, each cell once.
     pub(crate) once: FxHashSet<Buf>,
+    /// Arrays of which nobody reads what their definitions leave out.
+    pub(crate) partial: FxHashSet<Arr>,
     /// What is copied of recurrences beside their rings.
     pub(crate) samples: FxHashMap<Arr, Sample>,
     /// Of these recurrences only some steps are filled.
@@ -205,6 +207,7 @@ impl Emit {
             places: FxHashMap::default(),
             floors: FxHashMap::default(),
             once: FxHashSet::default(),
+            partial: FxHashSet::default(),
             samples: FxHashMap::default(),
             filled: FxHashMap::default(),
             sweeping: false,

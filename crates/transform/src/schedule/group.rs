@@ -13,6 +13,7 @@
 mod write;
 
 use super::contract::only_clause;
+use super::demand;
 use super::home::{self, Home, Order};
 use super::plan::{self, How, What, Why};
 use super::tidy::as_contraction;
@@ -134,6 +135,9 @@ fn candidate(points: &Points, at: usize, wanted: &FxHashSet<Arr>) -> Member {
     if let Some(clause) = only_clause(points, &def.body, shape) {
         let rank = shape.len() - usize::from(reduces_across(points, clause));
         return member(MemberKind::Plain, (0..rank).collect());
+    }
+    if let Some(whole) = demand::is_partial(points, def, wanted) {
+        return member(MemberKind::Plain, (0..whole).collect());
     }
     match &def.body {
         Body::Clauses(_, Some(steps)) => {

@@ -135,10 +135,35 @@ pub(crate) fn store_repeated(
         let node = found.node;
         let free = points.nodes[node].free.iter().copied();
         let ixs: Vec<Ix> = free.filter(|ix| found.over.contains(ix)).collect();
-        let read = before.stored_between(points, node, &ixs);
+        let read = before
+            .known(points, node, &ixs)
+            .unwrap_or_else(|| before.stored_between(points, node, &ixs));
         let instead = FxHashMap::from_iter([(node, read)]);
         let value = Subst::nodes(instead).apply(points, clause.value);
         clause.value = without_only_points(points, value, false);
+    }
+}
+
+/// Reads what is stored already instead of computing it again.
+pub(crate) fn read_stored(
+    points: &mut Points,
+    before: &mut Before,
+    clause: &mut Clause,
+    given: &[Ix],
+) {
+    let mut instead = FxHashMap::default();
+    for node in points.below(&[clause.value]) {
+        if !points.nodes[node].reduces {
+            continue;
+        }
+        let free = points.nodes[node].free.iter().copied();
+        let ixs: Vec<Ix> = free.filter(|ix| !given.contains(ix)).collect();
+        if let Some(read) = before.known(points, node, &ixs) {
+            instead.insert(node, read);
+        }
+    }
+    if !instead.is_empty() {
+        clause.value = Subst::nodes(instead).apply(points, clause.value);
     }
 }
 

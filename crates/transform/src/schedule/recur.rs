@@ -321,11 +321,12 @@ impl Emit {
     /// All cells of one step.
     fn points_of_step(&mut self, at: &mut At<'_>, clauses: &[Clause]) {
         self.uncovered(at, clauses);
-        for clause in clauses {
+        let mut stored = None;
+        for clause in parts::over_the_same_steps(&mut self.points, clauses, at.steps) {
             let alone = at.shared.is_empty() && !self.in_parallel;
             let clause = match alone {
-                true => self.parts_of_step(at.arr, clause, at.steps),
-                false => clause.clone(),
+                true => self.parts_of_step(at.arr, &clause, at.steps, &mut stored),
+                false => clause,
             };
             let value = without_only_points(&mut self.points, clause.value, true);
             let clause = Clause { value, ..clause };

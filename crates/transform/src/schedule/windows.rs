@@ -121,7 +121,9 @@ pub(crate) fn have_few_terms(view: &View<'_>, loops: &[Loop], inner: &[Node]) ->
     let strides: Vec<_> =
         loads.iter().map(|(arr, at)| view.stride_between_edges(*arr, at, ix)).collect();
     let in_vectors = strides.iter().all(|it| it.is_some_and(|it| (0..=APART).contains(&it)));
-    let long = view.constant_extent(lo, hi).is_some_and(|extent| extent >= LEAST);
+    // Of rows that only the run knows the length of, about so many.
+    let about = || view.points.trip_count(lo, hi) >= LEAST as f64;
+    let long = view.constant_extent(lo, hi).map_or_else(about, |extent| extent >= LEAST);
     let few = |node: &Node| match &view.points.nodes[*node].kind {
         Kind::Reduce(reduction) => has_few_terms(view, reduction),
         _ => false,

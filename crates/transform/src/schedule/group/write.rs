@@ -1,7 +1,7 @@
 //! The loops of a group.
 
 use super::{Group, Member, MemberKind};
-use crate::points::{Arr, Body, Def, Ix, Node, Subst};
+use crate::points::{Arr, Body, Def, Ix, Node, Slot, Subst};
 use crate::schedule::emit::{Emit, Place};
 use crate::schedule::home;
 use crate::schedule::nest::{Loop, TILE};
@@ -117,8 +117,9 @@ impl Emit {
             let apart = own.iter().zip(names).filter(|(own, name)| own != name);
             let apart: Vec<(Ix, Node)> =
                 apart.map(|(own, name)| (*own, self.points.index(*name))).collect();
-            // Indices of its other axes must stay apart from those.
-            let clashes = clause.slots.iter().any(|slot| names.contains(&slot.ix));
+            // Indices of its other axes must stay apart from those, and bounds mention their own.
+            let bounds = |slot: &Slot| self.points.ixs[slot.ix].bounds.is_some();
+            let clashes = clause.slots.iter().any(|slot| names.contains(&slot.ix) || bounds(slot));
             if apart.is_empty() || clashes {
                 continue;
             }

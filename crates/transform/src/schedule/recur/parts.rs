@@ -79,19 +79,63 @@ fn sums_over_several(points: &Points, clause: &Clause) -> bool {
     clause.guard.is_none() && points.below(&[clause.value]).iter().any(several)
 }
 
+/// Clauses of one step, over the same indices of steps where these have the same range: what they share
+/// is the same node.
+pub(super) fn over_the_same_steps(
+    points: &mut Points,
+    clauses: &[Clause],
+    steps: &[Step],
+) -> Vec<Clause> {
+    let Some(first) = clauses.first() else { return Vec::new() };
+    let own = |points: &mut Points, clause: &Clause| {
+        let mut clause = clause.clone();
+        for step in steps {
+            let (slot, other) = (clause.slots[step.axis], first.slots[step.axis]);
+            let plain = |ix: Ix| (points.ixs[ix].range, points.ixs[ix].bounds);
+            if slot.ix == other.ix
+                || plain(slot.ix) != plain(other.ix)
+                || plain(slot.ix).1.is_some()
+            {
+                continue;
+            }
+            let index = points.index(other.ix);
+            let mut renamed = Subst::new([(slot.ix, index)]);
+            let mut apply = |node: Node| renamed.apply(points, node);
+            clause.value = apply(clause.value);
+            clause.guard = clause.guard.map(&mut apply);
+            clause.otherwise = clause.otherwise.map(&mut apply);
+            for slot in &mut clause.slots {
+                (slot.lo, slot.hi) = (apply(slot.lo), apply(slot.hi));
+            }
+            clause.slots[step.axis].ix = other.ix;
+        }
+        clause
+    };
+    clauses.iter().map(|clause| own(points, clause)).collect()
+}
+
 impl Emit {
-    /// Fills the parts of a step: the clause that reads them.
-    pub(super) fn parts_of_step(&mut self, arr: Arr, clause: &Clause, steps: &[Step]) -> Clause {
+    /// Fills the parts of a step: the clause that reads them. What clauses of the same step have stored
+    /// before is read again.
+    pub(super) fn parts_of_step(
+        &mut self,
+        arr: Arr,
+        clause: &Clause,
+        steps: &[Step],
+        shared: &mut Option<Before>,
+    ) -> Clause {
         let mut clause = clause.clone();
         let (loops, ordered) = loops_of(&clause, steps);
         let def = self.points.def_of(arr).map(|def| self.points.defs[def].clone());
         let Some(def) = def.filter(|_| clause.slots.len() > steps.len()) else { return clause };
         let inner = &loops[ordered.len()..];
-        let mut before = Before::new(&def);
-        store_repeated(&mut self.points, &mut before, &mut clause, (inner, &ordered), |_, _| true);
+        let before = shared.get_or_insert_with(|| Before::new(&def));
+        hoist::read_stored(&mut self.points, before, &mut clause, &ordered);
+        store_repeated(&mut self.points, before, &mut clause, (inner, &ordered), |_, _| true);
+        hoist::read_stored(&mut self.points, before, &mut clause, &ordered);
         let parts = match self.points.exact {
-            true => before.take(),
-            false => bins::of_parts(&mut self.points, before.take(), &ordered),
+            true => before.take_new(),
+            false => bins::of_parts(&mut self.points, before.take_new(), &ordered),
         };
         self.fill_parts(parts);
         if bins::has_some(&self.points, &clause, &ordered) {
