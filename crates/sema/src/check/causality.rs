@@ -38,7 +38,7 @@ pub(super) struct SelfRead {
     pub(super) clause: usize,
     pub(super) span: Span,
     /// The position along each declared axis; an index that is not written may be any.
-    at: Vec<size::Expr>,
+    pub(super) at: Vec<size::Expr>,
     /// That position minus the one being defined.
     pub(super) distance: Vec<size::Expr>,
     pub(super) facts: Facts,

@@ -197,7 +197,8 @@ fn construct_from(
     let generics = data::generics(cx.hir, def);
     let hints: FxHashMap<LocalId, Type> = match want {
         Some(Type::Data(wanted, args)) if *wanted == id => {
-            generics.iter().copied().zip(args.iter().cloned()).collect()
+            let hints = generics.iter().copied().zip(args.iter().cloned());
+            hints.filter(|(_, ty)| *ty != Type::Error).collect()
         }
         _ => FxHashMap::default(),
     };

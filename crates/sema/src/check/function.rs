@@ -4,7 +4,7 @@ use super::instance::{Instance, Key, LIMIT, Over, PARTS, SizeKey, Source};
 use super::state::{Build, Index, Infer, Report};
 use super::{
     Binding, Cx, annotation, elements, error, formula, infer, look, result, rule, stmt, template,
-    types, vars,
+    types, vars, widen,
 };
 use crate::hir::{self, DefId, DefKind, DimKind, Function, Param, TypeKind};
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
@@ -252,7 +252,8 @@ fn fill(cx: &mut Cx, at: usize, check: impl Fn(&mut Cx) -> Expr) {
 }
 
 /// Finds the result of a function that calls itself: the paths that do not say what it is, and
-/// their extents hold where the others give the same under them. What differs is left open.
+/// their extents hold where the others give the same under them. What differs is left open. Numbers are
+/// as wide as what the other paths make of them.
 fn settle_result(
     cx: &mut Cx,
     at: usize,
@@ -269,7 +270,8 @@ fn settle_result(
         let (body, told) = look::look(cx, |cx| in_frame(cx, at, &check));
         let own = written_over(&cx.infer, &cx.build, at);
         let assumed = rewritten(&cx.ix, ret, &over, &own);
-        let open = open_where_unequal(&mut cx.ix, &assumed, &body.ty);
+        let wide = widen::wider_type(&assumed, &body.ty).unwrap_or_else(|| assumed.clone());
+        let open = open_where_unequal(&mut cx.ix, &wide, &body.ty);
         let holds = open == assumed;
         ret = open;
         if holds {

@@ -9,7 +9,7 @@
 pub(in crate::check) mod calls;
 mod parts;
 
-pub(super) use parts::{tuple_elements, widened};
+pub(super) use parts::{record_elements, widened};
 
 use super::literal::Class;
 use super::state::{Index, Infer};
@@ -99,6 +99,8 @@ struct Numbers<'x, 'h> {
     tuples: FxHashMap<LocalId, Vec<Number>>,
     /// A name of tuples, whose parts are the variables.
     tuple: Option<LocalId>,
+    /// The struct that it holds instead, whose type arguments are the variables.
+    record: Option<DefId>,
     /// The type parameters of the functions that are walked.
     params: FxHashMap<LocalId, Number>,
     /// The function whose result is the first variable, where no names are defined.
@@ -121,6 +123,7 @@ impl<'x, 'h> Numbers<'x, 'h> {
             locals: FxHashMap::default(),
             tuples: FxHashMap::default(),
             tuple: None,
+            record: None,
             params: FxHashMap::default(),
             own: None,
             fits: Vec::new(),

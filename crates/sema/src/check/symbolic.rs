@@ -3,6 +3,7 @@
 
 use super::state::Index;
 use ein_ir::size::{self, Facts};
+use ein_ir::tensor::walk::any;
 use ein_ir::tensor::{AtomDef, Expr, ExprKind, Type, VarId};
 use ein_scalar::{BinaryOp, UnaryOp};
 
@@ -75,6 +76,18 @@ impl Index<'_> {
         let ends = [lo * i128::from(factor), whole.1 * i128::from(factor)];
         let (least, most) = self.unfailing_size(&rest, whole)?;
         Some((ends[0].min(ends[1]) + least, ends[0].max(ends[1]) + most))
+    }
+
+    /// Whether the value of an expression is made of an index.
+    pub(super) fn mentions_index(&self, e: &Expr, index: VarId) -> bool {
+        any(e, &mut |e| match &*e.kind {
+            ExprKind::Var(var) => *var == index,
+            ExprKind::Size(size) => {
+                let own = self.var_sizes.get(&index).and_then(|size| size.as_atom());
+                own.is_some_and(|atom| size.mentions(atom))
+            }
+            _ => false,
+        })
     }
 
     /// Gives an integer variable a symbolic value: the one of what it is bound to, or an unknown

@@ -10,11 +10,11 @@
 //! are not numbers are kept in boxes.
 
 use super::define::{Draft, Drafts, retype};
-use super::{Binding, Cx, define, infer, ragged, stmt};
+use super::{Binding, Cx, define, infer, look, ragged, stmt};
 use crate::hir::{self, LeftSlotKind, LocalId};
-use ein_base::{Span, Symbol};
+use ein_base::{Diagnostic, Span, Symbol};
 use ein_ir::tensor::walk::each_in_clause_mut;
-use ein_ir::tensor::{Expr, ExprKind, Tensor, Type, VarId};
+use ein_ir::tensor::{Coord, Expr, ExprKind, Tensor, Type, VarId};
 use ein_scalar::ScalarType as S;
 
 pub(in crate::check) mod boxes;
@@ -130,20 +130,41 @@ fn check_clauses(
         vars.push(var);
     }
     cx.ix.open_names.extend(&vars);
+    let began = cx.report.diagnostics.len();
     let named = cx.ix.system_names.len();
     cx.ix.system_names.extend(vars.iter().map(|var| cx.ix.vars[*var].name));
-    for at in by_ranges(cx.hir, definitions) {
-        let definition = &definitions[at];
-        let clauses = &definition.clauses;
-        let reported = cx.report.diagnostics.len();
+    let order = by_ranges(cx.hir, definitions, &drafts);
+    let checked = |cx: &mut Cx, at: usize, drafts: &mut Drafts| {
+        let clauses = &definitions[at].clauses;
         for clause in define::by_literals(cx.hir, clauses, &recursive[at], true) {
-            let elem = elems[at].clone();
-            drafts[at][clause] =
-                define::clause(cx, &clauses[clause], elem.as_ref(), Some(vars[at]));
+            drafts[clause] =
+                define::clause(cx, &clauses[clause], elems[at].as_ref(), Some(vars[at]));
         }
-        if cx.report.diagnostics[reported..].iter().all(|d| !d.is_error()) {
-            extents_found(cx, definition, &drafts[at], vars[at]);
+    };
+    let mut named_since: Vec<usize> = Vec::new();
+    for (number, at) in order.iter().copied().enumerate() {
+        let reported = cx.report.diagnostics.len();
+        checked(cx, at, &mut drafts[at]);
+        if cx.report.diagnostics[reported..].iter().all(|d| !d.is_error())
+            && extents_found(cx, &definitions[at], &drafts[at], vars[at])
+        {
+            named_since = order[..=number].to_vec();
         }
+    }
+    if cx.report.diagnostics[began..].iter().all(|d| !d.is_error()) {
+        // Names became contracts after clauses that read them: nothing but mistakes is told of these again.
+        let extents = cx.ix.f.extents.len();
+        let mut told = Vec::new();
+        cx.build.f.pending.push(Vec::new());
+        look::quietly(cx, |cx| {
+            for at in named_since {
+                checked(cx, at, &mut definitions[at].clauses.iter().map(|_| None).collect());
+            }
+            told = std::mem::take(&mut cx.report.diagnostics);
+        });
+        cx.build.f.pending.pop();
+        cx.ix.f.extents.truncate(extents);
+        cx.report.tell(told.into_iter().filter(Diagnostic::is_error).collect());
     }
     cx.ix.open_names.truncate(open);
     cx.ix.system_names.truncate(named);
@@ -151,13 +172,18 @@ fn check_clauses(
 }
 
 /// The names in an order in which ranges are found: those first whose open indices read something that
-/// is known by then.
-fn by_ranges(hir: &hir::Program, definitions: &[hir::Definition]) -> Vec<usize> {
+/// is known by then, or else a name whose beginning tells its extents.
+fn by_ranges(hir: &hir::Program, definitions: &[hir::Definition], drafts: &[Drafts]) -> Vec<usize> {
     let mut order: Vec<usize> = Vec::new();
     while order.len() < definitions.len() {
         let mut left = (0..definitions.len()).filter(|at| !order.contains(at));
-        let open: Vec<LocalId> = left.clone().map(|at| definitions[at].local).collect();
-        let first = left.clone().find(|at| has_ranges(hir, &definitions[*at], &open));
+        let begins = |at: &usize| drafts[*at].iter().any(Option::is_some);
+        let open: Vec<usize> = left.clone().collect();
+        let silent: Vec<usize> = left.clone().filter(|at| !begins(at)).collect();
+        let first = [open, silent].into_iter().find_map(|open| {
+            let open: Vec<LocalId> = open.into_iter().map(|at| definitions[at].local).collect();
+            left.clone().find(|at| has_ranges(hir, &definitions[*at], &open))
+        });
         order.extend(first.or_else(|| left.next()));
     }
     order
@@ -196,25 +222,36 @@ fn reads_with(hir: &hir::Program, id: hir::ExprId, index: LocalId, open: &[Local
     found
 }
 
-/// The extents of a name whose clauses are all checked say something about the others.
-fn extents_found(cx: &mut Cx, definition: &hir::Definition, drafts: &Drafts, var: VarId) {
+/// The extents and coordinates of a name whose clauses are all checked say something about the others.
+/// Gives whether there are contracts among those that were not known to be.
+fn extents_found(cx: &mut Cx, definition: &hir::Definition, drafts: &Drafts, var: VarId) -> bool {
+    let mut contracts = false;
     if drafts.iter().any(Option::is_none) {
-        return;
+        return contracts;
     }
     let ty = cx.ix.vars[var].ty.clone();
     let rank = definition.clauses[0].slots.len();
     let mut axes = ty.axes().to_vec();
+    let mut known = true;
     for axis in 0..rank.min(axes.len()) {
-        let size = define::self_axis(cx, definition, drafts, axis).size;
-        let own =
-            cx.ix.unsettled(&size).is_some() || ragged::depends(&cx.ix, &size, &cx.ix.open_names);
-        if own {
-            return;
-        }
-        axes[axis].size = size;
+        let found = define::self_axis(cx, definition, drafts, axis);
+        let is_contract = |coord: Option<Coord>| coord.is_some_and(|it| it.contract);
+        contracts |= is_contract(found.coord) && !is_contract(axes[axis].coord);
+        axes[axis].coord = found.coord;
+        known &= cx.ix.unsettled(&found.size).is_none()
+            && !ragged::depends(&cx.ix, &found.size, &cx.ix.open_names);
+        axes[axis].size = found.size;
     }
-    cx.ix.vars[var].ty = Type::array(ty.elem().clone(), axes);
-    cx.ix.open_names.retain(|open| *open != var);
+    if !known {
+        axes.iter_mut().zip(ty.axes()).for_each(|(axis, open)| axis.size = open.size.clone());
+    }
+    if known || contracts {
+        cx.ix.vars[var].ty = Type::array(ty.elem().clone(), axes);
+    }
+    if known {
+        cx.ix.open_names.retain(|open| *open != var);
+    }
+    contracts
 }
 
 /// Names without a clause that tells their type take what their own clauses make of the others.

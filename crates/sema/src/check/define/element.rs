@@ -2,7 +2,7 @@
 
 use crate::check::expr::branch;
 use crate::check::state::{Index, Report};
-use crate::check::{Binding, Cx, coerce, error, infer, literal, look, widen};
+use crate::check::{Binding, Cx, coerce, data, error, infer, literal, look, widen};
 use crate::hir::{self, LocalId};
 use ein_base::{Code, Diagnostic};
 use ein_ir::tensor::{Type, VarId};
@@ -90,10 +90,16 @@ pub(in crate::check) fn looked_at(
             // Digits without a point may stand for floats.
             let numbers = infer::infer_elements(&cx.infer, &cx.ix, definitions);
             let others: Vec<_> = definitions.iter().map(|it| it.local).zip(numbers).collect();
-            let tuple = |(it, own): (&hir::Definition, &Vec<bool>)| {
-                infer::tuple_elements(&cx.infer, &cx.ix, it, own, &others)
+            let record = |(it, own): (&hir::Definition, &Vec<bool>)| {
+                let (def, numbers) = infer::record_elements(&cx.infer, &cx.ix, it, own, &others)?;
+                Some(match def {
+                    Some(def) => {
+                        Type::Data(data::data_id(&mut cx.infer, &mut cx.ix, def)?, numbers.into())
+                    }
+                    None => Type::Tuple(numbers.into()),
+                })
             };
-            let hints: Vec<_> = definitions.iter().zip(recursive).map(tuple).collect();
+            let hints: Vec<_> = definitions.iter().zip(recursive).map(record).collect();
             look(cx, &mut elems, false, &hints);
         }
         let mut made = (true, false);

@@ -12,7 +12,6 @@ use crate::check::{Cx, causality, error, expr, vars};
 use crate::hir;
 use ein_base::{Code, Diagnostic};
 use ein_ir::size;
-use ein_ir::tensor::walk::any;
 use ein_ir::tensor::{ClauseSlot, Expr, ExprKind, RecurrenceAxis, Tensor, Type, Until, VarId};
 use std::sync::Arc;
 
@@ -155,17 +154,9 @@ fn end_of_steps(ix: &Index, tensor: &mut Tensor) -> Result<(), Box<Diagnostic>> 
             .help("write `until` after the clause with the steps");
         return Err(Box::new(d));
     };
-    let other = clause.indices().find(|(_, binder)| {
-        binder.var != step.var
-            && any(&until.cond, &mut |e| match &*e.kind {
-                ExprKind::Var(var) => *var == binder.var,
-                ExprKind::Size(size) => {
-                    let own = ix.var_sizes.get(&binder.var).and_then(|size| size.as_atom());
-                    own.is_some_and(|atom| size.mentions(atom))
-                }
-                _ => false,
-            })
-    });
+    let other = clause
+        .indices()
+        .find(|(_, binder)| binder.var != step.var && ix.mentions_index(&until.cond, binder.var));
     if let Some((_, binder)) = other {
         let (index, step) = (ix.vars[binder.var].name, ix.vars[step.var].name);
         let message =

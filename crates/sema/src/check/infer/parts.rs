@@ -1,43 +1,58 @@
-//! Numbers in tuples: each part is a number of its own.
+//! Numbers in tuples and generic structs: each part is a number of its own.
 
 use super::{DEPTH, Number, Numbers, calls, number, stmt_number, type_of_local};
 use crate::check::literal::Class;
 use crate::check::state::{Index, Infer};
 use crate::check::widen::holds;
-use crate::check::{define, function};
-use crate::hir::{self, DefKind, ExprId, ExprKind as H, LocalId, PatKind, TypeKind};
+use crate::check::{data, define, function};
+use crate::hir::{self, DefId, DefKind, ExprId, ExprKind as H, LocalId, PatKind, TypeKind};
+use ein_base::Symbol;
 use ein_ir::tensor::Type;
 use ein_scalar::ScalarType as S;
 
-/// What is asked of the tuples that a recurrence begins with: numbers as wide as what its clauses make
-/// of them, and of the other names of a system that are floats.
-pub(in crate::check) fn tuple_elements(
+/// What is asked of the tuples that a recurrence begins with, or of the type arguments of its structs, which
+/// come with the struct: numbers as wide as what its clauses make of them, and of the other names of a
+/// system that are floats.
+pub(in crate::check) fn record_elements(
     infer: &Infer,
     ix: &Index,
     definition: &hir::Definition,
     recursive: &[bool],
     others: &[(LocalId, Option<S>)],
-) -> Option<Type> {
-    let plain = definition.clauses.iter().zip(recursive).filter(|(_, recursive)| !**recursive);
-    let count = plain.map(|(clause, _)| count_of_parts(infer.hir, clause.body)).max()?;
-    let numbers = numbers_of_parts(infer, ix, definition, count, others);
+) -> Option<(Option<DefId>, Vec<Type>)> {
+    let mut plain = definition.clauses.iter().zip(recursive).filter(|(_, recursive)| !**recursive);
+    let (record, count) = plain.find_map(|(clause, _)| form_of(infer.hir, clause.body))?;
+    let numbers = numbers_of_parts(infer, ix, definition, (record, count), others);
     let float = |number: Option<S>| match number.filter(|number| number.is_float()) {
         Some(number) => Type::Scalar(number),
         None => Type::Error,
     };
-    (!numbers.is_empty()).then(|| Type::Tuple(numbers.into_iter().map(float).collect()))
+    (!numbers.is_empty()).then(|| (record, numbers.into_iter().map(float).collect()))
 }
 
-/// How many parts a tuple that is written here has; none if it is no tuple.
-fn count_of_parts(hir: &hir::Program, id: ExprId) -> usize {
+/// How many parts a tuple that is written here has, or which struct it is and how many type arguments that
+/// has.
+fn form_of(hir: &hir::Program, id: ExprId) -> Option<(Option<DefId>, usize)> {
     match &hir.exprs[id].kind {
-        H::Tuple(items) => items.len(),
-        H::Block { tail: Some(tail), .. } => count_of_parts(hir, *tail),
-        H::Where { body, .. } => count_of_parts(hir, *body),
-        H::If { then, .. } => count_of_parts(hir, *then),
-        H::Match { arms, .. } => arms.first().map_or(0, |arm| count_of_parts(hir, arm.body)),
-        _ => 0,
+        H::Tuple(items) => Some((None, items.len())),
+        H::Struct { def, variant: None, .. } => match data::generics(hir, *def).len() {
+            0 => None,
+            count => Some((Some(*def), count)),
+        },
+        H::Block { tail: Some(tail), .. } => form_of(hir, *tail),
+        H::Where { body, .. } => form_of(hir, *body),
+        H::If { then, .. } => form_of(hir, *then),
+        H::Match { arms, .. } => arms.first().and_then(|arm| form_of(hir, arm.body)),
+        _ => None,
     }
+}
+
+/// Which type argument of a struct the numbers of a field are.
+fn argument_of(hir: &hir::Program, def: DefId, name: Symbol) -> Option<usize> {
+    let declared = data::declared(hir, def, 0)?;
+    let field = &declared.fields[declared.position(name)?];
+    let generic = calls::generic_or_declared(&field.ty).ok()?;
+    data::generics(hir, def).iter().position(|own| *own == generic)
 }
 
 /// The numbers that the parts of so many tuples are; nothing if there are too many of them.
@@ -45,7 +60,7 @@ fn numbers_of_parts(
     infer: &Infer,
     ix: &Index,
     definition: &hir::Definition,
-    count: usize,
+    (record, count): (Option<DefId>, usize),
     others: &[(LocalId, Option<S>)],
 ) -> Vec<Option<S>> {
     if count > 64 {
@@ -53,6 +68,7 @@ fn numbers_of_parts(
     }
     let mut numbers = Numbers {
         tuple: Some(definition.local),
+        record,
         values: vec![Number::default(); count],
         ..Numbers::new(infer, ix)
     };
@@ -136,12 +152,18 @@ pub(super) fn part_of<'h>(id: ExprId, numbers: &Numbers<'_, 'h>) -> Option<Part<
     }
 }
 
-/// The number that a part of a tuple is.
+/// The number that a part of a tuple is, or a field of the structs that a recurrence holds.
 pub(super) fn part(id: ExprId, numbers: &mut Numbers) -> Number {
-    let H::TupleField(base, at, _) = &numbers.infer.hir.exprs[id].kind else {
-        return Number::default();
+    let hir = numbers.infer.hir;
+    let (base, at) = match &hir.exprs[id].kind {
+        H::TupleField(base, at, _) => (*base, Some(*at as usize)),
+        H::Field(base, name) => {
+            (*base, numbers.record.and_then(|def| argument_of(hir, def, name.sym)))
+        }
+        _ => return Number::default(),
     };
-    parts(*base, numbers).get(*at as usize).copied().unwrap_or_default()
+    let parts = parts(base, numbers);
+    at.and_then(|at| parts.get(at).copied()).unwrap_or_default()
 }
 
 /// What a pattern is compared with: its number, how it is declared, the expression that it is.
@@ -247,11 +269,26 @@ fn bind_pattern<'h>(pat: &'h hir::Pat, matched: Matched<'h>, numbers: &mut Numbe
     }
 }
 
-/// The numbers of the parts of a tuple; none if they are not known.
+/// The numbers of the parts of a tuple, or of the type arguments of the structs that are looked at; none if
+/// they are not known.
 fn parts(id: ExprId, numbers: &mut Numbers) -> Vec<Number> {
     let hir = numbers.infer.hir;
     match &hir.exprs[id].kind {
         H::Tuple(items) => items.iter().map(|item| number(*item, numbers)).collect(),
+        H::Struct { def, fields, .. } if numbers.record == Some(*def) => {
+            let mut made = vec![Number::default(); data::generics(hir, *def).len()];
+            for (name, value) in fields {
+                if name.sym.as_str() == ".." {
+                    made = joined(made, parts(*value, numbers));
+                    continue;
+                }
+                let value = number(*value, numbers);
+                if let Some(at) = argument_of(hir, *def, name.sym) {
+                    made[at] = numbers.meet(made[at], value);
+                }
+            }
+            made
+        }
         H::Block { stmts, tail: Some(tail) } => {
             stmts.iter().for_each(|stmt| stmt_number(stmt, numbers));
             parts(*tail, numbers)

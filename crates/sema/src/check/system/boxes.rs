@@ -103,7 +103,7 @@ pub(super) fn unboxed_view(
         let own = axes[axis].size.clone();
         axes[axis].size = if smaller { own.min(&size) } else { size };
     }
-    let mut indices = vec![constant(at as i64, span)];
+    let mut indices = Vec::new();
     let mut slots = Vec::new();
     for axis in &axes {
         let var = ix.new_local(Symbol::intern("$i"), span, Type::I32);
@@ -111,7 +111,8 @@ pub(super) fn unboxed_view(
         indices.push(IndexArg { value, bounds: Bounds::Proved });
         slots.push(ClauseSlot::Loop(pointwise::full_binder(var, &axis.size, span)));
     }
-    indices.extend((place.rank..layout.rank).map(|_| constant(0, span)));
+    let mut indices = layout.placed(at, indices, || constant(0, span));
+    indices.insert(0, constant(at as i64, span));
     let elem = layout.ty.elem().clone();
     let boxed = Expr::new(ExprKind::Index { base, indices }, elem, span);
     let inside = unboxed(ix, layout, at, boxed);

@@ -1,6 +1,8 @@
 //! The order of a system: the axes along which it runs, and its names within a step.
 //!
-//! Reads have a distance along each axis, as in a recurrence of one name. Axes are taken as there;
+//! Reads have a distance along each axis, as in a recurrence of one name. The names share axes: the first
+//! axis of one and that of another, or, where no order is found so, others of them (`D[j]` runs along the
+//! second axis of `L[i, j]`). Axes are taken as there;
 //! as soon as the reads that are left lead from name to name without a ring, the names are ordered
 //! by them and nothing else is to be done. So within a step the whole of one name comes before the
 //! whole of another, and only where that is not possible another axis orders their points. If no axis
@@ -16,7 +18,7 @@ use crate::check::state::{Build, Index, Report};
 use crate::check::{causality, error, paths};
 use ein_base::{Code, Diagnostic};
 use ein_ir::size;
-use ein_ir::tensor::{Clause, RecurrenceAxis};
+use ein_ir::tensor::{Clause, RecurrenceAxis, Tensor};
 
 /// How a system runs.
 pub(super) struct Order {
@@ -26,13 +28,35 @@ pub(super) struct Order {
     pub(super) names: Vec<usize>,
     /// After how many of the axes the names are ordered, if one reads another at the same point of those.
     pub(super) within: Option<usize>,
+    /// For each name in the order of the members, the shared axes that its own are.
+    pub(super) places: Vec<Vec<usize>>,
 }
 
+/// How many ways to share axes are tried.
+const WAYS: usize = 64;
+
 /// A read of one name by another.
+#[derive(Clone)]
 struct Edge {
     from: usize,
     to: usize,
     read: SelfRead,
+    /// The point that is being defined.
+    point: Vec<size::Expr>,
+}
+
+impl Edge {
+    /// Measures the distance along the axes that the names share.
+    fn place(&mut self, places: &[Vec<usize>], rank: usize) {
+        let along = |own: &[size::Expr], places: &[usize], axis: usize| {
+            let own = places.iter().position(|place| *place == axis).map(|at| own[at].clone());
+            own.unwrap_or(size::Expr::zero())
+        };
+        let (from, to) = (&places[self.from], &places[self.to]);
+        self.read.distance = (0..rank)
+            .map(|axis| along(&self.read.at, to, axis).sub(&along(&self.point, from, axis)))
+            .collect();
+    }
 }
 
 /// Finds the order of a system, or says that there is none.
@@ -43,10 +67,37 @@ pub(super) fn order_system(
     members: &mut [Member],
 ) -> Option<Order> {
     let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
-    let edges = system_reads(ix, build, members, rank)?;
+    let mut edges = system_reads(ix, build, members, rank)?;
+    let mut first_ring = None;
+    for places in ways(ix, members, rank) {
+        edges.iter_mut().for_each(|edge| edge.place(&places, rank));
+        match order_of(ix, members, &edges, rank) {
+            Ok((axes, names, within)) => {
+                let reads: Vec<SelfRead> = edges.into_iter().map(|edge| edge.read).collect();
+                let lookback = axes.first().and_then(|first| causality::lookback(&reads, *first));
+                return Some(Order { axes, lookback, names, within, places });
+            }
+            Err(ring) => {
+                let ring = || ring.into_iter().cloned().collect::<Vec<Edge>>();
+                first_ring.get_or_insert_with(ring);
+            }
+        }
+    }
+    let d = self::ring(ix, members, &first_ring?);
+    report.report_at(d);
+    None
+}
+
+/// An order for names that share axes, or the reads that no order serves.
+fn order_of<'e>(
+    ix: &Index,
+    members: &[Member],
+    edges: &'e [Edge],
+    rank: usize,
+) -> Result<Run, Vec<&'e Edge>> {
     let all: Vec<&Edge> = edges.iter().collect();
     let count = members.len();
-    let found = find(&all, count, rank, false).or_else(|_| {
+    find(&all, count, rank, false).or_else(|_| {
         // What no clause that reads the system defines is there before the first step.
         let bound: Vec<&Edge> = edges
             .iter()
@@ -69,20 +120,53 @@ pub(super) fn order_system(
             let between = find(&all, count, rank, true);
             between.or_else(|_| find(&bound, count, rank, true)).map_err(|_| ring)
         })
-    });
-    match found {
-        Ok((axes, names, within)) => {
-            let reads: Vec<SelfRead> = edges.into_iter().map(|edge| edge.read).collect();
-            let first = axes.first().copied();
-            let lookback = first.and_then(|first| crate::check::causality::lookback(&reads, first));
-            Some(Order { axes, lookback, names, within })
+    })
+}
+
+/// The ways in which names can share axes, by their positions first. The axes of the first name with the
+/// most of them are those that are shared.
+fn ways(ix: &Index, members: &[Member], rank: usize) -> Vec<Vec<Vec<usize>>> {
+    let widest = members.iter().position(|it| it.tensor.shape.len() == rank);
+    let mut ways: Vec<Vec<Vec<usize>>> = vec![Vec::new()];
+    for (at, member) in members.iter().enumerate() {
+        let mut own = injections(member.tensor.shape.len(), rank);
+        own.retain(|places| keeps_domains(ix, &member.tensor, places));
+        if Some(at) == widest {
+            own.truncate(1);
         }
-        Err(ring) => {
-            let d = self::ring(ix, members, &ring);
-            report.report_at(d);
-            None
-        }
+        let longer = |places: &Vec<usize>| {
+            let with =
+                |way: &Vec<Vec<usize>>| [way.as_slice(), std::slice::from_ref(places)].concat();
+            ways.iter().map(with).collect::<Vec<_>>()
+        };
+        ways = own.iter().flat_map(longer).take(WAYS).collect();
     }
+    ways
+}
+
+/// All ways to give each of some axes one of `rank`, in order of the axes.
+fn injections(axes: usize, rank: usize) -> Vec<Vec<usize>> {
+    let mut ways: Vec<Vec<usize>> = vec![Vec::new()];
+    for _ in 0..axes {
+        let longer = |way: &Vec<usize>| {
+            let free = (0..rank).filter(|axis| !way.contains(axis));
+            free.map(|axis| [way.as_slice(), &[axis]].concat()).collect::<Vec<_>>()
+        };
+        ways = ways.iter().flat_map(longer).take(WAYS).collect();
+    }
+    ways
+}
+
+/// Whether domains that depend on an index still stand behind it.
+fn keeps_domains(ix: &Index, tensor: &Tensor, places: &[usize]) -> bool {
+    tensor.clauses.iter().all(|clause| {
+        clause.indices().all(|(own, binder)| {
+            clause.indices().all(|(other, outer)| {
+                let mentioned = |end| ix.mentions_index(end, outer.var);
+                places[other] < places[own] || !(mentioned(&binder.lo) || mentioned(&binder.hi))
+            })
+        })
+    })
 }
 
 /// All reads of names of the system by clauses of the system.
@@ -108,8 +192,8 @@ fn system_reads(
                 let mut collector = Collector::new(*var, *name, shape);
                 collector.enter(number, point.clone());
                 paths::walk::walk_clause(ix, build, clause, &mut path, &mut collector);
-                let reads = collector.into_reads();
-                edges.extend(reads.into_iter().map(|read| Edge { from, to, read }));
+                let edge = |read| Edge { from, to, read, point: point.clone() };
+                edges.extend(collector.into_reads().into_iter().map(edge));
             }
             clause.until = until;
         }
@@ -117,7 +201,7 @@ fn system_reads(
     Some(edges)
 }
 
-fn ring(ix: &Index, members: &[Member], ring: &[&Edge]) -> Diagnostic {
+fn ring(ix: &Index, members: &[Member], ring: &[Edge]) -> Diagnostic {
     let mut names: Vec<String> = Vec::new();
     for edge in ring {
         let name = format!("`{}`", members[edge.from].name);
@@ -137,7 +221,7 @@ fn ring(ix: &Index, members: &[Member], ring: &[&Edge]) -> Diagnostic {
         [only] => format!("`{}` waits for `{}`, and that for it", point(only), only.read.text),
         _ => format!("{names} wait for each other"),
     };
-    let first = ring[0];
+    let first = &ring[0];
     let mut d = error(Code::E0605, first.read.span, message).here(format!(
         "`{}` needs `{}`",
         point(first),

@@ -4,7 +4,7 @@
 //! After:   `s[t, 0] = …`, `s[t, 1] = … s[t, 0] …`; `v = s[.., 0]`, `x = s[.., 1]`
 //!
 //! Names of different extents lie in the corner of a common box, those with fewer axes at position
-//! 0 of the others. What lies outside of a name is never read: its own bounds are proved before, and
+//! 0 of the others; `order` says which axes of the box are theirs. What lies outside of a name is never read: its own bounds are proved before, and
 //! where that is not possible the index is sent out of the box. Numbers of different types are kept
 //! in one that holds them all, and converted where they are read and written.
 
@@ -43,9 +43,29 @@ pub(super) struct Place {
     pub(super) var: VarId,
     /// How many axes it declares.
     pub(super) rank: usize,
+    /// The axes of the box that they are, the axis of the names left out.
+    pub(super) axes: Vec<usize>,
     pub(super) ty: Type,
     /// The axes along which it is smaller than the box.
     pub(super) smaller: Vec<bool>,
+}
+
+impl Layout {
+    /// What belongs to the axes of a name, in the order of the box.
+    pub(super) fn placed<T>(&self, at: usize, own: Vec<T>, none: impl Fn() -> T) -> Vec<T> {
+        let mut placed: Vec<T> = (0..self.rank).map(|_| none()).collect();
+        for (value, axis) in own.into_iter().zip(&self.names[at].axes) {
+            placed[*axis] = value;
+        }
+        placed
+    }
+}
+
+impl Place {
+    /// Whether its axes are the first ones of the box.
+    fn is_in_front(&self) -> bool {
+        self.axes.iter().enumerate().all(|(own, axis)| own == *axis)
+    }
 }
 
 /// Binds the names of a system. Gives whether that was possible.
@@ -59,6 +79,8 @@ pub(super) fn bind_system(cx: &mut Cx, mut members: Vec<Member>, extents: usize)
     {
         return false;
     }
+    let mut places: Vec<Vec<usize>> =
+        order.names.iter().map(|at| order.places[*at].clone()).collect();
     let mut sorted: Vec<Option<Member>> = members.into_iter().map(Some).collect();
     let mut members: Vec<Member> = order.names.iter().filter_map(|at| sorted[*at].take()).collect();
     let scalar = common_scalar(&members);
@@ -77,8 +99,9 @@ pub(super) fn bind_system(cx: &mut Cx, mut members: Vec<Member>, extents: usize)
         });
     if !alike && scalar.is_some() {
         members.iter_mut().for_each(|member| declare_inner(&mut cx.ix, member));
+        place_inner(&members, &order, &mut places);
     }
-    let value = stacked(&mut cx.ix, &mut members, &order, scalar);
+    let value = stacked(&mut cx.ix, &mut members, &order, &places, scalar);
     let value = define::until::ended(&mut cx.ix, &cx.build, &mut cx.report, value);
     if value.ty.has_error() {
         return false;
@@ -93,17 +116,14 @@ pub(super) fn bind_system(cx: &mut Cx, mut members: Vec<Member>, extents: usize)
     }
     let var = vars::bind(&mut cx.ix, &mut cx.build, name, value);
     define::until::note_end(&mut cx.ix, var, end);
-    let layout = layout_of(&cx.ix, &members, var, scalar, &order);
+    let layout = layout_of(&cx.ix, &members, var, scalar, &order, &places);
     for (at, member) in members.iter().enumerate() {
-        let hidden = match (ends.axes(), order.axes.first()) {
-            (axes, Some(first)) => {
-                let at = if first.axis >= layout.axis { first.axis + 1 } else { first.axis };
-                let now = cx.ix.vars[var].ty.axes().get(at).map(|axis| axis.size.clone());
-                let open = axes.get(at).is_some_and(|axis| cx.ix.unsettled(&axis.size).is_some());
-                now.filter(|_| open).map(|size| (first.axis, size))
-            }
-            _ => None,
-        };
+        let hidden = order.axes.first().and_then(|first| {
+            let axis = if first.axis >= layout.axis { first.axis + 1 } else { first.axis };
+            cx.ix.unsettled(&ends.axes().get(axis)?.size)?;
+            let own = layout.names[at].axes.iter().position(|axis| *axis == first.axis)?;
+            Some((own, cx.ix.vars[var].ty.axes().get(axis)?.size.clone()))
+        });
         let view = view_of(&mut cx.ix, &layout, at, hidden, member.span);
         stmt::bind_local(cx, member.local, view);
     }
@@ -170,56 +190,81 @@ fn declare_inner(ix: &mut Index, member: &mut Member) {
     member.tensor.inner_rank = 0;
 }
 
+/// The axes of array-valued clauses are axes of the box as well, along which the system does not run.
+fn place_inner(members: &[Member], order: &Order, places: &mut [Vec<usize>]) {
+    for (member, own) in members.iter().zip(places) {
+        let mut free = (0..).filter(|axis| order.axes.iter().all(|step| step.axis != *axis));
+        while own.len() < member.tensor.shape.len() {
+            own.extend(free.by_ref().find(|axis| !own.contains(axis)));
+        }
+    }
+}
+
 fn layout_of(
     ix: &Index,
     members: &[Member],
     var: VarId,
     scalar: Option<S>,
     order: &Order,
+    places: &[Vec<usize>],
 ) -> Layout {
-    let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
     let ty = ix.vars[var].ty.clone();
     let axis = usize::from(order.axes.first().is_some_and(|first| first.axis == 0));
-    let sizes = box_sizes(ix, members, rank);
+    let sizes = box_sizes(ix, members, places);
     let names = members
         .iter()
-        .map(|member| {
-            let own = member.tensor.shape.len();
-            let smaller =
-                (0..own).map(|at| !same_size(ix, &member.ty.axes()[at].size, &sizes[at])).collect();
-            Place { var: member.var, rank: own, ty: member.ty.clone(), smaller }
+        .zip(places)
+        .map(|(member, axes)| {
+            let same = |(own, axis): (usize, &usize)| {
+                same_size(ix, &member.ty.axes()[own].size, &sizes[*axis])
+            };
+            let smaller = axes.iter().enumerate().map(|place| !same(place)).collect();
+            let (rank, axes) = (axes.len(), axes.clone());
+            Place { var: member.var, rank, axes, ty: member.ty.clone(), smaller }
         })
         .collect();
-    Layout { var, ty, axis, rank, scalar, names }
+    Layout { var, ty, axis, rank: sizes.len(), scalar, names }
+}
+
+/// How many axes the box of all names has.
+fn box_rank(places: &[Vec<usize>]) -> usize {
+    places.iter().flatten().map(|axis| axis + 1).max().unwrap_or(0)
 }
 
 /// The extents of the box around all names. Names without an axis lie at its position 0, so there is
 /// one even if the names that have the axis are empty.
-fn box_sizes(ix: &Index, members: &[Member], rank: usize) -> Vec<size::Expr> {
-    let along = |member: &Member, axis: usize| {
-        let declared = axis < member.tensor.shape.len();
-        if declared { member.ty.axes()[axis].size.clone() } else { size::Expr::constant(1) }
+fn box_sizes(ix: &Index, members: &[Member], places: &[Vec<usize>]) -> Vec<size::Expr> {
+    let along = |(member, own): (&Member, &Vec<usize>), axis: usize| {
+        let own = own.iter().position(|place| *place == axis);
+        own.map_or(size::Expr::constant(1), |own| member.ty.axes()[own].size.clone())
     };
-    (0..rank)
+    (0..box_rank(places))
         .map(|axis| {
-            let sizes = members.iter().map(|member| along(member, axis));
+            let sizes = members.iter().zip(places).map(|member| along(member, axis));
             sizes.reduce(|a, b| ix.greater(&a, &b)).unwrap_or(size::Expr::constant(1))
         })
         .collect()
 }
 
 /// The definition of all names together.
-fn stacked(ix: &mut Index, members: &mut [Member], order: &Order, scalar: Option<S>) -> Expr {
-    let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
-    let sizes = box_sizes(ix, members, rank);
+fn stacked(
+    ix: &mut Index,
+    members: &mut [Member],
+    order: &Order,
+    places: &[Vec<usize>],
+    scalar: Option<S>,
+) -> Expr {
+    let sizes = box_sizes(ix, members, places);
     let axis = usize::from(order.axes.first().is_some_and(|first| first.axis == 0));
     let count = size::Expr::constant(members.len() as i64);
     let mut axes: Vec<Axis> = sizes.iter().cloned().map(Axis::anonymous).collect();
     axes.insert(axis, Axis::anonymous(count.clone()));
     let mut shape: Vec<Option<size::Expr>> = Vec::new();
     for (at, size) in sizes.iter().enumerate() {
-        let known =
-            members.iter().all(|it| at >= it.tensor.shape.len() || it.tensor.shape[at].is_some());
+        let known = members.iter().zip(places).all(|(it, own)| {
+            let own = own.iter().position(|place| *place == at);
+            own.is_none_or(|own| it.tensor.shape[own].is_some())
+        });
         shape.push(known.then(|| size.clone()));
     }
     shape.insert(axis, Some(count));
@@ -236,15 +281,14 @@ fn stacked(ix: &mut Index, members: &mut [Member], order: &Order, scalar: Option
     let name = ix.hir.locals[members[0].local].name;
     let var = ix.new_var(name.sym, name.span, Type::Error);
     let ty = ix.settle_type(var, Type::array(elem, axes));
-    let layout = layout_of(ix, members, var, scalar, order);
+    let layout = layout_of(ix, members, var, scalar, order, places);
     move_extents(ix, &layout);
     let mut clauses = Vec::new();
     let mut requires = Vec::new();
     for (at, member) in members.iter_mut().enumerate() {
         requires.append(&mut member.tensor.requires);
-        let own = member.tensor.shape.len();
         for clause in std::mem::take(&mut member.tensor.clauses) {
-            clauses.push(stacked_clause(ix, &layout, at, own, clause));
+            clauses.push(stacked_clause(ix, &layout, at, clause));
         }
     }
     let moved = |axis: usize| if axis >= layout.axis { axis + 1 } else { axis };
@@ -276,22 +320,17 @@ fn move_extents(ix: &mut Index, layout: &Layout) {
         if let AtomDef::Extent(var, axis) = info.def
             && let Some(place) = layout.names.iter().find(|place| place.var == var)
         {
-            let axis = if axis < place.rank { axis } else { axis + layout.rank - place.rank };
+            let inner = || axis + layout.rank - place.rank;
+            let axis = place.axes.get(axis).copied().unwrap_or_else(inner);
             let axis = if axis >= layout.axis { axis + 1 } else { axis };
             info.def = AtomDef::Extent(layout.var, axis);
         }
     }
 }
 
-fn stacked_clause(
-    ix: &mut Index,
-    layout: &Layout,
-    at: usize,
-    own: usize,
-    mut clause: Clause,
-) -> Clause {
+fn stacked_clause(ix: &mut Index, layout: &Layout, at: usize, mut clause: Clause) -> Clause {
     let span = clause.span;
-    clause.slots.splice(own..own, (own..layout.rank).map(|_| ClauseSlot::Point(0)));
+    clause.slots = layout.placed(at, std::mem::take(&mut clause.slots), || ClauseSlot::Point(0));
     clause.slots.insert(layout.axis, ClauseSlot::Point(at as i64));
     ein_ir::tensor::walk::each_in_clause_mut(&mut clause, &mut |e| moved(ix, layout, e));
     let ty = layout.names[at].ty.clone();
@@ -336,7 +375,9 @@ fn read_of(
     span: Span,
 ) -> Expr {
     let place = &layout.names[at];
-    if indices.len() < layout.axis {
+    let given = indices.len();
+    let whole = given >= place.rank;
+    if given < layout.axis || !(whole || place.is_in_front()) {
         let whole = view_of(ix, layout, at, None, span);
         return sub_array(whole, indices, span);
     }
@@ -345,11 +386,10 @@ fn read_of(
             hold_inside(index, &place.ty.axes()[axis].size);
         }
     }
-    let given = indices.len();
-    let whole = given >= place.rank;
     if whole {
-        let zeros = (place.rank..layout.rank).map(|_| constant(0, span));
-        indices.splice(place.rank..place.rank, zeros.collect::<Vec<_>>());
+        let inner = indices.split_off(place.rank);
+        indices = layout.placed(at, indices, || constant(0, span));
+        indices.extend(inner);
     }
     indices.insert(layout.axis, constant(at as i64, span));
     let base = Expr::new(ExprKind::Var(layout.var), layout.ty.clone(), span);
@@ -405,7 +445,7 @@ fn view_of(
 }
 
 /// Leaves out the axes that a name does not have, and what is outside of it along the others.
-/// The first `given` axes are gone already.
+/// The first `given` axes are gone already; then they are the first ones of the box.
 pub(super) fn trimmed(
     layout: &Layout,
     at: usize,
@@ -415,9 +455,11 @@ pub(super) fn trimmed(
     span: Span,
 ) -> Expr {
     let place = &layout.names[at];
-    let missing: Vec<usize> = (place.rank..layout.rank).map(|axis| axis - given).collect();
-    let zeros: Vec<IndexArg> = missing.iter().map(|_| constant(0, span)).collect();
-    let front = to_front(part, &missing, span);
+    let missing = (0..layout.rank).filter(|axis| !place.axes.contains(axis));
+    let zeros: Vec<IndexArg> = missing.clone().map(|_| constant(0, span)).collect();
+    let own = place.axes[given..].iter().copied();
+    let order: Vec<usize> = missing.chain(own).map(|axis| axis - given).collect();
+    let front = to_front(part, &order, span);
     let mut part = sub_array(front, zeros, span);
     for axis in given..place.rank {
         if place.smaller[axis] {
