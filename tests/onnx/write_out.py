@@ -33,6 +33,7 @@ test_slice test_constant_pad test_tile test_resize_upsample_scales_linear
 test_lstm_defaults test_gru_defaults test_quantizelinear test_dequantizelinear
 test_cast_FLOAT_to_FLOAT8E4M3FN test_attention_4d_causal test_nllloss_NC test_if test_scan_sum
 test_onehot_with_axis test_depthtospace_example test_qlinearmatmul_2D_uint8_float32
+test_deform_conv_with_multiple_offset_groups test_melweightmatrix
 """.split()
 
 
@@ -56,6 +57,8 @@ def write_case(case, cases):
         "test_onehot_with_axis", "test_resize_upsample_scales_linear",
     )
     fixed = [name for at, (name, a) in enumerate(arrays.items()) if at > 0 and decides and a.size <= 16 and a.ndim <= 1]
+    if case.name == "test_melweightmatrix":
+        fixed = list(arrays)
     (CASES / f"{case.name}.onnx").write_bytes(case.model.SerializeToString())
     runner.write_safetensors(CASES / f"{case.name}.safetensors", arrays)
     expected = []

@@ -14,6 +14,7 @@ mod divide;
 mod memory;
 mod operands;
 mod ops;
+mod signs;
 
 use crate::Unsupported;
 use crate::function::Function;
@@ -249,6 +250,10 @@ mod tests {
         let rest = "r1: i32 = load a_0[r0] r2: i32 = rem r1, 7i32 r3: bool = overflows mul r2, r1
                     trap r3 store c_2[r0] = r2";
         assert_eq!(has_code(["i32", "i32"], "", rest), [true; 2]);
+        let signs =
+            "r1: i8 = load a_0[r0] r2: i8 = sign r1 r3: f64 = load b_1[r0] r4: f64 = sign r3
+                     r5: f64 = cast r2 r6: f64 = mul r4, r5 store c_2[r0] = r6";
+        assert_eq!(has_code(["i8", "f64"], "", signs), [true; 2]);
         // Only the longer ones write to places anywhere.
         assert_eq!(has_code(["i64", "f32"], "", places), [true, false]);
         let reads = "r1: i64 = load a_0[r0] r2: f32 = load b_1[r1*2 + r0] store c_2[r0] = r2";

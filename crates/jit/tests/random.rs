@@ -71,9 +71,8 @@ impl Body {
     }
 
     fn has_unary(&self, op: UnaryOp, ty: ScalarType) -> bool {
-        let ints = [UnaryOp::Neg, UnaryOp::Abs];
-        !self.wide
-            || !op.is_elementary() && op != UnaryOp::Sign && (!ty.is_int() || ints.contains(&op))
+        let ints = [UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Sign];
+        !self.wide || !op.is_elementary() && (!ty.is_int() || ints.contains(&op))
     }
 
     fn has_binary(&self, op: BinaryOp, ty: ScalarType) -> bool {

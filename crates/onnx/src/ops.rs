@@ -4,6 +4,7 @@ mod attention;
 mod cast;
 mod control;
 mod conv;
+mod deform;
 mod elementwise;
 mod gather;
 mod generate;
@@ -37,7 +38,7 @@ pub fn write(cx: &mut Cx<'_>, domain: &str, node: &Node<'_>) -> Done {
         "ai.onnx.preview.training" => return refuse("operators of training are not supported"),
         other => return refuse(format!("the operators of `{other}` are not known")),
     }
-    let families: [fn(&mut Cx<'_>, &Node<'_>) -> Option<Done>; 22] = [
+    let families: [fn(&mut Cx<'_>, &Node<'_>) -> Option<Done>; 23] = [
         elementwise::write,
         cast::write,
         shape::write,
@@ -45,6 +46,7 @@ pub fn write(cx: &mut Cx<'_>, domain: &str, node: &Node<'_>) -> Done {
         softmax::write,
         linear::write,
         conv::write,
+        deform::write,
         pool::write,
         norm::write,
         gather::write,

@@ -4,6 +4,7 @@ use super::asm::{Ins, Map, Pp, Rm, Under};
 use super::code::{Emitter, Loc, Uniform, float};
 use super::divide;
 use super::operands::{constant, lane_size};
+use super::signs;
 use crate::ops::{is_half, is_wide};
 use ein_ir::loops::abilities::{shift, short_exponent};
 use ein_ir::loops::{Op, Operand, Reg};
@@ -144,6 +145,13 @@ impl Emitter<'_, '_> {
                 self.apply(float(ty, 0xc2), ty, [to, magnitude], Rm::Reg(infinity), Some(test));
                 Some(Loc::Mask(to))
             }
+            UnaryOp::Sign => {
+                // NaN stays what it is, and -0 becomes +0.
+                let (x, zero) = (self.vector(a)?, self.uniform_vector(constant(Scalar::zero(ty))));
+                let still = self.temporary();
+                self.apply(float(ty, 0x58), ty, [still, x], Rm::Reg(zero), None);
+                signs::of(self, ty, x, still)
+            }
             _ => None,
         }
     }
@@ -170,6 +178,15 @@ impl Emitter<'_, '_> {
                 self.apply(ins, ty, [to, 0], x, None);
                 self.normal(ty, to);
                 Some(Loc::Vector(to))
+            }
+            UnaryOp::Abs => {
+                let (from, to) = (self.vector(a)?, self.new_vector());
+                self.copy(to, from);
+                Some(Loc::Vector(to))
+            }
+            UnaryOp::Sign => {
+                let (x, zero) = (self.vector(a)?, self.uniform_vector(constant(Scalar::zero(ty))));
+                signs::of(self, ty, x, zero)
             }
             _ => None,
         }

@@ -261,10 +261,12 @@ fn mel(cx: &mut Cx<'_>, node: &Node<'_>) -> Done {
         ..Data::row(edges.into_iter().map(Dim::from).collect())
     });
     let e = cx.name_of(&edges);
+    // The middle of a band is 1 even where a side of it has no width.
     let body = format!(
-        "if i >= {e}[j] && i < {e}[j + 1] {{ (i - {e}[j]) as f32 / max({e}[j + 1] - {e}[j], 1) as f32 }} \
-         else if i >= {e}[j + 1] && i < {e}[j + 2] {{ ({e}[j + 2] - i) as f32 / max({e}[j + 2] - {e}[j + 1], 1) as f32 }} \
-         else if i == {e}[j] && {e}[j + 1] == {e}[j] {{ 1.0 }} else {{ 0.0 }}"
+        "if i == {e}[j + 1] {{ 1.0 }} \
+         else if i >= {e}[j] && i < {e}[j + 1] {{ (i - {e}[j]) as f32 / ({e}[j + 1] - {e}[j]) as f32 }} \
+         else if i > {e}[j + 1] && i < {e}[j + 2] {{ ({e}[j + 2] - i) as f32 / ({e}[j + 2] - {e}[j + 1]) as f32 }} \
+         else {{ 0.0 }}"
     );
     let body = if elem == Elem::F32 { body } else { format!("({body}) as {}", elem.lang()) };
     let shape = vec![Dim::from(length / 2 + 1), Dim::from(bins)];
