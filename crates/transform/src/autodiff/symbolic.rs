@@ -18,10 +18,11 @@ use ein_ir::tensor::{
     AtomDef, Binder, Bounds, Clause, ClauseSlot, Derivative, Expr, ExprKind, IndexArg, Stmt,
     StmtKind, Tensor, Type, VarId,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use text::{Text, made_up};
 
 mod forms;
+mod names;
 mod simplify;
 mod text;
 
@@ -151,10 +152,12 @@ impl Pass<'_> {
         let mut definitions: Vec<(VarId, Expr)> = Vec::new();
         for at in 0..bound.len() {
             let (var, e) = bound[at].clone();
-            let later = bound[at + 1..].iter().map(|(_, e)| e).chain([&value]);
-            let uses: usize = later.map(|e| uses_of(e, var)).sum();
             let short = super::reverse::weight(&e, SHORT) < SHORT;
-            if e.ty.is_array() || uses > 1 && !short {
+            let repeated = || {
+                let later = bound[at + 1..].iter().map(|(_, e)| e).chain([&value]);
+                later.map(|e| uses_of(e, var)).sum::<usize>() > 1
+            };
+            if e.ty.is_array() || !short && repeated() {
                 definitions.push((var, e));
                 continue;
             }
@@ -248,9 +251,11 @@ impl Computation {
         });
         let Computation { definitions, value } = self;
         let mut kept: Vec<(VarId, Expr)> = Vec::new();
+        let mut read = FxHashSet::default();
+        note_reads(value, &mut read);
         for (var, e) in std::mem::take(definitions).into_iter().rev() {
-            let read = kept.iter().map(|(_, e)| e).chain([&*value]).any(|e| uses_of(e, var) > 0);
-            if read {
+            if read.contains(&var) {
+                note_reads(&e, &mut read);
                 kept.push((var, e));
             }
         }
@@ -302,6 +307,14 @@ fn part_of(pass: &mut Pass<'_>, e: &Expr, at: &[IndexArg]) -> Option<Expr> {
         requires: Vec::new(),
     };
     Some(Expr::new(ExprKind::Tensor(tensor), ty, e.span))
+}
+
+/// The variables in an expression.
+fn note_reads(e: &Expr, read: &mut FxHashSet<VarId>) {
+    if let ExprKind::Var(var) = &*e.kind {
+        read.insert(*var);
+    }
+    each_child(e, &mut |child| note_reads(child, read));
 }
 
 /// How often a variable occurs.

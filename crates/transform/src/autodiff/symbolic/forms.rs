@@ -251,15 +251,16 @@ impl Text<'_, '_> {
 
     /// An array that is defined where it is used.
     pub(super) fn defined(&mut self, e: &Expr) {
-        let before = self.names.clone();
+        let before = self.names.mark();
         let outer = std::mem::replace(&mut self.inside, true);
-        let name = self.numbered("t");
-        self.names.insert(self.pass.local("$t", e.ty.clone(), e.span), name.clone());
+        let name = self.names.numbered("t");
+        let var = self.pass.local("$t", e.ty.clone(), e.span);
+        self.names.insert(var, name.clone());
         self.out.push_str("{ ");
         self.clauses(&name, e);
         let _ = write!(self.out, " {name} }}");
         self.inside = outer;
-        self.names = before;
+        self.names.reset(before);
     }
 
     pub(super) fn comprehension(&mut self, clauses: &[CompClause], body: &Expr) {

@@ -1,6 +1,7 @@
 //! The printer: expressions and definitions as they could be written in the source.
 
 use super::super::Pass;
+use super::names::Names;
 use ein_ir::tensor::print::infix;
 use ein_ir::tensor::walk::{any, each_child};
 use ein_ir::tensor::{
@@ -14,9 +15,7 @@ use std::fmt::Write;
 /// Source text under way.
 pub(super) struct Text<'a, 'p> {
     pub(super) pass: &'a mut Pass<'p>,
-    pub(super) names: FxHashMap<VarId, String>,
-    /// Names that the program uses.
-    taken: FxHashSet<String>,
+    pub(super) names: Names,
     /// The indices of the target that every definition has first.
     family: Vec<Binder>,
     /// Whether the definitions being written stand inside another one, which has them.
@@ -32,8 +31,7 @@ impl<'a, 'p> Text<'a, 'p> {
     pub(super) fn new(pass: &'a mut Pass<'p>) -> Self {
         Self {
             pass,
-            names: FxHashMap::default(),
-            taken: FxHashSet::default(),
+            names: Names::default(),
             family: Vec::new(),
             inside: false,
             members: FxHashSet::default(),
@@ -49,7 +47,7 @@ impl Text<'_, '_> {
         if let ExprKind::Var(var) = &*e.kind {
             let name = self.pass.program.vars[*var].name;
             if !made_up(name.as_str()) {
-                self.taken.insert(name.to_string());
+                self.names.reserve(name.as_str());
             }
         }
         each_child(e, &mut |child| self.reserve(child));
@@ -78,8 +76,8 @@ impl Text<'_, '_> {
     }
 
     pub(super) fn name_of(&mut self, var: VarId) -> String {
-        if let Some(name) = self.names.get(&var) {
-            return name.clone();
+        if let Some(name) = self.names.get(var) {
+            return name.to_owned();
         }
         let name = self.pass.program.vars[var].name;
         if !made_up(name.as_str()) {
@@ -90,10 +88,10 @@ impl Text<'_, '_> {
         let numbered = plain.chars().all(|c| c.is_ascii_digit());
         let name = if plain == "i" || plain == "p" || numbered {
             let letters = ["i", "j", "k", "l", "m", "n"];
-            let free = letters.iter().find(|letter| self.is_free(letter));
-            free.map_or_else(|| self.numbered("i"), |letter| (*letter).to_string())
+            let free = letters.iter().find(|letter| self.names.is_free(letter));
+            free.map_or_else(|| self.names.numbered("i"), |letter| (*letter).to_string())
         } else {
-            self.numbered(&plain)
+            self.names.numbered(&plain)
         };
         self.names.insert(var, name.clone());
         name
@@ -103,7 +101,7 @@ impl Text<'_, '_> {
     pub(super) fn name_adjoint(&mut self, var: VarId, parameter: Option<VarId>) {
         let name = self.pass.program.vars[parameter.unwrap_or(var)].name;
         let plain = name.as_str().trim_start_matches('$').trim_end_matches('\'');
-        let name = self.numbered(&format!("d_{plain}"));
+        let name = self.names.numbered(&format!("d_{plain}"));
         self.names.insert(var, name);
     }
 
@@ -111,26 +109,10 @@ impl Text<'_, '_> {
         made_up(self.pass.program.vars[var].name.as_str())
     }
 
-    fn is_free(&self, name: &str) -> bool {
-        !self.taken.contains(name) && !self.names.values().any(|own| own == name)
-    }
-
-    /// A name, or with the first number that makes it one of its own.
-    pub(super) fn numbered(&self, name: &str) -> String {
-        if self.is_free(name) {
-            return name.to_string();
-        }
-        let mut number = 1;
-        while !self.is_free(&format!("{name}_{number}")) {
-            number += 1;
-        }
-        format!("{name}_{number}")
-    }
-
     /// The derivative by a parameter, as the last definition.
     pub(super) fn result(&mut self, x: VarId, e: &Expr) {
         let plain = self.pass.program.vars[x].name;
-        let name = self.numbered(&format!("d_{}", plain.as_str().trim_start_matches('$')));
+        let name = self.names.numbered(&format!("d_{}", plain.as_str().trim_start_matches('$')));
         self.lines(&name, e);
     }
 
@@ -159,12 +141,12 @@ impl Text<'_, '_> {
                     if at > 0 {
                         self.out.push(if self.inside { ' ' } else { '\n' });
                     }
-                    let before = self.names.clone();
+                    let before = self.names.mark();
                     self.left(name, &clause.slots);
                     self.bound(&clause.value);
                     self.items(&clause.items);
                     self.out.push(';');
-                    self.names = before;
+                    self.names.reset(before);
                 }
             }
             ExprKind::Scatter(scatter) => self.scatter(name, scatter, e),
@@ -213,7 +195,7 @@ impl Text<'_, '_> {
 
     /// An accumulation, as the sum over the points that name a cell.
     fn scatter(&mut self, name: &str, scatter: &Scatter, e: &Expr) {
-        let before = self.names.clone();
+        let before = self.names.mark();
         let mut slots = Vec::new();
         let mut items = scatter.items.clone();
         for (extent, index) in scatter.shape.iter().zip(&scatter.indices) {
@@ -227,11 +209,11 @@ impl Text<'_, '_> {
         self.left(name, &slots);
         self.reduction("sum", &scatter.binders, &scatter.value, &items);
         self.out.push(';');
-        self.names = before;
+        self.names.reset(before);
     }
 
     fn reduction(&mut self, op: &str, binders: &[Binder], value: &Expr, items: &[Item]) {
-        let before = self.names.clone();
+        let before = self.names.mark();
         self.out.push_str(op);
         self.out.push('[');
         for (at, binder) in binders.iter().enumerate() {
@@ -244,7 +226,7 @@ impl Text<'_, '_> {
         self.expr(value, 0);
         self.items(items);
         self.out.push(')');
-        self.names = before;
+        self.names.reset(before);
     }
 
     fn binder(&mut self, binder: &Binder) {
