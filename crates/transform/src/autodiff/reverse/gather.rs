@@ -1,5 +1,6 @@
 //! The adjoint of a variable: the sum of everything that flows to each of its cells.
 
+use super::pull::LONG;
 use super::solve::Place;
 use super::{Done, Reverse, Step, Term, element, unsupported};
 use ein_ir::size;
@@ -39,8 +40,13 @@ impl Reverse<'_, '_> {
                 total = Some(self.plus(total, value));
             }
             let Some(total) = total else { return Ok(None) };
-            // On the way to a point the pullback itself decides what gets a name.
-            if !self.path.is_empty() || super::pull::plain(&total) && super::weight(&total, 4) < 4 {
+            // On the way to a point the pullback itself decides what gets a name, but for what is long: each
+            // binding before it may use it several times.
+            let short = match self.path.is_empty() {
+                true => super::pull::plain(&total) && super::weight(&total, 4) < 4,
+                false => super::weight(&total, LONG) < LONG,
+            };
+            if short {
                 return Ok(Some(total));
             }
             return Ok(Some(self.bind(&self.bar_name(var), total)));
