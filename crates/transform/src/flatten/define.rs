@@ -3,6 +3,7 @@
 mod apart;
 mod around;
 mod flat;
+mod later;
 mod narrow;
 mod positions;
 mod reduce;
@@ -291,6 +292,9 @@ impl<'p> Flatten<'p> {
         steps.iter_mut().for_each(|step| step.axis += leading.len());
         let clauses = apart::apart(&mut self.points, clauses);
         self.check_steps(&clauses, &steps, e.span)?;
+        if later::reads_later(&self.points, arr, &clauses, &steps, recurrence.adjoint) {
+            return Err(declined("a step that reads a clause of later steps", e.span));
+        }
         self.not_too_many_parts(&clauses, e.span)?;
         // Definitions made meanwhile do not read this one, so they come first.
         let waits = |def: &crate::points::Def| {

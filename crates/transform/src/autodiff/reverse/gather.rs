@@ -1,6 +1,5 @@
 //! The adjoint of a variable: the sum of everything that flows to each of its cells.
 
-use super::pull::LONG;
 use super::solve::Place;
 use super::{Done, Reverse, Step, Term, element, unsupported};
 use ein_ir::size;
@@ -9,6 +8,10 @@ use ein_ir::tensor::{
     VarId,
 };
 use rustc_hash::FxHashSet;
+
+/// Beyond this many nodes what flows back to a binding on the way to a point gets a name. The pullback names
+/// what it uses twice itself, but each use has a copy of that name.
+const REPEATED: usize = 64;
 
 impl Reverse<'_, '_> {
     /// The type of a component of a variable.
@@ -44,7 +47,7 @@ impl Reverse<'_, '_> {
             // binding before it may use it several times.
             let short = match self.path.is_empty() {
                 true => super::pull::plain(&total) && super::weight(&total, 4) < 4,
-                false => super::weight(&total, LONG) < LONG,
+                false => super::weight(&total, REPEATED) < REPEATED,
             };
             if short {
                 return Ok(Some(total));

@@ -12,7 +12,7 @@ use ein_ir::tensor::{Expr, ExprKind, HostOp, Type};
 use ein_scalar::{BinaryOp, Scalar, UnaryOp};
 
 /// Beyond this many nodes a cotangent that is used twice gets a name.
-pub(super) const LONG: usize = 16;
+const LONG: usize = 16;
 
 impl Reverse<'_, '_> {
     /// Any value. `own` reads the value itself where that is cheap.
