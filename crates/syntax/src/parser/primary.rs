@@ -32,8 +32,10 @@ impl Parser<'_> {
             TokenKind::Bar | TokenKind::OrOr => self.closure(Self::expression),
             TokenKind::Try if !self.is_name_here() => {
                 self.bump();
-                let inner = self.nested(|p| p.binary(2))?;
-                self.expr(ExprKind::Try(inner), lo)
+                let outside = std::mem::replace(&mut self.hole_ok, false);
+                let inner = self.nested(|p| p.binary(2));
+                self.hole_ok = outside;
+                self.expr(ExprKind::Try(inner?), lo)
             }
             TokenKind::Question => self.size(),
             TokenKind::Dot if self.ahead(1) == TokenKind::Int => Ok(self.float_without_zero()),
