@@ -123,7 +123,7 @@ fn is_name(token: &str) -> bool {
         && !words.contains(&token)
 }
 
-fn change(rng: &mut Rng, tokens: &mut Vec<String>) {
+fn change(rng: &mut Rng, tokens: &mut [String]) {
     let of_kind: Vec<usize> = (0..tokens.len()).filter(|&at| kind(&tokens[at]).is_some()).collect();
     let of_names: Vec<usize> = (0..tokens.len()).filter(|&at| is_name(&tokens[at])).collect();
     match rng.below(8) {
