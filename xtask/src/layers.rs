@@ -34,7 +34,6 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("einlang", &["ein-driver"]),
     ("ein-python", &["ein-driver", "einlang"]),
-    ("ein-tests", &["ein-base", "ein-scalar", "ein-syntax", "ein-driver", "ein-fuzz"]),
     ("ein-benches", &["ein-base", "ein-ir", "ein-syntax", "ein-sema", "ein-driver"]),
     (
         "ein-fuzz",
@@ -48,6 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "ein-driver",
         ],
     ),
+    ("ein-tests", &["ein-base", "ein-scalar", "ein-syntax", "ein-driver", "ein-fuzz"]),
     ("xtask", &[]),
 ];
 
