@@ -2,6 +2,8 @@
 //!
 //! `g[0] = 1`, `g[8] = 0`, `g[t in 1..8] = (g[t + 1] + g[0]) / 2` goes downward, and has an order: `g[0]` is
 //! computed first. Kernels take steps one after another, so they would read it before it is computed.
+//!
+//! Failures: it only looks; what it refuses is evaluated.
 
 use crate::points::{Arr, Clause, Ix, Kind, Node, Points, Step};
 
