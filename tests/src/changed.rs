@@ -24,9 +24,14 @@ static PROGRAMS: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 /// A program, by statements of the top level.
 pub fn program(seed: u64) -> Vec<String> {
+    program_with(seed, 4)
+}
+
+/// A program with fewer than so many changes.
+pub(crate) fn program_with(seed: u64, changes: usize) -> Vec<String> {
     let mut rng = Rng::new(seed);
     let mut tokens: Vec<String> = rng.pick(&PROGRAMS).map(|text| split(text)).unwrap_or_default();
-    for _ in 0..rng.below(4) {
+    for _ in 0..rng.below(changes) {
         change(&mut rng, &mut tokens);
     }
     let mut statements = statements(&tokens.concat());
@@ -38,7 +43,7 @@ pub fn program(seed: u64) -> Vec<String> {
 }
 
 /// Words, numbers, and every other character by itself.
-fn split(text: &str) -> Vec<String> {
+pub(crate) fn split(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut chars = text.chars().peekable();
     let wordy = |c: char| c.is_alphanumeric() || c == '_';
@@ -176,7 +181,7 @@ fn change(rng: &mut Rng, tokens: &mut [String]) {
 }
 
 /// The statements of the top level, each with its end.
-fn statements(text: &str) -> Vec<String> {
+pub(crate) fn statements(text: &str) -> Vec<String> {
     let (mut found, mut depth, mut start) = (Vec::new(), 0i32, 0);
     let mut chars = text.char_indices().peekable();
     let mut quoted = false;
@@ -208,7 +213,7 @@ fn continued(rest: &str) -> bool {
 }
 
 /// The names that are bound at the top level.
-fn names(statements: &[String]) -> Vec<String> {
+pub(crate) fn names(statements: &[String]) -> Vec<String> {
     let mut names = Vec::new();
     for rest in statements.iter().filter_map(|it| it.strip_prefix("let ")) {
         let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
@@ -232,7 +237,7 @@ fn question(rng: &mut Rng, names: &[String], at: usize) -> Vec<String> {
         3 => vec![format!("let {q}[p] = {a}[p] + {b}[p];")],
         4 => vec![format!("let {q}[p] = {a}[max(p - 1, 0)] where p in 0..len({a});")],
         5 => vec![format!("let {q} = sum[p, q]({a}[p] * {b}[q] where p < q);")],
-        6 => vec![format!("fn {q}_f(v) = v * v + v;"), format!("let {q} = {q}_f({a});")],
+        6 => vec![format!("fn {q}_f(v) {{ v * v + v }}"), format!("let {q} = {q}_f({a});")],
         7 => vec![format!("let {q}[0] = {a};"), format!("let {q}[t in 1..4] = {q}[t - 1] * {b};")],
         _ => vec![format!("let {q} = max[p]({a}[p]);"), format!("let {q}_g = @{q} / @{a};")],
     }

@@ -206,11 +206,11 @@ pub fn shrink(statements: &[String]) -> (Vec<String>, String) {
 }
 
 /// The fewest statements that still differ, with how, where two ways to differ count as the same.
-pub(crate) fn fewest(
-    statements: &[String],
-    differs: impl Fn(&[String]) -> Option<String>,
+pub fn fewest<T: Clone>(
+    statements: &[T],
+    differs: impl Fn(&[T]) -> Option<String>,
     same: impl Fn(&str, &str) -> bool,
-) -> (Vec<String>, String) {
+) -> (Vec<T>, String) {
     let mut kept = statements.to_vec();
     let mut why = differs(&kept).unwrap_or_default();
     loop {

@@ -22,6 +22,7 @@ pub mod mutants;
 pub mod notations;
 pub mod pages;
 pub mod programs;
+pub mod rewritten;
 pub mod section;
 pub mod seeds;
 

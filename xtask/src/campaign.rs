@@ -10,7 +10,7 @@ use std::time::Instant;
 
 /// Test, name, and the share of a thousand programs.
 const SHARES: &[(&str, &str, u64)] = &[
-    ("edges", "edges_on_eval", 330),
+    ("edges", "edges_on_eval", 320),
     ("edges", "edges_on_jit", 170),
     ("differential", "generated_programs_mean_the_same_twice", 230),
     ("ranks", "calls_that_pass_have_the_shapes_of_the_rules", 60),
@@ -23,6 +23,7 @@ const SHARES: &[(&str, &str, u64)] = &[
     ("rounding", "sums_of_short_floats_are_rounded_once_on_eval", 5),
     ("rounding", "sums_of_short_floats_are_rounded_once_on_jit", 15),
     ("changed", "changed_programs_agree_on_jit", 30),
+    ("rewritten", "programs_in_other_words_give_the_same", 10),
     ("engines", "small_programs_agree_on_jit", 45),
     ("engines", "kernels_agree_on_jit", 15),
     ("engines", "deterministic_kernels_are_equal_to_the_bit", 5),

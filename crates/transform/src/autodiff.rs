@@ -43,6 +43,7 @@ mod known;
 mod lazy;
 mod loops;
 mod modes;
+mod outer;
 mod pattern;
 mod positions;
 mod reduce;
@@ -54,6 +55,7 @@ mod structure;
 mod symbolic;
 mod tangent;
 mod tensor;
+mod unfold;
 mod until;
 
 /// What came of the requests of a program.
@@ -80,6 +82,7 @@ fn differentiated(program: &mut Program, rejected: bool) -> Outcome {
     crate::fields::run(program);
     known::specialise(program);
     let mut pass = Pass::new(program);
+    outer::run(&mut pass);
     if rejected {
         pass.rejected = true;
         pass.work.set(share::BUDGET - share::BUDGET / 16);
@@ -159,6 +162,8 @@ pub(crate) struct Pass<'p> {
     work: Cell<u64>,
     /// Whether the program is rejected for other reasons.
     rejected: bool,
+    /// Functions that were written out wherever they are called: their own requests are nobody's.
+    written_out: FxHashSet<FuncId>,
 }
 
 impl<'p> Pass<'p> {
@@ -182,6 +187,7 @@ impl<'p> Pass<'p> {
             as_text: false,
             work: Cell::new(0),
             rejected: false,
+            written_out: FxHashSet::default(),
         }
     }
 }
@@ -533,7 +539,8 @@ impl Pass<'_> {
 
     fn independent(&mut self, y: VarId, x: VarId, span: Span) {
         // Not every field of a struct is used by everything.
-        if self.program.vars[x].name.as_str().starts_with('$') {
+        let nobodys = matches!(self.frame, Frame::Func(func) if self.written_out.contains(&func));
+        if nobodys || self.program.vars[x].name.as_str().starts_with('$') {
             return;
         }
         let (y, x) = (self.program.vars[y].name, self.program.vars[x].name);

@@ -93,11 +93,15 @@ pub(super) fn needed_after(program: &Program, run: &[Stmt]) -> FxHashSet<VarId> 
     let mut of_size = |size: &size::Expr| {
         sizes.extend(size.atoms().into_iter().filter_map(|atom| behind(&program.atoms[atom].def)));
     };
+    let mut called = Called { program, funcs: FxHashSet::default(), open: Vec::new() };
     let inside = run.as_ptr_range();
     for stmt in &program.top {
         if inside.contains(&(&raw const *stmt)) {
+            // Function values that are made in there are called by anybody.
+            each_in_stmt(stmt, &mut |e| called.note(e, false));
             continue;
         }
+        each_in_stmt(stmt, &mut |e| called.note(e, true));
         stmt_vars(stmt, &mut needed);
         each_in_stmt(stmt, &mut |e| each_size(e, &mut of_size));
         if let StmtKind::Require(require) = &stmt.kind {
@@ -105,15 +109,50 @@ pub(super) fn needed_after(program: &Program, run: &[Stmt]) -> FxHashSet<VarId> 
             of_size(&require.right);
         }
     }
-    for func in program.funcs.iter() {
+    // What functions read that nothing calls any more is not needed for them.
+    called.open.extend(program.main.into_iter().chain(program.tests.iter().map(|test| test.2)));
+    for func in called.all() {
+        let body = &program.funcs[func].body;
         let mut used = FxHashSet::default();
-        expr_vars(&func.body, &mut used);
+        expr_vars(body, &mut used);
         let global = |var: &VarId| matches!(program.vars[*var].place, Place::Global(_));
         needed.extend(used.into_iter().filter(global));
-        each_size(&func.body, &mut of_size);
+        each_size(body, &mut of_size);
     }
     needed.extend(sizes);
     needed
+}
+
+/// The functions that may be called from some places.
+struct Called<'p> {
+    program: &'p Program,
+    funcs: FxHashSet<FuncId>,
+    open: Vec<FuncId>,
+}
+
+impl Called<'_> {
+    /// Notes what an expression makes a value of, and what it calls, if its calls count.
+    fn note(&mut self, e: &Expr, calls: bool) {
+        match &*e.kind {
+            ExprKind::Call { func, .. } if calls => self.open.push(*func),
+            ExprKind::Closure { func: Some(func), .. } | ExprKind::Specialise { func, .. } => {
+                self.open.push(*func);
+            }
+            _ => {}
+        }
+        each_child(e, &mut |child| self.note(child, calls));
+    }
+
+    /// All of them, with those that they call.
+    fn all(mut self) -> FxHashSet<FuncId> {
+        while let Some(func) = self.open.pop() {
+            if self.funcs.insert(func) {
+                let program = self.program;
+                self.note(&program.funcs[func].body, true);
+            }
+        }
+        self.funcs
+    }
 }
 
 /// The variables that matter in the rest of a block and in its value.

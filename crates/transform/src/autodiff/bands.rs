@@ -13,6 +13,7 @@
 //! window alone. The derivative itself is filled in only if something needs it as an array.
 
 use super::decision::{Needs, Sparse};
+use super::lazy::is_parameter;
 use super::modes::{Count, elements, part, times};
 use super::reverse::Done;
 use super::structure::{Structure, Window};
@@ -75,6 +76,12 @@ impl Pass<'_> {
         let (Some((y, [])), Some((x, []))) = (named(target), named(parameter)) else {
             return false;
         };
+        let mut parameter = value.as_deref().is_some_and(|value| is_parameter(value, *var));
+        let mut look = |e: &Expr| parameter = parameter || is_parameter(e, *var);
+        rest.iter().for_each(|stmt| each_in_stmt(stmt, &mut look));
+        if parameter {
+            return false;
+        }
         let Some((band, store)) = self.band(y, x, &e.ty, e.span) else { return false };
         self.enter_scope(band.store, &store);
         out.push(let_stmt(band.store, store));

@@ -8,7 +8,7 @@
 //! it, or anything else is done with the derivative, it is computed as a whole.
 
 use super::{Pass, named};
-use ein_ir::tensor::walk::{each_child, each_child_mut, each_in_stmt, each_in_stmt_mut};
+use ein_ir::tensor::walk::{any, each_child, each_child_mut, each_in_stmt, each_in_stmt_mut};
 use ein_ir::tensor::{
     Derivative, Expr, ExprKind, HostOp, IndexArg, Place, Stmt, StmtKind, Type, VarId,
 };
@@ -214,6 +214,12 @@ fn as_value(e: &mut Expr) {
 
 /// Finds the reads of a variable, and whether it is used in another way.
 fn find(e: &Expr, var: VarId, reads: &mut Vec<Vec<IndexArg>>, whole: &mut bool) {
+    // A part of it that is differentiated, or differentiated by, has to stay a part of it.
+    if let ExprKind::Derivative(request) = &*e.kind
+        && operands(request).into_iter().flatten().any(|operand| is_of(operand, var))
+    {
+        *whole = true;
+    }
     match &*e.kind {
         ExprKind::Var(own) if *own == var => *whole = true,
         ExprKind::Index { base, indices } if matches!(&*base.kind, ExprKind::Var(own) if *own == var) =>
@@ -223,6 +229,29 @@ fn find(e: &Expr, var: VarId, reads: &mut Vec<Vec<IndexArg>>, whole: &mut bool) 
         }
         _ => each_child(e, &mut |child| find(child, var, reads, whole)),
     }
+}
+
+/// The target and the parameter of a request.
+fn operands(request: &Derivative) -> [Option<&Expr>; 2] {
+    match request {
+        Derivative::Quotient { target, parameter }
+        | Derivative::Product { target, parameter, .. } => [Some(target), Some(parameter)],
+        Derivative::Tangent(_) => [None, None],
+    }
+}
+
+fn is_of(operand: &Expr, var: VarId) -> bool {
+    named(operand).is_some_and(|(own, _)| own == var)
+}
+
+/// Whether something is differentiated by a variable, so that its reads have to stay reads of it.
+pub(super) fn is_parameter(e: &Expr, var: VarId) -> bool {
+    any(e, &mut |part| match &*part.kind {
+        ExprKind::Derivative(request) => {
+            operands(request)[1].is_some_and(|parameter| is_of(parameter, var))
+        }
+        _ => false,
+    })
 }
 
 /// Whether indices are the same for all points: literals.

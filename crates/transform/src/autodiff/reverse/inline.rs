@@ -2,25 +2,18 @@
 //! is linear in the tangents, so what flows back through it to them is what flows to the arguments.
 
 use super::{Done, Reverse, Seed, linear, unsupported};
+use crate::autodiff::let_stmt;
 use crate::autodiff::pattern::bound_by;
 use crate::autodiff::positions;
 use crate::autodiff::rename::Renaming;
-use crate::autodiff::{Frame, Pass, let_stmt};
+use crate::autodiff::unfold::{Call, unfolded};
 use ein_base::Span;
 use ein_ir::tensor::walk::{any, each_child};
-use ein_ir::tensor::{AtomDef, Axis, Expr, ExprKind, FuncId, HostOp, Item, Stmt, StmtKind, VarId};
+use ein_ir::tensor::{Expr, ExprKind, FuncId, HostOp, Item, Stmt, StmtKind, VarId};
 use rustc_hash::FxHashSet;
 
 /// Calls inside calls, at most.
 const DEEP: usize = 200;
-
-/// The parts of a call.
-struct Call {
-    func: FuncId,
-    sizes: Vec<ein_ir::size::Expr>,
-    captures: Vec<Expr>,
-    args: Vec<Expr>,
-}
 
 impl Reverse<'_, '_> {
     pub(super) fn pull_call(&mut self, e: &Expr, seed: Seed, own: Option<Expr>) -> Done {
@@ -38,7 +31,7 @@ impl Reverse<'_, '_> {
         let done = match self.pass.program.funcs[call.func].rule.filter(|_| !within) {
             Some(rule) => self.pull_rule(rule, &call, seed),
             None => self
-                .unfolded(&call, e.span)
+                .written_out(&call, e.span)
                 .and_then(|(stmts, body)| self.pull_block(&stmts, &body, seed, own)),
         };
         self.inlining -= 1;
@@ -103,51 +96,20 @@ impl Reverse<'_, '_> {
         found
     }
 
-    /// A call as the statements that bind its parameters, and its body.
-    fn unfolded(&mut self, call: &Call, span: Span) -> Done<(Vec<Stmt>, Expr)> {
-        let callee = &self.pass.program.funcs[call.func];
-        let (size_vars, capture_vars, params, mut body) = (
-            callee.sizes.clone(),
-            callee.captures.clone(),
-            callee.params.clone(),
-            callee.body.clone(),
-        );
-        if capture_vars.len() != call.captures.len() || size_vars.len() != call.sizes.len() {
-            return unsupported("a function value");
-        }
-        positions::narrow(&mut body);
-        let mut names = Renaming::default();
-        let mut stmts: Vec<Stmt> = Vec::new();
-        for (var, size) in size_vars.iter().zip(&call.sizes) {
-            if lasts(self.pass, size) {
-                names.sizes.insert(*var, size.clone());
-                continue;
-            }
-            let new = self.pass.fresh(*var, &mut names);
-            let ty = self.pass.program.vars[new].ty.clone();
-            stmts.push(let_stmt(new, Expr::new(ExprKind::Size(size.clone()), ty, span)));
-        }
-        let captured = capture_vars.iter().zip(&call.captures);
-        for (var, value) in captured.chain(params.iter().zip(&call.args)) {
-            for (axis, Axis { size, .. }) in value.ty.axes().iter().enumerate() {
-                if lasts(self.pass, size) {
-                    names.extents.insert((*var, axis), size.clone());
-                }
-            }
-            let new = self.pass.fresh(*var, &mut names);
-            stmts.push(let_stmt(new, value.clone()));
-        }
-        let body = self.pass.freshened(&body, &mut names);
-        Ok((stmts, body))
-    }
-
     /// A call of a function without a rule as a block.
     pub(super) fn as_block(&mut self, e: &Expr) -> Done<(Vec<Stmt>, Expr)> {
         let call = self.called(e)?;
         if self.pass.program.funcs[call.func].rule.is_some() {
             return unsupported("a rule");
         }
-        self.unfolded(&call, e.span)
+        self.written_out(&call, e.span)
+    }
+
+    fn written_out(&mut self, call: &Call, span: Span) -> Done<(Vec<Stmt>, Expr)> {
+        match unfolded(self.pass, call, span) {
+            Some(found) => Ok(found),
+            None => unsupported("a function value"),
+        }
     }
 
     /// What flows back through a rule to the tangents flows to the arguments.
@@ -309,23 +271,6 @@ impl Reverse<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// Whether a size means the same wherever adjoints may stand: it is a number, or comes with the
-/// parameters of the function that is being changed. Then it needs no name, which would have to be
-/// bound wherever a type mentions it.
-fn lasts(pass: &Pass<'_>, size: &ein_ir::size::Expr) -> bool {
-    let program = &*pass.program;
-    let func = match pass.frame {
-        Frame::Top => None,
-        Frame::Func(func) => Some(&program.funcs[func]),
-    };
-    size.atoms().iter().all(|atom| match program.atoms[*atom].def {
-        AtomDef::Var(var) | AtomDef::Extent(var, _) | AtomDef::Length(var) => {
-            func.is_some_and(|it| it.sizes.contains(&var) || it.params.contains(&var))
-        }
-        AtomDef::Unknown => false,
-    })
 }
 
 /// The functions that an expression names.

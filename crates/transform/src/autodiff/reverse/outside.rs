@@ -1,4 +1,5 @@
-//! Calls inside loops that do not mention what the loops bind, as bindings before them.
+//! Calls inside loops that do not mention what the loops bind, as bindings before them, and so definitions
+//! that are read where they are written (a lifted call is one).
 //!
 //! Before:  `w[i] = smooth(x)[i] * y[i]`
 //! After:   `t = smooth(x); w[i] = t[i] * y[i]`
@@ -9,18 +10,21 @@
 //! recurrences.
 //!
 //! Needs: a call that is made whatever the point is, which gives an array, several values, or a number
-//! that takes a loop.
-//! Refuses: calls in branches, and beside conditions that no index decides: what is not made need not
-//! succeed. So it is in a loop that has points only beside some points of the loops around it, unless the
-//! call cannot fail.
+//! that takes a loop; or a definition of which a cell is read.
+//! Refuses: calls beside conditions that no index decides: what is not made need not succeed. So it is in
+//! branches that some points take, and in a loop that has points only beside some points of the loops
+//! around it, unless the call cannot fail.
 
 use super::fails::{Runs, runs_beside};
-use super::{Done, Reverse, Seed, Step};
+use super::{Done, Reverse, Seed, Step, replace_vars};
 use crate::autodiff::let_stmt;
 use crate::autodiff::loops::bound_in;
 use ein_ir::size::Facts;
-use ein_ir::tensor::walk::{any, each_child_mut};
-use ein_ir::tensor::{Binder, Clause, ClauseSlot, CompClause, Expr, ExprKind, Item, Type, VarId};
+use ein_ir::tensor::walk::{any, each_child_mut, each_in_stmt_mut};
+use ein_ir::tensor::{
+    AtomDef, Binder, Clause, ClauseSlot, CompClause, Expr, ExprKind, Item, Stmt, StmtKind, Type,
+    VarId,
+};
 use rustc_hash::FxHashSet;
 
 /// The loops around a call that it need not be in.
@@ -90,6 +94,7 @@ impl Reverse<'_, '_> {
             is_loop(part)
                 && any(part, &mut |inner| {
                     matches!(&*inner.kind, ExprKind::Call { .. } | ExprKind::CallValue { .. })
+                        || in_place(inner).is_some()
                 })
         })
     }
@@ -103,14 +108,27 @@ impl Reverse<'_, '_> {
         crossed: &Crossed,
         calls: &mut Vec<(VarId, Expr)>,
     ) {
-        if let Some(runs) = crossed.runs
-            && self.is_shared_call(e, place.0)
-            && may_leave(self, e, runs, place.1)
+        if let Some(runs) = crossed.runs {
+            let read = in_place(e).is_some_and(|base| self.is_shared(base, place.0));
+            let whole = match &mut *e.kind {
+                ExprKind::Index { base, .. } if read => base,
+                _ => &mut *e,
+            };
+            if (read || self.is_shared_call(whole, place.0))
+                && may_leave(self, whole, runs, place.1)
+            {
+                let var = self.pass.local("$c", whole.ty.clone(), whole.span);
+                let name = self.pass.var(var, whole.span);
+                calls.push((var, std::mem::replace(whole, name)));
+                if !read {
+                    return;
+                }
+            }
+        }
+        if let ExprKind::Block { stmts, value } = &mut *e.kind
+            && let Some(runs) = crossed.runs
         {
-            let var = self.pass.local("$c", e.ty.clone(), e.span);
-            let read = self.pass.var(var, e.span);
-            calls.push((var, std::mem::replace(e, read)));
-            return;
+            self.take_bindings(stmts, value, place, runs, calls);
         }
         let inside;
         let mut crossed = crossed;
@@ -122,13 +140,60 @@ impl Reverse<'_, '_> {
             crossed = &inside;
         }
         match &mut *e.kind {
-            ExprKind::If { cond, .. } => self.take_calls(cond, place, crossed, calls),
+            ExprKind::If { cond, then, otherwise } => {
+                self.take_calls(cond, place, crossed, calls);
+                // Where points decide, some of them take each branch.
+                if crossed.runs.is_some() && self.mentions_one_of(cond, &crossed.before) {
+                    let beside = Crossed { runs: Some(Runs::Perhaps), ..crossed.clone() };
+                    self.take_calls(then, place, &beside, calls);
+                    self.take_calls(otherwise, place, &beside, calls);
+                }
+            }
             ExprKind::And(first, _) | ExprKind::Or(first, _) => {
                 self.take_calls(first, place, crossed, calls);
             }
             ExprKind::Match { value, .. } => self.take_calls(value, place, crossed, calls),
             ExprKind::Try(_) | ExprKind::Closure { .. } => {}
             _ => each_child_mut(e, &mut |child| self.take_calls(child, place, crossed, calls)),
+        }
+    }
+
+    /// Takes out the arrays that a block binds and all points share, as what it reads of them would not be
+    /// shared otherwise.
+    fn take_bindings(
+        &mut self,
+        stmts: &mut Vec<Stmt>,
+        value: &mut Expr,
+        place: (&FxHashSet<VarId>, &Facts),
+        runs: Runs,
+        calls: &mut Vec<(VarId, Expr)>,
+    ) {
+        let mut at = 0;
+        while let Some(stmt) = stmts.get(at) {
+            at += 1;
+            let StmtKind::Let(var, bound) = &stmt.kind else { continue };
+            let (var, bound) = (*var, bound.clone());
+            // A size that is an extent of it stays with its name.
+            let sized = self.pass.program.atoms.iter().any(|atom| match atom.def {
+                AtomDef::Var(of) | AtomDef::Extent(of, _) | AtomDef::Length(of) => of == var,
+                AtomDef::Unknown => false,
+            });
+            if sized
+                || !bound.ty.is_array()
+                || !self.is_shared(&bound, place.0)
+                || !may_leave(self, &bound, runs, place.1)
+            {
+                continue;
+            }
+            let new = self.pass.local("$c", bound.ty.clone(), bound.span);
+            let with = [(var, self.pass.var(new, bound.span))].into_iter().collect();
+            calls.push((new, bound));
+            at -= 1;
+            stmts.remove(at);
+            for stmt in &mut stmts[at..] {
+                each_in_stmt_mut(stmt, &mut |e| replace_vars(e, &with));
+            }
+            replace_vars(value, &with);
         }
     }
 
@@ -155,25 +220,48 @@ impl Reverse<'_, '_> {
 
     /// Whether this is a call that all points share, and something flows back to it.
     fn is_shared_call(&self, e: &Expr, bound: &FxHashSet<VarId>) -> bool {
-        let numbers = matches!(e.ty.elem(), Type::Scalar(_) | Type::Tuple(_) | Type::Data(..));
         let dear = match &*e.kind {
             ExprKind::Call { .. } | ExprKind::CallValue { .. } => {
                 !matches!(e.ty, Type::Scalar(_)) || self.costly(e)
             }
             _ => false,
         };
+        dear && self.is_shared(e, bound)
+    }
+
+    /// Whether all points share a value, and something flows back to it.
+    fn is_shared(&self, e: &Expr, bound: &FxHashSet<VarId>) -> bool {
+        let numbers = matches!(e.ty.elem(), Type::Scalar(_) | Type::Tuple(_) | Type::Data(..));
         let sizes = e.ty.axes().iter().all(|axis| {
             let mut found = FxHashSet::default();
             self.size_variables(&axis.size, &mut found);
             found.is_disjoint(bound)
         });
-        numbers && dear && sizes && self.depends(e) && !self.mentions_one_of(e, bound)
+        numbers && sizes && self.depends(e) && !self.mentions_one_of(e, bound)
     }
 
     fn mentions_one_of(&self, e: &Expr, vars: &FxHashSet<VarId>) -> bool {
-        let mut found = FxHashSet::default();
+        let (mut found, mut own) = (FxHashSet::default(), FxHashSet::default());
         self.variables(e, &mut found);
-        !found.is_disjoint(vars)
+        bound_in(e, &mut own);
+        found.iter().any(|var| vars.contains(var) && !own.contains(var))
+    }
+}
+
+/// The definition, or the block with one, that a cell is read of where it is written.
+fn in_place(e: &Expr) -> Option<&Expr> {
+    match &*e.kind {
+        ExprKind::Index { base, .. } => {
+            let written = matches!(
+                &*base.kind,
+                ExprKind::Tensor(_)
+                    | ExprKind::Scatter(_)
+                    | ExprKind::Comprehension { .. }
+                    | ExprKind::Block { .. }
+            );
+            written.then_some(base)
+        }
+        _ => None,
     }
 }
 

@@ -163,6 +163,11 @@ impl Reverse<'_, '_> {
             ExprKind::TupleGet(..) | ExprKind::FieldGet(..) if component(e).is_some() => {
                 Expr::new(ExprKind::Index { base: e.clone(), indices: at }, ty, span)
             }
+            ExprKind::TupleGet(base, part) | ExprKind::FieldGet(base, part)
+                if let Some(taken) = taken(base, *part, e) =>
+            {
+                self.indexed(&taken, at, span)?
+            }
             // A part of a value of its own: that is bound, then its part is read.
             ExprKind::TupleGet(..) | ExprKind::FieldGet(..) => {
                 let (bound, base) = self.bound_whole(e);
@@ -430,4 +435,38 @@ pub(super) fn component(e: &Expr) -> Option<(ein_ir::tensor::VarId, Vec<usize>)>
         }
         _ => None,
     }
+}
+
+/// A part of what is written out beside it: `(x, w).0` is `x`, and `if c { (x, w) } else { (w, x) }.0`
+/// is `if c { x } else { w }`. That the other parts can be computed the program itself has shown.
+fn taken(whole: &Expr, part: usize, e: &Expr) -> Option<Expr> {
+    let of = |inner: &Expr| {
+        let base = inner.clone();
+        let kind = match &*e.kind {
+            ExprKind::FieldGet(..) => ExprKind::FieldGet(base, part),
+            _ => ExprKind::TupleGet(base, part),
+        };
+        Expr::new(kind, e.ty.clone(), e.span)
+    };
+    let kind = match &*whole.kind {
+        ExprKind::Tuple(items) | ExprKind::Make { fields: items, .. } => {
+            return items.get(part).cloned();
+        }
+        ExprKind::Block { stmts, value } => {
+            ExprKind::Block { stmts: stmts.clone(), value: of(value) }
+        }
+        ExprKind::If { cond, then, otherwise } => {
+            ExprKind::If { cond: cond.clone(), then: of(then), otherwise: of(otherwise) }
+        }
+        ExprKind::Match { value, arms } => {
+            let arm = |arm: &Arm| Arm { value: of(&arm.value), ..arm.clone() };
+            ExprKind::Match { value: value.clone(), arms: arms.iter().map(arm).collect() }
+        }
+        ExprKind::TupleGet(outer, at) | ExprKind::FieldGet(outer, at) => {
+            let outer = taken(outer, *at, whole)?;
+            return Some(of(&outer));
+        }
+        _ => return None,
+    };
+    Some(Expr::new(kind, e.ty.clone(), e.span))
 }
