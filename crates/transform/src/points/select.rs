@@ -4,8 +4,10 @@
 //! * Where a condition holds it is true in what is chosen, and false in the other side.
 //! * A bound that a comparison has settled is gone: `if x <= 1 { min(x, 1) }` is `if x <= 1 { x }`, and
 //!   `if x > 1 { 1 } else { x }` is `min(x, 1)`, also for a number that is none.
+//! * A choice of the greater or the less of two integers at each value of an index is that: `if i == 0 { 0 }
+//!   else { i - 1 }` is `max(0, i - 1)`.
 
-use super::{Kind, Node, Points, Subst};
+use super::{Kind, Node, Points, Range, Subst};
 use ein_scalar::{BinaryOp, Scalar, UnaryOp};
 use rustc_hash::FxHashMap;
 
@@ -32,7 +34,52 @@ impl Points {
             return bounded;
         }
         let ty = self.nodes[a].ty;
-        self.intern(Kind::Select(cond, a, b), ty)
+        match self.extreme_of(cond, a, b) {
+            Some(op) => self.binary(op, a, b, None),
+            None => self.intern(Kind::Select(cond, a, b), ty),
+        }
+    }
+
+    /// Whether a choice is always the greater or always the less of two integers, by what an index is where
+    /// it is made.
+    fn extreme_of(&self, cond: Node, a: Node, b: Node) -> Option<BinaryOp> {
+        let plain = |side: Node| self.nodes[side].ty.is_int() && !self.nodes[side].traps;
+        let Kind::Binary(op, left, right) = self.nodes[cond].kind else { return None };
+        if !plain(a) || !plain(b) || !plain(left) || !plain(right) {
+            return None;
+        }
+        let asked = self.linear(left).minus(&self.linear(right));
+        let gain = self.linear(a).minus(&self.linear(b));
+        let [(index, 1)] = asked.terms.as_slice() else { return None };
+        let slope = match gain.terms.as_slice() {
+            [] => 0,
+            [(other, slope)] if other == index => i128::from(*slope),
+            _ => return None,
+        };
+        let (first, last) = self.nodes[*index].range?;
+        let at = -i128::from(asked.offset);
+        // The values of the index where it holds and where it does not.
+        let (holds, fails) = match op {
+            BinaryOp::Lt => ((first, at - 1), (at, last)),
+            BinaryOp::Le => ((first, at), (at + 1, last)),
+            BinaryOp::Gt => ((at + 1, last), (first, at)),
+            BinaryOp::Ge => ((at, last), (first, at - 1)),
+            BinaryOp::Eq if at == first => ((at, at), (at + 1, last)),
+            BinaryOp::Eq if at == last => ((at, at), (first, at - 1)),
+            BinaryOp::Ne if at == first => ((at + 1, last), (at, at)),
+            BinaryOp::Ne if at == last => ((first, at - 1), (at, at)),
+            _ => return None,
+        };
+        let gains = |(lo, hi): Range| {
+            let (lo, hi) = (lo.max(first), hi.min(last));
+            let [a, b] = [lo, hi].map(|it| slope * it + i128::from(gain.offset));
+            (lo <= hi).then(|| (a.min(b), a.max(b)))
+        };
+        match (gains(holds)?, gains(fails)?) {
+            ((0.., _), (_, ..=0)) => Some(BinaryOp::Max),
+            ((_, ..=0), (0.., _)) => Some(BinaryOp::Min),
+            _ => None,
+        }
     }
 
     /// What holds where a comparison of integers does not, or a truth value that is denied twice.

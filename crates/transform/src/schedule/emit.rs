@@ -41,8 +41,8 @@ pub enum Use {
 pub(crate) enum Place {
     /// In a buffer.
     Buffer(Buf, Vec<AxisPlace>),
-    /// In a buffer, part after part: these are the axes before the one that tells parts apart, counted as if
-    /// each part were one cell.
+    /// In a buffer, part after part: positions along the axes count as if cells were next to each other along
+    /// each.
     Packed(Buf, Vec<AxisPlace>, Arc<Packed>),
     /// In a register, for the point that the loops around are at.
     Register(Operand),
@@ -65,7 +65,7 @@ impl Place {
         }
     }
 
-    /// How positions count along an axis that does not depend on the part.
+    /// How positions count along an axis, but for how far apart cells of parts are.
     pub(crate) fn axis(&self, axis: usize) -> Option<AxisPlace> {
         match self {
             Place::Buffer(_, axes) | Place::Packed(_, axes, _) => axes.get(axis).copied(),
@@ -77,8 +77,8 @@ impl Place {
     pub(crate) fn axes(&self, points: &Points, at: &[Node]) -> (Cow<'_, [AxisPlace]>, i64) {
         match self {
             Place::Buffer(_, axes) => (Cow::Borrowed(axes.as_slice()), 0),
-            Place::Packed(_, before, packed) => {
-                let (axes, offset) = packed.places(points, before, at);
+            Place::Packed(_, each, packed) => {
+                let (axes, offset) = packed.places(points, each, at);
                 (Cow::Owned(axes), offset)
             }
             Place::Register(_) => (Cow::Borrowed(&[]), 0),
