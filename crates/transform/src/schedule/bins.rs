@@ -192,14 +192,16 @@ fn with_others(
         alone.body = points.select(condition, value, nothing);
     }
     let mut some = points.truth(false);
+    let first: Vec<(Ix, Node)> = reduction.binders.iter().map(|(ix, lo, _)| (*ix, *lo)).collect();
     for (axis, key) in &bins.keys {
         let own = points.index(slots[*axis].ix);
-        for op in [ReduceOp::Min, ReduceOp::Max] {
-            let end = Reduction { op, body: *key, ..reduction.clone() };
-            let end = points.reduce(end, ScalarType::I32);
-            let differs = points.binary(BinaryOp::Ne, end, own, None);
-            some = points.binary(BinaryOp::Or, some, differs, None);
-        }
+        let first = Subst::new(first.iter().copied()).apply(points, *key);
+        let body = points.binary(BinaryOp::Ne, *key, first, None);
+        let any = Reduction { op: ReduceOp::Any, body, ..reduction.clone() };
+        let differ = points.reduce(any, ScalarType::Bool);
+        let is_other = points.binary(BinaryOp::Ne, first, own, None);
+        let one = points.binary(BinaryOp::Or, differ, is_other, None);
+        some = points.binary(BinaryOp::Or, some, one, None);
     }
     (points.reduce(alone, ty), points.select(some, other, nothing))
 }
