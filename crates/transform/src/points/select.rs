@@ -43,7 +43,7 @@ impl Points {
             return bounded;
         }
         let ty = self.nodes[a].ty;
-        match self.of_index(cond, [a, b]) {
+        match of_index(self, cond, [a, b]) {
             Some(Chosen::Extreme(op, sums)) => {
                 let mut side = |node: Node, sum: &Linear| match sum.terms.is_empty() {
                     true => self.int(sum.offset),
@@ -58,68 +58,6 @@ impl Points {
                 self.binary(BinaryOp::Rem, above, extent, None)
             }
             None => self.intern(Kind::Select(cond, a, b), ty),
-        }
-    }
-
-    /// What a choice between two sums of an index is, by what the index is where each of them is chosen.
-    fn of_index(&self, cond: Node, sides: [Node; 2]) -> Option<Chosen> {
-        let Kind::Binary(op, left, right) = self.nodes[cond].kind else { return None };
-        let plain = |node: Node| self.nodes[node].ty == ScalarType::I32 && !self.nodes[node].traps;
-        if ![left, right].into_iter().chain(sides).all(plain) {
-            return None;
-        }
-        let asked = self.linear(left).minus(&self.linear(right));
-        let [(index, 1)] = asked.terms.as_slice() else { return None };
-        let (first, last) = self.nodes[*index].range?;
-        let at = -i128::from(asked.offset);
-        // The values of the index where it holds and where it does not.
-        let parts = match op {
-            BinaryOp::Lt => [(first, at - 1), (at, last)],
-            BinaryOp::Le => [(first, at), (at + 1, last)],
-            BinaryOp::Gt => [(at + 1, last), (first, at)],
-            BinaryOp::Ge => [(at, last), (first, at - 1)],
-            BinaryOp::Eq if at == first => [(at, at), (at + 1, last)],
-            BinaryOp::Eq if at == last => [(at, at), (first, at - 1)],
-            BinaryOp::Ne if at == first => [(at + 1, last), (at, at)],
-            BinaryOp::Ne if at == last => [(first, at - 1), (at, at)],
-            _ => return None,
-        };
-        let parts = parts.map(|(lo, hi)| (lo.max(first), hi.min(last)));
-        let mut sums = sides.map(|side| self.linear(side));
-        let alone = |sum: &Linear| sum.terms.iter().all(|(other, _)| other == index);
-        if parts.iter().any(|(lo, hi)| lo > hi) || !sums.iter().all(alone) {
-            return None;
-        }
-        let slope = |sum: &Linear| sum.terms.first().map_or(0, |(_, slope)| i128::from(*slope));
-        let reach = |sum: &Linear, (lo, hi): Range| {
-            let [a, b] = [lo, hi].map(|it| slope(sum) * it + i128::from(sum.offset));
-            (a.min(b), a.max(b))
-        };
-        // One of them may be the other, a number of places further: positions that wrap around.
-        for (own, other) in [(0, 1), (1, 0)] {
-            let single = parts[other].0 == parts[other].1;
-            let apart = reach(&sums[other].minus(&sums[own]), parts[other]);
-            let extent = apart.0.abs();
-            let inside = |(lo, hi): Range| 0 <= lo && hi < extent;
-            let turns = slope(&sums[own]).abs() == 1 && (single || apart.0 == apart.1);
-            if turns && inside(reach(&sums[0], parts[0])) && inside(reach(&sums[1], parts[1])) {
-                let more = apart.0.max(0);
-                let (more, extent) = (i64::try_from(more).ok()?, i64::try_from(extent).ok()?);
-                return Some(Chosen::Wrapped(sides[own], more, extent));
-            }
-        }
-        // A side that is chosen for one value of the index is a number.
-        for (sum, part) in sums.iter_mut().zip(parts) {
-            if part.0 == part.1 {
-                let offset = i64::try_from(reach(sum, part).0).ok()?;
-                *sum = Linear { terms: Vec::new(), offset };
-            }
-        }
-        let gain = sums[0].minus(&sums[1]);
-        match (reach(&gain, parts[0]), reach(&gain, parts[1])) {
-            ((0.., _), (_, ..=0)) => Some(Chosen::Extreme(BinaryOp::Max, sums)),
-            ((_, ..=0), (0.., _)) => Some(Chosen::Extreme(BinaryOp::Min, sums)),
-            _ => None,
         }
     }
 
@@ -221,5 +159,67 @@ impl Points {
             _ => false,
         };
         between.then(|| self.binary(bounds, b, bound, None))
+    }
+}
+
+/// What a choice between two sums of an index is, by what the index is where each of them is chosen.
+fn of_index(points: &Points, cond: Node, sides: [Node; 2]) -> Option<Chosen> {
+    let Kind::Binary(op, left, right) = points.nodes[cond].kind else { return None };
+    let plain = |node: Node| points.nodes[node].ty == ScalarType::I32 && !points.nodes[node].traps;
+    if ![left, right].into_iter().chain(sides).all(plain) {
+        return None;
+    }
+    let asked = points.linear(left).minus(&points.linear(right));
+    let [(index, 1)] = asked.terms.as_slice() else { return None };
+    let (first, last) = points.nodes[*index].range?;
+    let at = -i128::from(asked.offset);
+    // The values of the index where it holds and where it does not.
+    let parts = match op {
+        BinaryOp::Lt => [(first, at - 1), (at, last)],
+        BinaryOp::Le => [(first, at), (at + 1, last)],
+        BinaryOp::Gt => [(at + 1, last), (first, at)],
+        BinaryOp::Ge => [(at, last), (first, at - 1)],
+        BinaryOp::Eq if at == first => [(at, at), (at + 1, last)],
+        BinaryOp::Eq if at == last => [(at, at), (first, at - 1)],
+        BinaryOp::Ne if at == first => [(at + 1, last), (at, at)],
+        BinaryOp::Ne if at == last => [(first, at - 1), (at, at)],
+        _ => return None,
+    };
+    let parts = parts.map(|(lo, hi)| (lo.max(first), hi.min(last)));
+    let mut sums = sides.map(|side| points.linear(side));
+    let alone = |sum: &Linear| sum.terms.iter().all(|(other, _)| other == index);
+    if parts.iter().any(|(lo, hi)| lo > hi) || !sums.iter().all(alone) {
+        return None;
+    }
+    let slope = |sum: &Linear| sum.terms.first().map_or(0, |(_, slope)| i128::from(*slope));
+    let reach = |sum: &Linear, (lo, hi): Range| {
+        let [a, b] = [lo, hi].map(|it| slope(sum) * it + i128::from(sum.offset));
+        (a.min(b), a.max(b))
+    };
+    // One of them may be the other, a number of places further: positions that wrap around.
+    for (own, other) in [(0, 1), (1, 0)] {
+        let single = parts[other].0 == parts[other].1;
+        let apart = reach(&sums[other].minus(&sums[own]), parts[other]);
+        let extent = apart.0.abs();
+        let inside = |(lo, hi): Range| 0 <= lo && hi < extent;
+        let turns = slope(&sums[own]).abs() == 1 && (single || apart.0 == apart.1);
+        if turns && inside(reach(&sums[0], parts[0])) && inside(reach(&sums[1], parts[1])) {
+            let more = apart.0.max(0);
+            let (more, extent) = (i64::try_from(more).ok()?, i64::try_from(extent).ok()?);
+            return Some(Chosen::Wrapped(sides[own], more, extent));
+        }
+    }
+    // A side that is chosen for one value of the index is a number.
+    for (sum, part) in sums.iter_mut().zip(parts) {
+        if part.0 == part.1 {
+            let offset = i64::try_from(reach(sum, part).0).ok()?;
+            *sum = Linear { terms: Vec::new(), offset };
+        }
+    }
+    let gain = sums[0].minus(&sums[1]);
+    match (reach(&gain, parts[0]), reach(&gain, parts[1])) {
+        ((0.., _), (_, ..=0)) => Some(Chosen::Extreme(BinaryOp::Max, sums)),
+        ((_, ..=0), (0.., _)) => Some(Chosen::Extreme(BinaryOp::Min, sums)),
+        _ => None,
     }
 }

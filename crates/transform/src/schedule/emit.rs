@@ -471,7 +471,7 @@ impl Emit {
             }
             Kind::Binary(op, a, b) => {
                 let ((a, la), (b, lb)) = (self.valued(a), self.valued(b));
-                (self.in_range(op, a, b, (ty, la.max(lb))), la.max(lb))
+                (quotient::in_range(self, op, [a, b], (ty, la.max(lb))), la.max(lb))
             }
             Kind::Wrapping(op, a, b) => {
                 let ((a, la), (b, lb)) = (self.valued(a), self.valued(b));
@@ -530,7 +530,7 @@ impl Emit {
             self.trap(overflows, level, when);
             divisor = self.let_at(level, ty, Op::Select(overflows, one, divisor));
         }
-        (self.in_range(op, x, divisor, (ty, level)), level)
+        (quotient::in_range(self, op, [x, divisor], (ty, level)), level)
     }
 
     /// Traps if a condition holds, where another holds.

@@ -6,29 +6,6 @@ use ein_ir::loops::{Op, Operand};
 use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 
 impl Emit {
-    /// An operation whose result is in range. There is no division of integers in vectors: those of 32 bits are
-    /// divided as `f64`, where a quotient that is no integer is farther from the next one than it is rounded.
-    pub(super) fn in_range(
-        &mut self,
-        op: BinaryOp,
-        x: Operand,
-        y: Operand,
-        (ty, level): (ScalarType, usize),
-    ) -> Operand {
-        let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem) && ty == ScalarType::I32;
-        if !divides || matches!(y, Operand::Const(_)) || !self.is_vector(level) {
-            return self.let_at(level, ty, Op::Binary(op, x, y));
-        }
-        let [a, b] = [x, y].map(|it| self.let_at(level, ScalarType::F64, Op::Cast(it)));
-        let whole = self.let_at(level, ScalarType::F64, Op::Binary(BinaryOp::Div, a, b));
-        let whole = self.let_at(level, ty, Op::Cast(whole));
-        if op == BinaryOp::Div {
-            return whole;
-        }
-        let product = self.let_at(level, ty, Op::Binary(BinaryOp::Mul, whole, y));
-        self.let_at(level, ty, Op::Binary(BinaryOp::Sub, x, product))
-    }
-
     /// A quotient by a number whose reciprocal `r` is known: `x r`, corrected by what it misses. A
     /// quotient that is infinite or not a number is right without the correction. What is hoisted
     /// out of the scope in which `r` is known is divided.
@@ -74,4 +51,26 @@ impl Emit {
         };
         Some((Operand::Const(first), more.map(Operand::Const)))
     }
+}
+
+/// An operation whose result is in range. There is no division of integers in vectors: those of 32 bits are
+/// divided as `f64`, where a quotient that is no integer is farther from the next one than it is rounded.
+pub(super) fn in_range(
+    emit: &mut Emit,
+    op: BinaryOp,
+    [x, y]: [Operand; 2],
+    (ty, level): (ScalarType, usize),
+) -> Operand {
+    let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem) && ty == ScalarType::I32;
+    if !divides || matches!(y, Operand::Const(_)) || !emit.is_vector(level) {
+        return emit.let_at(level, ty, Op::Binary(op, x, y));
+    }
+    let [a, b] = [x, y].map(|it| emit.let_at(level, ScalarType::F64, Op::Cast(it)));
+    let whole = emit.let_at(level, ScalarType::F64, Op::Binary(BinaryOp::Div, a, b));
+    let whole = emit.let_at(level, ty, Op::Cast(whole));
+    if op == BinaryOp::Div {
+        return whole;
+    }
+    let product = emit.let_at(level, ty, Op::Binary(BinaryOp::Mul, whole, y));
+    emit.let_at(level, ty, Op::Binary(BinaryOp::Sub, x, product))
 }
