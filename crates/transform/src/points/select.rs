@@ -4,14 +4,25 @@
 //! * Where a condition holds it is true in what is chosen, and false in the other side.
 //! * A bound that a comparison has settled is gone: `if x <= 1 { min(x, 1) }` is `if x <= 1 { x }`, and
 //!   `if x > 1 { 1 } else { x }` is `min(x, 1)`, also for a number that is none.
+//! * A choice of the greater or the less of two integers at each value of an index is that: `if i == 0 { 0 }
+//!   else { i - 1 }` is `max(0, i - 1)`. A position that wraps around is one modulo the extent: `if i == 0 { n - 1 }
+//!   else { i - 1 }` is `(i - 1 + n) % n`.
 
-use super::{Kind, Node, Points, Subst};
-use ein_scalar::{BinaryOp, Scalar, UnaryOp};
+use super::{Kind, Linear, Node, Points, Range, Subst};
+use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
 use rustc_hash::FxHashMap;
 
 /// Sides of more operations are taken as they are: to look through all of a large one for each
 /// choice around it takes too long.
 const SMALL: f64 = 200.0;
+
+/// What a choice between two sums of an index is.
+enum Chosen {
+    /// The greater or the less of both.
+    Extreme(BinaryOp, [Linear; 2]),
+    /// One of them, with so much more that it is not negative, modulo an extent.
+    Wrapped(Node, i64, i64),
+}
 
 impl Points {
     /// A choice.
@@ -32,7 +43,22 @@ impl Points {
             return bounded;
         }
         let ty = self.nodes[a].ty;
-        self.intern(Kind::Select(cond, a, b), ty)
+        match of_index(self, cond, [a, b]) {
+            Some(Chosen::Extreme(op, sums)) => {
+                let mut side = |node: Node, sum: &Linear| match sum.terms.is_empty() {
+                    true => self.int(sum.offset),
+                    false => node,
+                };
+                let (a, b) = (side(a, &sums[0]), side(b, &sums[1]));
+                self.binary(op, a, b, None)
+            }
+            Some(Chosen::Wrapped(node, more, extent)) => {
+                let (more, extent) = (self.int(more), self.int(extent));
+                let above = self.binary(BinaryOp::Add, node, more, None);
+                self.binary(BinaryOp::Rem, above, extent, None)
+            }
+            None => self.intern(Kind::Select(cond, a, b), ty),
+        }
     }
 
     /// What holds where a comparison of integers does not, or a truth value that is denied twice.
@@ -133,5 +159,67 @@ impl Points {
             _ => false,
         };
         between.then(|| self.binary(bounds, b, bound, None))
+    }
+}
+
+/// What a choice between two sums of an index is, by what the index is where each of them is chosen.
+fn of_index(points: &Points, cond: Node, sides: [Node; 2]) -> Option<Chosen> {
+    let Kind::Binary(op, left, right) = points.nodes[cond].kind else { return None };
+    let plain = |node: Node| points.nodes[node].ty == ScalarType::I32 && !points.nodes[node].traps;
+    if ![left, right].into_iter().chain(sides).all(plain) {
+        return None;
+    }
+    let asked = points.linear(left).minus(&points.linear(right));
+    let [(index, 1)] = asked.terms.as_slice() else { return None };
+    let (first, last) = points.nodes[*index].range?;
+    let at = -i128::from(asked.offset);
+    // The values of the index where it holds and where it does not.
+    let parts = match op {
+        BinaryOp::Lt => [(first, at - 1), (at, last)],
+        BinaryOp::Le => [(first, at), (at + 1, last)],
+        BinaryOp::Gt => [(at + 1, last), (first, at)],
+        BinaryOp::Ge => [(at, last), (first, at - 1)],
+        BinaryOp::Eq if at == first => [(at, at), (at + 1, last)],
+        BinaryOp::Eq if at == last => [(at, at), (first, at - 1)],
+        BinaryOp::Ne if at == first => [(at + 1, last), (at, at)],
+        BinaryOp::Ne if at == last => [(first, at - 1), (at, at)],
+        _ => return None,
+    };
+    let parts = parts.map(|(lo, hi)| (lo.max(first), hi.min(last)));
+    let mut sums = sides.map(|side| points.linear(side));
+    let alone = |sum: &Linear| sum.terms.iter().all(|(other, _)| other == index);
+    if parts.iter().any(|(lo, hi)| lo > hi) || !sums.iter().all(alone) {
+        return None;
+    }
+    let slope = |sum: &Linear| sum.terms.first().map_or(0, |(_, slope)| i128::from(*slope));
+    let reach = |sum: &Linear, (lo, hi): Range| {
+        let [a, b] = [lo, hi].map(|it| slope(sum) * it + i128::from(sum.offset));
+        (a.min(b), a.max(b))
+    };
+    // One of them may be the other, a number of places further: positions that wrap around.
+    for (own, other) in [(0, 1), (1, 0)] {
+        let single = parts[other].0 == parts[other].1;
+        let apart = reach(&sums[other].minus(&sums[own]), parts[other]);
+        let extent = apart.0.abs();
+        let inside = |(lo, hi): Range| 0 <= lo && hi < extent;
+        let turns = slope(&sums[own]).abs() == 1 && (single || apart.0 == apart.1);
+        if turns && inside(reach(&sums[0], parts[0])) && inside(reach(&sums[1], parts[1])) {
+            let more = apart.0.max(0);
+            let (more, extent) = (i64::try_from(more).ok()?, i64::try_from(extent).ok()?);
+            return Some(Chosen::Wrapped(sides[own], more, extent));
+        }
+    }
+    // A side that is chosen for one value of the index is a number.
+    for (sum, part) in sums.iter_mut().zip(parts) {
+        if part.0 == part.1 {
+            let offset = i64::try_from(reach(sum, part).0).ok()?;
+            *sum = Linear { terms: Vec::new(), offset };
+        }
+    }
+    let gain = sums[0].minus(&sums[1]);
+    match (reach(&gain, parts[0]), reach(&gain, parts[1])) {
+        ((0.., _), (_, ..=0)) => Some(Chosen::Extreme(BinaryOp::Max, sums)),
+        ((_, ..=0), (0.., _)) => Some(Chosen::Extreme(BinaryOp::Min, sums)),
+        _ => None,
     }
 }

@@ -7,19 +7,20 @@
 //!
 //! Under a condition the search is as well, and the place that it finds must be one: there may be none.
 //!
-//! Needs: constant bounds from zero on.
+//! Needs: constant bounds from zero on. Values that are reductions are stored first.
 //! Refuses: several indices, values that are costly to compute twice, and extremes across
 //! memory, which rows of accumulators find with their addresses ([`super::rows`]).
 //!
 //! Failures: values and conditions that may fail are refused; the search cannot fail where there is a
 //! maximum, and where a condition leaves none it does as the reduction did.
 
-use super::before;
+use super::before::{self, Before};
 use super::group::reduces_across;
+use super::hoist;
 use crate::points::{Clause, Info, Ix, Kind, Node, Points, Reduction, Subst};
 use ein_ir::tensor::ReduceOp;
 use ein_scalar::{BinaryOp, ScalarType, UnaryOp};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The extents for which it is done.
 const EXTENTS: std::ops::RangeInclusive<i64> = 16..=1 << 30;
@@ -32,7 +33,27 @@ pub(crate) fn run(points: &mut Points) {
     if points.exact {
         return;
     }
-    before::rewrite_clauses(points, |points, _, clause| value(points, clause));
+    before::rewrite_clauses(points, |points, before, clause| {
+        let mut clause = clause.clone();
+        with_stored_terms(points, before, &mut clause);
+        value(points, &clause)
+    });
+}
+
+/// Stores terms that are reductions themselves, as [`hoist`] does with others later.
+fn with_stored_terms(points: &mut Points, before: &mut Before, clause: &mut Clause) {
+    let bodies = points.below(&[clause.value]).into_iter().filter_map(|node| {
+        let Kind::Reduce(reduction) = &points.nodes[node].kind else { return None };
+        let asked = matches!(reduction.op, ReduceOp::Argmax | ReduceOp::Argmin);
+        (asked && points.nodes[reduction.body].reduces).then_some(reduction.body)
+    });
+    let bodies: Vec<Node> = bodies.collect();
+    if !bodies.is_empty() {
+        let inside: FxHashSet<Node> = points.below(&bodies).into_iter().collect();
+        let loops: Vec<Ix> = clause.slots.iter().map(|slot| slot.ix).collect();
+        let fits = |_: &Points, node: Node| inside.contains(&node);
+        hoist::store_repeated(points, before, clause, (&loops, &[]), fits);
+    }
 }
 
 fn value(points: &mut Points, clause: &Clause) -> Node {

@@ -8,7 +8,8 @@
 //! are added in order, and how many there are does not depend on the threads.
 //!
 //! It is the same for sums with `t[i] == b` among their conditions, or of `if t[i] == b { v } else
-//! { 0 }`, and for greatest and least floats. Terms of `f32` are added as `f64`.
+//! { 0 }`, and for greatest and least floats. Terms of `f32` are added as `f64`. The greatest of `if t[i] == b
+//! { v } else { c }` is that of `v` for the key, and of `c` unless all points have this key.
 //!
 //! What the keys do not mention is summed first: `h[b] = sum(i, j) x[i, j] where t[i] == b` adds
 //! `sum(j) x[i, j]` once for each `i`, and so is a term that is a reduction.
@@ -25,7 +26,7 @@
 use super::before::{self, Before};
 use super::contract::only_clause;
 use super::nest::Loop;
-use super::reduce::operation;
+use super::reduce::{neutral, operation};
 use crate::points::{
     ArrInfo, Body, Clause, Def, Ix, Kind, Node, Points, Reduction, Scatter, Slot, Source, Subst,
     magnitude,
@@ -63,6 +64,8 @@ struct Bins {
     guard: Option<Node>,
     /// What is added, in the type in which it is.
     value: Node,
+    /// What an extreme is of as well, if some point has another key.
+    otherwise: Option<Node>,
 }
 
 /// Replaces sums for each value of a key.
@@ -136,6 +139,7 @@ pub(crate) fn in_one_pass(points: &mut Points, all: Vec<Def>) -> Vec<Def> {
         if let Some(clause) = only_clause(points, &def.body, &shape).cloned()
             && let Kind::Reduce(reduction) = points.nodes[clause.value].kind.clone()
             && let Some(bins) = find(points, &clause.slots, &reduction)
+            && bins.otherwise.is_none()
         {
             def.body = binned(points, &mut defs, &def, clause, &reduction, &bins);
         }
@@ -157,8 +161,14 @@ fn stored(
     for node in points.below(&[clause.value]) {
         let Kind::Reduce(reduction) = points.nodes[node].kind.clone() else { continue };
         let Some(slots) = own_slots(points, clause, node, steps) else { continue };
-        if !stays(node, &slots) && find(points, &slots, &reduction).is_some() {
-            let ixs: Vec<Ix> = slots.iter().map(|slot| slot.ix).collect();
+        let Some(bins) = find(points, &slots, &reduction) else { continue };
+        let ixs: Vec<Ix> = slots.iter().map(|slot| slot.ix).collect();
+        if let Some(other) = bins.otherwise {
+            let (of_key, others) = with_others(points, &slots, (&reduction, &bins), other);
+            let of_key = before.stored(points, of_key, &ixs);
+            let op = operation(reduction.op);
+            instead.insert(node, points.binary(op, of_key, others, None));
+        } else if !stays(node, &slots) {
             instead.insert(node, before.stored(points, node, &ixs));
         }
     }
@@ -166,6 +176,34 @@ fn stored(
         return clause.value;
     }
     Subst::nodes(instead).apply(points, clause.value)
+}
+
+/// The extreme of the points of a key alone, and what else it is of: of `other` if a point has another key.
+fn with_others(
+    points: &mut Points,
+    slots: &[Slot],
+    (reduction, bins): (&Reduction, &Bins),
+    other: Node,
+) -> (Node, Node) {
+    let ty = points.nodes[other].ty;
+    let nothing = points.constant(neutral(operation(reduction.op), ty));
+    let mut alone = reduction.clone();
+    if let Kind::Select(condition, value, _) = points.nodes[reduction.body].kind {
+        alone.body = points.select(condition, value, nothing);
+    }
+    let mut some = points.truth(false);
+    let first: Vec<(Ix, Node)> = reduction.binders.iter().map(|(ix, lo, _)| (*ix, *lo)).collect();
+    for (axis, key) in &bins.keys {
+        let own = points.index(slots[*axis].ix);
+        let first = Subst::new(first.iter().copied()).apply(points, *key);
+        let body = points.binary(BinaryOp::Ne, *key, first, None);
+        let any = Reduction { op: ReduceOp::Any, body, ..reduction.clone() };
+        let differ = points.reduce(any, ScalarType::Bool);
+        let is_other = points.binary(BinaryOp::Ne, first, own, None);
+        let one = points.binary(BinaryOp::Or, differ, is_other, None);
+        some = points.binary(BinaryOp::Or, some, one, None);
+    }
+    (points.reduce(alone, ty), points.select(some, other, nothing))
 }
 
 /// The axes of a clause beside its steps that a value mentions, if it mentions nothing else.
@@ -187,6 +225,8 @@ struct Parts {
     others: Vec<Node>,
     /// What is added; nothing where points are counted.
     value: Option<Node>,
+    /// What an extreme is of as well, if some point has another key.
+    otherwise: Option<Node>,
 }
 
 /// What a reduction compares with axes, if these are keys.
@@ -202,6 +242,7 @@ fn parts_of(points: &Points, slots: &[Slot], reduction: &Reduction) -> Option<Pa
         let fits = |it| magnitude(it).saturating_mul(i128::from(count)) < 1 << 31;
         ty == ScalarType::I32 && points.nodes[value].range.is_some_and(fits)
     };
+    let mut otherwise = None;
     let value = match (reduction.op, &points.nodes[body].kind) {
         (ReduceOp::Count, _) if count < 1 << 31 => {
             conditions.push(body);
@@ -217,6 +258,14 @@ fn parts_of(points: &Points, slots: &[Slot], reduction: &Reduction) -> Option<Pa
             if points.as_int(*other) == Some(0) && fits(*value) =>
         {
             conditions.push(*condition);
+            Some(*value)
+        }
+        (ReduceOp::Max | ReduceOp::Min, Kind::Select(condition, value, other))
+            if count > 0 && is_fixed(points, reduction, *other) =>
+        {
+            conditions.push(*condition);
+            let nothing = Kind::Const(neutral(operation(reduction.op), ty));
+            otherwise = Some(*other).filter(|other| points.nodes[*other].kind != nothing);
             Some(*value)
         }
         (ReduceOp::Sum, _) if fits(body) => Some(body),
@@ -246,12 +295,22 @@ fn parts_of(points: &Points, slots: &[Slot], reduction: &Reduction) -> Option<Pa
     let beside: f64 = beside.map(|(_, slot)| points.trip_count(slot.lo, slot.hi)).product();
     let each = (points.nodes[body].cost / OPERATIONS).max(1.0);
     let many = cells * each * beside.clamp(1.0, OTHERS) >= KEYS;
-    (many && !keys.is_empty()).then_some(Parts { keys, equal, others, value })
+    // Only of keys is it known whether a point has another one.
+    let known = otherwise.is_none() || others.is_empty() && reduction.guard.is_none();
+    let found = many && known && !keys.is_empty();
+    found.then_some(Parts { keys, equal, others, value, otherwise })
+}
+
+/// Whether a value is the same for all points of a reduction, and cannot fail.
+fn is_fixed(points: &Points, reduction: &Reduction, node: Node) -> bool {
+    let info = &points.nodes[node];
+    let moves = reduction.binders.iter().any(|(ix, ..)| points.depends(node, *ix));
+    !moves && !info.traps && !info.reduces
 }
 
 /// The key of a reduction, if it is a sum for each value of one.
 fn find(points: &mut Points, slots: &[Slot], reduction: &Reduction) -> Option<Bins> {
-    let Parts { keys, equal, mut others, value } = parts_of(points, slots, reduction)?;
+    let Parts { keys, equal, mut others, value, otherwise } = parts_of(points, slots, reduction)?;
     let value = value.unwrap_or_else(|| points.int(1));
     let mut known = Known::new(points, slots, &keys, &equal);
     let value = known.apply(points, value);
@@ -266,7 +325,7 @@ fn find(points: &mut Points, slots: &[Slot], reduction: &Reduction) -> Option<Bi
     for part in others {
         guard = points.both(guard, Some(part));
     }
-    free.then_some(Bins { keys, guard, value })
+    free.then_some(Bins { keys, guard, value, otherwise })
 }
 
 /// What is known at a point of the cell that it is added to: the index of the axis is the key, and

@@ -10,6 +10,7 @@
 //! is inside its buffer whether or not it failed.
 
 mod address;
+mod quotient;
 mod taken;
 
 use super::packed::Packed;
@@ -18,7 +19,7 @@ use super::sample::Sample;
 use super::view::View;
 use crate::points::{Arr, Input, Ix, Kind, Node, Points};
 use ein_ir::loops::{Buf, Buffer, BufferKind, For, ForKind, Kernel, Op, Operand, Reg, Stmt};
-use ein_scalar::{BinaryOp, Scalar, ScalarType, UnaryOp};
+use ein_scalar::{BinaryOp, Scalar, ScalarType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -41,8 +42,8 @@ pub enum Use {
 pub(crate) enum Place {
     /// In a buffer.
     Buffer(Buf, Vec<AxisPlace>),
-    /// In a buffer, part after part: these are the axes before the one that tells parts apart, counted as if
-    /// each part were one cell.
+    /// In a buffer, part after part: positions along the axes count as if cells were next to each other along
+    /// each.
     Packed(Buf, Vec<AxisPlace>, Arc<Packed>),
     /// In a register, for the point that the loops around are at.
     Register(Operand),
@@ -65,7 +66,7 @@ impl Place {
         }
     }
 
-    /// How positions count along an axis that does not depend on the part.
+    /// How positions count along an axis, but for how far apart cells of parts are.
     pub(crate) fn axis(&self, axis: usize) -> Option<AxisPlace> {
         match self {
             Place::Buffer(_, axes) | Place::Packed(_, axes, _) => axes.get(axis).copied(),
@@ -77,8 +78,8 @@ impl Place {
     pub(crate) fn axes(&self, points: &Points, at: &[Node]) -> (Cow<'_, [AxisPlace]>, i64) {
         match self {
             Place::Buffer(_, axes) => (Cow::Borrowed(axes.as_slice()), 0),
-            Place::Packed(_, before, packed) => {
-                let (axes, offset) = packed.places(points, before, at);
+            Place::Packed(_, each, packed) => {
+                let (axes, offset) = packed.places(points, each, at);
                 (Cow::Owned(axes), offset)
             }
             Place::Register(_) => (Cow::Borrowed(&[]), 0),
@@ -468,7 +469,11 @@ impl Emit {
                 let here = self.here();
                 (self.let_at(here, ty, Op::Binary(BinaryOp::Mul, a, inverse)), here)
             }
-            Kind::Binary(op, a, b) | Kind::Wrapping(op, a, b) => {
+            Kind::Binary(op, a, b) => {
+                let ((a, la), (b, lb)) = (self.valued(a), self.valued(b));
+                (quotient::in_range(self, op, [a, b], (ty, la.max(lb))), la.max(lb))
+            }
+            Kind::Wrapping(op, a, b) => {
                 let ((a, la), (b, lb)) = (self.valued(a), self.valued(b));
                 let level = la.max(lb);
                 (self.let_at(level, ty, Op::Binary(op, a, b)), level)
@@ -486,52 +491,6 @@ impl Emit {
             }
             Kind::Reduce(_) => self.reduction(node),
         }
-    }
-
-    /// A quotient by a number whose reciprocal `r` is known: `x r`, corrected by what it misses. A
-    /// quotient that is infinite or not a number is right without the correction. What is hoisted
-    /// out of the scope in which `r` is known is divided.
-    fn divided(&mut self, a: Node, b: Node, ty: ScalarType) -> (Operand, usize) {
-        let ((x, la), (d, lb)) = (self.valued(a), self.valued(b));
-        let level = la.max(lb);
-        let (r, known) = self.reciprocals[&b];
-        if level <= known {
-            return (self.let_at(level, ty, Op::Binary(BinaryOp::Div, x, d)), level);
-        }
-        let q = self.let_at(level, ty, Op::Binary(BinaryOp::Mul, x, r));
-        let minus = self.let_at(level, ty, Op::Unary(UnaryOp::Neg, q));
-        let missing = self.let_at(level, ty, Op::MulAdd(minus, d, x));
-        let better = self.let_at(level, ty, Op::MulAdd(missing, r, q));
-        let is_number = Op::Binary(BinaryOp::Eq, better, better);
-        let is_number = self.let_at(level, ScalarType::Bool, is_number);
-        (self.let_at(level, ty, Op::Select(is_number, better, q)), level)
-    }
-
-    /// The reciprocal of a constant of ordinary size, and what it lacks, if it is not exact: the sum
-    /// of a product with each is the quotient, also of infinities, because both have one sign.
-    fn inverse_of(&self, divisor: Node) -> Option<(Operand, Option<Operand>)> {
-        let Kind::Const(value) = self.points.nodes[divisor].kind else { return None };
-        let ordinary = |value: f64| (1e-30..1e30).contains(&value.abs());
-        let (first, more) = match value {
-            Scalar::F32(value) if ordinary(value.into()) => {
-                let inverse = 1.0 / f64::from(value);
-                let near = inverse as f32;
-                let less = f64::from(near).abs() <= inverse.abs();
-                let first = if less { near } else { f32::from_bits(near.to_bits() - 1) };
-                let more = (inverse - f64::from(first)) as f32;
-                (Scalar::F32(first), (more != 0.0).then_some(Scalar::F32(more)))
-            }
-            Scalar::F64(value) if ordinary(value) => {
-                let lacks = |near: f64| (-value).mul_add(near, 1.0) / value;
-                let near = 1.0 / value;
-                let less = lacks(near) * near >= 0.0;
-                let first = if less { near } else { f64::from_bits(near.to_bits() - 1) };
-                let more = lacks(first);
-                (Scalar::F64(first), (more != 0.0).then_some(Scalar::F64(more)))
-            }
-            _ => return None,
-        };
-        Some((Operand::Const(first), more.map(Operand::Const)))
     }
 
     fn load(&mut self, arr: Arr, at: &[Node], ty: ScalarType) -> (Operand, usize) {
@@ -571,7 +530,7 @@ impl Emit {
             self.trap(overflows, level, when);
             divisor = self.let_at(level, ty, Op::Select(overflows, one, divisor));
         }
-        (self.let_at(level, ty, Op::Binary(op, x, divisor)), level)
+        (quotient::in_range(self, op, [x, divisor], (ty, level)), level)
     }
 
     /// Traps if a condition holds, where another holds.

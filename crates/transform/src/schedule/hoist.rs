@@ -7,6 +7,9 @@
 //! is of no use where a loop further out is the one it does not mention. Such a reduction is stored
 //! for all values of the indices that it does mention, with the elementary functions applied to it.
 //!
+//! A reduction for each term of a long one, `min(k) sum(d) (x[i, d] - c[k, d])²`, is stored as well: no loop
+//! can stand in a loop in vectors, and the definitions share the loops around.
+//!
 //! In a recurrence, what reads earlier steps or belongs to a step is stored in every step
 //! ([`super::recur`]); what does not is stored before the first one.
 //!
@@ -23,6 +26,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Operations from which storing a result is cheaper than computing it this many times.
 const DEAR: f64 = 8.0;
 const TIMES: f64 = 4.0;
+
+/// So many terms of a reduction are worth a row of what is a reduction in each of them.
+const LONG: i128 = 16;
 
 /// The most cells that are stored.
 const CELLS: i128 = 1 << 24;
@@ -181,7 +187,8 @@ fn repeated(
     fits: &dyn Fn(&Points, Node) -> bool,
 ) -> Option<Found> {
     let (around, conditional) = (loops.to_vec(), clause.guard.is_some());
-    Search { points, fits, around, given, conditional, seen: FxHashSet::default() }
+    let outer = loops.len();
+    Search { points, fits, around, outer, given, conditional, seen: FxHashSet::default() }
         .in_value(clause.value)
 }
 
@@ -200,6 +207,8 @@ struct Search<'a> {
     fits: &'a dyn Fn(&Points, Node) -> bool,
     /// The indices of the loops around, outermost first.
     around: Vec<Ix>,
+    /// How many of them are loops of the clause; others are those of reductions.
+    outer: usize,
     /// Indices that have a value wherever the part is stored.
     given: &'a [Ix],
     /// Whether some of the points of these loops are left out.
@@ -264,15 +273,16 @@ impl Search<'_> {
             && info.bounds.is_some_and(|(lo, hi)| given(lo) && given(hi))
     }
 
-    /// Whether a reduction is computed again for values of an index that it does not mention.
+    /// Whether a reduction is computed again for values of an index that it does not mention, or for each
+    /// term of a long one.
     fn is_repeated(&self, node: Node) -> bool {
         let info = &self.points.nodes[node];
         let dear = matches!(info.kind, Kind::Reduce(_)) && node_cost(self.points, node) >= DEAR;
         let Some(last) = self.around.iter().rposition(|ix| self.points.depends(node, *ix)) else {
             return false;
         };
-        let (mut times, mut cells) = (1.0, 1);
-        for ix in &self.around[..=last] {
+        let (mut times, mut cells, mut terms) = (1.0, 1, 1);
+        for (at, ix) in self.around[..=last].iter().enumerate() {
             let (lo, hi) = self.points.ixs[*ix].range;
             let extent = hi - lo + 1;
             // What is stored is stored for all points of the loops, so these must be known: at the latest
@@ -283,13 +293,16 @@ impl Search<'_> {
                 return false;
             }
             match mentioned {
-                true => cells *= extent,
+                true => {
+                    cells *= extent;
+                    terms *= if at < self.outer { 1 } else { extent };
+                }
                 false => times *= extent as f64,
             }
         }
         let inside = info.free.iter().all(|ix| self.around.contains(ix) || self.given.contains(ix));
         let certain = !info.traps || !self.conditional;
-        dear && times >= TIMES
+        dear && (times >= TIMES || terms >= LONG)
             && cells <= CELLS
             && inside
             && certain

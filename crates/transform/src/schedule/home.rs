@@ -3,7 +3,7 @@
 
 use super::emit::{AxisPlace, Emit, Place, Use};
 use super::nest::VECTOR;
-use super::packed::Packed;
+use super::packed::{Packed, strides};
 use super::plan::{Placed, What, Where, Why};
 use super::row_major;
 use crate::points::{Arr, Def, Points};
@@ -17,8 +17,7 @@ pub(crate) struct Home {
     why: Why,
     /// The buffer that holds it; none if it is a register.
     kind: Option<BufferKind>,
-    /// How positions count; of packed parts along the axes before the one that tells them apart, as if each
-    /// part were one cell.
+    /// How positions count; of packed parts as if cells were next to each other along each axis.
     axes: Vec<Axis>,
     /// Parts that lie one after another.
     packed: Option<Arc<Packed>>,
@@ -37,6 +36,18 @@ enum Axis {
     Tiled(i64),
     /// So many elements per step, modulo the number of steps that are kept.
     Ring(i64, i64),
+}
+
+impl Axis {
+    /// The same where so many elements are from each place to the next.
+    fn times(self, apart: i64) -> Axis {
+        match self {
+            Axis::Strided(stride) => Axis::Strided(stride * apart),
+            Axis::Fixed => Axis::Fixed,
+            Axis::Tiled(stride) => Axis::Tiled(stride * apart),
+            Axis::Ring(stride, steps) => Axis::Ring(stride * apart, steps),
+        }
+    }
 }
 
 impl Home {
@@ -67,31 +78,53 @@ pub(crate) fn of_definition(points: &Points, def: &Def, copied: bool) -> Home {
         Ok((axis, kept)) => (Some((axis, kept.steps())), Why::Steps(kept)),
         Err(why) => (None, why),
     };
-    let after = ring.map_or(0, |(axis, _)| axis + 1);
-    let packed = if copied { None } else { Packed::of(points, def, after) };
-    let mut room = points.arrs[def.arr].shape.clone();
-    if let Some((axis, steps)) = ring {
-        room[axis] = steps;
-    }
-    if let Some(packed) = &packed {
-        room.truncate(packed.axis());
-    }
-    let of = |(at, stride)| match ring {
-        Some((axis, steps)) if at == axis => Axis::Ring(stride, steps),
-        Some(_) | None => Axis::Strided(stride),
-    };
-    let axes = row_major(&room).into_iter().enumerate().map(of).collect();
-    let packed = packed.map(|packed| packed.kept(room.iter().product()));
-    room.extend(packed.as_ref().map(Packed::cells));
-    let len = room.iter().product();
-    let place = match ring {
+    let axes = points.arrs[def.arr].shape.iter().enumerate().map(|(at, extent)| match ring {
+        Some((axis, steps)) if axis == at => (Axis::Ring(1, steps), steps),
+        Some(_) | None => (Axis::Strided(1), *extent),
+    });
+    let (axes, room): (Vec<Axis>, Vec<i64>) = axes.unzip();
+    let order: Vec<usize> = (0..room.len()).collect();
+    let lies = Lies { axes, room, order, packs: !copied };
+    let place = |room| match ring {
         Some((axis, steps)) => Where::Ring { axis, steps, room },
         None => Where::Whole,
     };
-    let parts = packed.iter().flat_map(Packed::shapes).map(<[i64]>::to_vec).collect();
-    let placed = Placed { parts, ..Placed::of(points, def.arr, place) };
-    let packed = packed.map(Arc::new);
-    Home { placed, why, kind: Some(BufferKind::Scratch), axes, packed, len }
+    lies.home(points, def, (place, why, BufferKind::Scratch))
+}
+
+/// How an array lies: how positions count along its axes, each as if cells were next to each other, the room
+/// along them, and the order of the axes.
+struct Lies {
+    axes: Vec<Axis>,
+    room: Vec<i64>,
+    order: Vec<usize>,
+    /// Whether parts may lie one after another.
+    packs: bool,
+}
+
+impl Lies {
+    fn home(
+        self,
+        points: &Points,
+        def: &Def,
+        (place, why, kind): (impl FnOnce(Vec<i64>) -> Where, Why, BufferKind),
+    ) -> Home {
+        let Lies { mut axes, mut room, order, packs } = self;
+        let same = axes.iter().map(|axis| !matches!(axis, Axis::Strided(_)));
+        let boxed: Vec<(i64, bool)> = room.iter().copied().zip(same).collect();
+        let packed = if packs { Packed::of(points, def, (&boxed, &order)) } else { None };
+        match &packed {
+            Some(packed) => room = vec![packed.cells()],
+            None => {
+                let strides = strides(&room, &order);
+                axes.iter_mut().zip(strides).for_each(|(axis, stride)| *axis = axis.times(stride));
+            }
+        }
+        let len = room.iter().product();
+        let parts = packed.iter().flat_map(Packed::rooms).map(<[i64]>::to_vec).collect();
+        let placed = Placed { parts, ..Placed::of(points, def.arr, place(room)) };
+        Home { placed, why, kind: Some(kind), axes, packed: packed.map(Arc::new), len }
+    }
 }
 
 /// In which order the axes of a turn lie in memory.
@@ -128,37 +161,34 @@ pub(crate) fn of_turn(
         let placed = Placed::of(points, def.arr, Where::Register);
         return Home { placed, why, kind: None, axes: Vec::new(), packed: None, len: 1 };
     }
-    let mut axes: Vec<usize> = (0..room.len()).collect();
+    let mut lies: Vec<usize> = (0..room.len()).collect();
     match order {
         Order::AsItIs => {}
-        Order::TileLast => axes.sort_by_key(|axis| (tiled(*axis), *axis)),
+        Order::TileLast => lies.sort_by_key(|axis| (tiled(*axis), *axis)),
         Order::LongLast => {
             let long = |axis: &usize| room[*axis] >= VECTOR;
-            let last = axes.iter().rposition(long);
+            let last = lies.iter().rposition(long);
             if let Some(last) = last {
-                axes[last..].rotate_left(1);
+                lies[last..].rotate_left(1);
             }
         }
     }
-    let ordered: Vec<i64> = axes.iter().map(|axis| room[*axis]).collect();
-    let mut strides = vec![0; room.len()];
-    for (axis, stride) in axes.iter().zip(row_major(&ordered)) {
-        strides[*axis] = stride;
-    }
     let place = |axis: usize| match ring {
-        Some((ring_axis, steps)) if ring_axis == axis => Axis::Ring(strides[axis], steps),
-        _ if tiled(axis) => Axis::Tiled(strides[axis]),
+        Some((ring_axis, steps)) if ring_axis == axis => Axis::Ring(1, steps),
+        _ if tiled(axis) => Axis::Tiled(1),
         _ if shared.contains(&axis) => Axis::Fixed,
-        _ => Axis::Strided(strides[axis]),
+        _ => Axis::Strided(1),
     };
     let axes = (0..room.len()).map(place).collect();
-    let len = room.iter().product();
-    let (place, why) = match window {
-        Some((axis, kept)) => (Where::Ring { axis, steps: kept.steps(), room }, Why::Steps(kept)),
-        None => (Where::Tile(room), why),
+    let (ring, why) = match window {
+        Some((axis, kept)) => (Some((axis, kept.steps())), Why::Steps(kept)),
+        None => (None, why),
     };
-    let placed = Placed::of(points, def.arr, place);
-    Home { placed, why, kind: Some(BufferKind::Local), axes, packed: None, len }
+    let place = |room| match ring {
+        Some((axis, steps)) => Where::Ring { axis, steps, room },
+        None => Where::Tile(room),
+    };
+    Lies { axes, room, order: lies, packs: true }.home(points, def, (place, why, BufferKind::Local))
 }
 
 /// Room for some steps of a recurrence beside its ring.

@@ -137,18 +137,11 @@ impl Emit {
             let (lo, hi) = self.points.ixs[clause.slots[axis].ix].range;
             cuts.extend([lo as i64, hi as i64 + 1]);
         }
+        // Parts lie in places of their own, also where no clause defines their cells.
         let packed = self.places.get(&at.arr).and_then(Place::packed);
-        if let Some(packed) = packed {
-            match axis.checked_sub(packed.axis()) {
-                // Parts lie in places of their own, also those that no clause defines here.
-                Some(0) => cuts.extend(first..end),
-                // A part has no cells where it ends.
-                Some(after) => {
-                    let ends = packed.shapes().map(|own| own[after - 1]);
-                    cuts.extend(ends.filter(|at| (first..end).contains(at)));
-                }
-                None => {}
-            }
+        for own in packed.iter().flat_map(|packed| packed.reaches()) {
+            let (from, to) = own[axis];
+            cuts.extend([from, to].iter().filter(|at| (first..end).contains(at)));
         }
         cuts.sort_unstable();
         cuts.dedup();

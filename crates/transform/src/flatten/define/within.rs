@@ -10,7 +10,8 @@
 //! axes that it does not know, or get axes of their own.
 //!
 //! Needs: elements of types that one holds all of; inner steps whose number is known.
-//! Refuses: what would be stored mostly as room between cells.
+//! Refuses: what would be stored mostly as room between cells, where a condition ends the steps: otherwise
+//! the schedule lays the parts one after another ([`crate::schedule`], `packed.rs`).
 //!
 //! Failures: as for recurrences inside loops ([`super::around`]): an inner recurrence is computed in
 //! every step, also where a condition does not ask for it, and what fails there is an alarm that the
@@ -130,7 +131,11 @@ impl Join<'_> {
             members.iter().map(|it| whole.cells_of_step(&self.points.arrs[it.arr].shape, it));
         let used = used.fold(0, i64::saturating_add);
         let room = whole.room_of_step();
-        if room > CELLS || room > used.saturating_mul(SPARSE).max(FEW) {
+        // Members lie one after another, unless a condition ends the steps.
+        let def = self.points.def_of(outer).ok_or_else(refused)?;
+        let boxed = matches!(self.points.defs[def].body, Body::Until(_));
+        let sparse = boxed && room > used.saturating_mul(SPARSE).max(FEW);
+        if used > CELLS || sparse {
             let why = "a recurrence of quite another shape inside a step of one";
             return Err(declined(why, span));
         }

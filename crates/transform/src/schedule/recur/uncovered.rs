@@ -173,24 +173,19 @@ fn boxes_of_parts(
     open: &[usize],
     packed: &Packed,
 ) -> Vec<Vec<(i64, i64)>> {
-    let shape = &points.arrs[at.arr].shape;
+    // The part that is meant, and a step that all of it begins before and ends after.
     let chosen = at.place[packed.axis()].and_then(|node| points.nodes[node].range);
-    let here = |part: i128| chosen.is_none_or(|(lo, hi)| (lo..=hi).contains(&part));
-    // A step along an axis of the parts is outside of those that end before it.
-    let ended = |own: &[i64]| {
-        let steps = at.within.iter().skip(packed.axis() + 1).zip(own);
-        steps.into_iter().any(|(steps, end)| steps.is_some_and(|(lo, _)| lo >= *end))
-    };
-    let parts = packed.shapes().zip(0i64..);
-    let parts = parts.filter(|(own, number)| here(i128::from(*number)) && !ended(own));
-    let along = |(own, number): (&[i64], i64)| {
-        let range = |axis: &usize| match axis.checked_sub(packed.axis()) {
-            None => (0, shape[*axis]),
-            Some(0) => (number, number + 1),
-            Some(after) => (0, own[after - 1]),
+    let here = |own: &[(i64, i64)]| {
+        let (from, end) = own[packed.axis()];
+        let meant = chosen.is_none_or(|(lo, hi)| i128::from(from) <= lo && hi < i128::from(end));
+        let steps = at.within.iter().zip(own);
+        let meets = |(step, own): (&Option<(i64, i64)>, &(i64, i64))| {
+            step.is_none_or(|(lo, hi)| own.0 < hi && lo < own.1)
         };
-        open.iter().map(range).collect::<Vec<_>>()
+        meant && steps.into_iter().all(meets)
     };
+    let parts = packed.reaches().filter(|own| here(own));
+    let along = |own: &[(i64, i64)]| open.iter().map(|axis| own[*axis]).collect::<Vec<_>>();
     let some = |region: &Vec<(i64, i64)>| region.iter().all(|(lo, hi)| lo < hi);
     parts.map(along).filter(some).collect()
 }
