@@ -44,17 +44,6 @@ pub(super) fn function_result(cx: &mut Cx, function: &Function, name: Symbol) ->
             let d = coerce::mismatch(&cx.ix, &value, &want, &what);
             cx.report.fail(d)
         }
-        TypeKind::AnyRank(_) => {
-            let want = types::lower_type(cx, ret);
-            let value = close::open_value(cx, function.body, Some(&want), None);
-            let value = widen::widen_to(&mut cx.ix, &mut cx.build, &mut cx.report, value, &want);
-            match (&value.ty, &want) {
-                (Type::Array(own), Type::AnyRank(elem)) if coerce::same_kind(&own.elem, elem) => {
-                    value
-                }
-                _ => coerce::expect_type(cx, value, &want, &what),
-            }
-        }
         TypeKind::Tuple(items) if items.is_empty() => {
             cx.infer.f.statement = true;
             let value = close::open_value(cx, function.body, None, None);

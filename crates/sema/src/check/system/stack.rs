@@ -14,8 +14,8 @@ use crate::check::bounds::{Prover, Proving};
 use crate::check::facts::Verdict;
 use crate::check::paths::Path;
 use crate::check::state::{Build, Index, Report};
-use crate::check::{define, paths, pointwise, stmt, system, vars};
-use ein_base::{Span, Symbol};
+use crate::check::{define, index, paths, pointwise, stmt, system, vars};
+use ein_base::{Name, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::walk::each_child_mut;
 use ein_ir::tensor::{
@@ -118,6 +118,7 @@ pub(super) fn bind_system(cx: &mut Cx, mut members: Vec<Member>, extents: usize)
     define::until::note_end(&mut cx.ix, var, end);
     let layout = layout_of(&cx.ix, &members, var, scalar, &order, &places);
     for (at, member) in members.iter().enumerate() {
+        let Some(local) = member.local else { continue };
         let hidden = order.axes.first().and_then(|first| {
             let axis = if first.axis >= layout.axis { first.axis + 1 } else { first.axis };
             cx.ix.unsettled(&ends.axes().get(axis)?.size)?;
@@ -125,7 +126,7 @@ pub(super) fn bind_system(cx: &mut Cx, mut members: Vec<Member>, extents: usize)
             Some((own, cx.ix.vars[var].ty.axes().get(axis)?.size.clone()))
         });
         let view = view_of(&mut cx.ix, &layout, at, hidden, member.span);
-        stmt::bind_local(cx, member.local, view);
+        stmt::bind_local(cx, local, view);
     }
     true
 }
@@ -278,7 +279,8 @@ fn stacked(
         None => system::boxes::box_type(ix, members),
     };
     let span = members.iter().map(|it| it.span).reduce(Span::to).unwrap_or(members[0].span);
-    let name = ix.hir.locals[members[0].local].name;
+    let first = members.iter().find_map(|it| it.local.map(|local| ix.hir.locals[local].name));
+    let name = first.unwrap_or(Name { sym: members[0].name, span });
     let var = ix.new_var(name.sym, name.span, Type::Error);
     let ty = ix.settle_type(var, Type::array(elem, axes));
     let layout = layout_of(ix, members, var, scalar, order, places);
@@ -467,10 +469,8 @@ pub(super) fn trimmed(
             if let Some((_, end)) = hidden.as_ref().filter(|(own, _)| *own == axis) {
                 size = size.min(end);
             }
-            let ty = with_size(&part.ty, axis - given, size.clone());
-            let hi = Some(Expr::size(size, span));
-            let slice = ExprKind::Slice { base: part, axis: axis - given, lo: None, hi };
-            part = Expr::new(slice, ty, span);
+            let hi = Some(Expr::size(size.clone(), span));
+            part = index::piece(part, axis - given, (None, hi), size);
         }
     }
     // The names of its axes are its own.
@@ -589,12 +589,4 @@ fn to_front(base: Expr, axes: &[usize], span: Span) -> Expr {
     let moved: Vec<Axis> = order.iter().map(|axis| base.ty.axes()[*axis].clone()).collect();
     let ty = Type::array(base.ty.elem().clone(), moved);
     Expr::new(ExprKind::Permute { base, order }, ty, span)
-}
-
-fn with_size(ty: &Type, axis: usize, size: size::Expr) -> Type {
-    let mut axes = ty.axes().to_vec();
-    if let Some(axis) = axes.get_mut(axis) {
-        axis.size = size;
-    }
-    Type::array(ty.elem().clone(), axes)
 }
