@@ -229,12 +229,10 @@ fn fill(cx: &mut Cx, at: usize, check: impl Fn(&mut Cx) -> Expr) {
         .here("which type does it return?")
         .help("declare the result: `-> f32`");
         // Where the text is broken, that was told.
-        let broken = match cx.infer.instances.items[at].of {
-            Source::Def(def) => function(cx.hir, def).is_some_and(|it| is_broken(cx.hir, it.body)),
-            Source::Closure(id) => is_broken(cx.hir, id),
-            Source::Rule(_) | Source::Adapter(_) => false,
-        };
-        told.extend((!broken).then_some(d));
+        let own = |def| function(cx.hir, def).is_some_and(|it| is_broken(cx.hir, it.body));
+        if !matches!(cx.infer.instances.items[at].of, Source::Def(def) if own(def)) {
+            told.push(d);
+        }
     }
     cx.infer.filling.pop();
     // What is left of the errors holds for every call.

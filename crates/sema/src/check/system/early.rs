@@ -7,10 +7,10 @@
 //! a clause becomes a name of its own, which all reads take that certainly mean its points.
 
 use super::Member;
+use crate::check::expr;
 use crate::check::paths::{self, Path, Visit};
 use crate::check::regions::guards;
 use crate::check::state::{Build, Index};
-use crate::check::stmt;
 use ein_base::Span;
 use ein_ir::tensor::{
     Bounds, Clause, ClauseSlot, Expr, ExprKind, IndexArg, Item, Tensor, Type, VarId,
@@ -45,17 +45,12 @@ pub(super) fn with_early(
         return None;
     }
     let kept = &mut members[at].tensor.clauses[clause];
-    let point = kept.slots.iter().map(|slot| {
-        let value = match slot {
-            ClauseSlot::Point(at) => Expr::int(*at, kept.span),
-            ClauseSlot::Loop(it) => Expr::new(ExprKind::Var(it.var), Type::I32, kept.span),
-        };
-        IndexArg { value, bounds: Bounds::Proved }
+    let point = kept.slots.iter().map(|slot| match slot {
+        ClauseSlot::Point(at) => Expr::int(*at, kept.span),
+        ClauseSlot::Loop(it) => Expr::new(ExprKind::Var(it.var), Type::I32, kept.span),
     });
-    let indices: Vec<IndexArg> = point.collect();
-    let row = stmt::without_axes(&ty, indices.len());
     let base = Expr::new(ExprKind::Var(var), ty.clone(), kept.span);
-    kept.value = Expr::new(ExprKind::Index { base, indices }, row, kept.span);
+    kept.value = expr::read(base, point.collect(), Bounds::Proved, kept.span);
     if kept.otherwise.take().is_some() {
         kept.items.retain(|item| matches!(item, Item::Let(..)));
     }
