@@ -12,6 +12,7 @@
 mod brackets;
 pub(crate) mod builtins;
 mod defs;
+mod endless;
 mod exprs;
 mod foreign;
 mod hidden;
@@ -262,7 +263,7 @@ impl Resolver<'_> {
         }
         self.check_order();
         self.find_main();
-        self.warn_unused_imports();
+        warn_unused_imports(self);
     }
 
     fn find_main(&mut self) {
@@ -279,41 +280,41 @@ impl Resolver<'_> {
             self.program.main = Some(def);
         }
     }
+}
 
-    /// One warning for each `use`, whatever it brings in vain.
-    fn warn_unused_imports(&mut self) {
-        let mut unused: Vec<(Option<Span>, Vec<ImportId>)> = Vec::new();
-        for id in self.imports.ids() {
-            let import = &self.imports[id];
-            let info = &self.modules[import.module];
-            if import.used || import.public || import.glob || info.broken_syntax || import.failed()
-            {
-                continue;
-            }
-            if self.program.modules[import.module].library {
-                continue;
-            }
-            // The imports of one `use` share the first name of their paths.
-            let start = import.path.first().map(|first| first.span);
-            match unused.last_mut() {
-                Some((same, ids)) if *same == start => ids.push(id),
-                _ => unused.push((start, vec![id])),
-            }
+/// One warning for each `use`, whatever it brings in vain.
+fn warn_unused_imports(
+    Resolver { imports, modules, program, files, diagnostics, .. }: &mut Resolver,
+) {
+    let mut unused: Vec<(Option<Span>, Vec<ImportId>)> = Vec::new();
+    for id in imports.ids() {
+        let import = &imports[id];
+        let info = &modules[import.module];
+        if import.used || import.public || import.glob || info.broken_syntax || import.failed() {
+            continue;
         }
-        for (_, ids) in unused {
-            let names: Vec<Name> = ids.iter().map(|id| self.imports[*id].name).collect();
-            let texts: Vec<&str> =
-                ids.iter().map(|id| self.files.text(self.imports[*id].span)).collect();
-            let verb = if names.len() == 1 { "is" } else { "are" };
-            let message = format!("{} {verb} imported and never used", listed(&names));
-            let mut d = Diagnostic::new(Code::W0102, names[0].span, message)
-                .here("not used below")
-                .help(format!("remove {}", listed(&texts)));
-            for other in &names[1..] {
-                d = d.label(other.span, "nor this");
-            }
-            self.report(d);
+        if program.modules[import.module].library {
+            continue;
         }
+        // The imports of one `use` share the first name of their paths.
+        let start = import.path.first().map(|first| first.span);
+        match unused.last_mut() {
+            Some((same, ids)) if *same == start => ids.push(id),
+            _ => unused.push((start, vec![id])),
+        }
+    }
+    for (_, ids) in unused {
+        let names: Vec<Name> = ids.iter().map(|id| imports[*id].name).collect();
+        let texts: Vec<&str> = ids.iter().map(|id| files.text(imports[*id].span)).collect();
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        let message = format!("{} {verb} imported and never used", listed(&names));
+        let mut d = Diagnostic::new(Code::W0102, names[0].span, message)
+            .here("not used below")
+            .help(format!("remove {}", listed(&texts)));
+        for other in &names[1..] {
+            d = d.label(other.span, "nor this");
+        }
+        diagnostics.push(d);
     }
 }
 

@@ -10,50 +10,24 @@ use ein_ir::tensor::{AtomDef, Expr, ExprKind, Type};
 
 /// Checks a value against an annotation.
 pub(super) fn annotated(cx: &mut Cx, value: ExprId, ty: &hir::Type, what: &str) -> Expr {
-    match &ty.kind {
+    let ty = opened(&mut cx.ix, ty);
+    let mut layout = None;
+    let want = match &ty.kind {
         TypeKind::Array { elem, dims, .. } if !matches!(elem.kind, TypeKind::Some(..)) => {
-            let layout = layout_of(dims);
+            layout = layout_of(dims);
             let elem = types::lower_type(cx, elem);
-            let want = match wanted_of_nothing(cx, value, &elem, dims) {
-                Some(whole) => whole,
-                None => elem.clone(),
-            };
-            let value = close::open_value(cx, value, Some(&want), layout.as_deref());
-            let dims = result::expand_packs(&cx.ix, dims);
-            let dims = open_packs(&dims, value.ty.rank()).unwrap_or(dims);
-            meet_array(cx, value, elem, &dims, what)
+            wanted_of_nothing(cx, value, &elem, dims).unwrap_or(elem)
         }
-        TypeKind::Array { elem, dims, .. } => {
-            // A frame of rows whose lengths differ.
-            let TypeKind::Some(_, row) = &elem.kind else { return Expr::error(ty.span) };
-            let row = types::lower_type(cx, row);
-            let want = Type::Jagged(Box::new(row.elem().clone()), 2);
-            let value = close::open_value(cx, value, Some(&want), None);
-            let value = coerce::expect_type(cx, value, &want, what);
-            meet_frame(cx, value, dims, what)
-        }
-        // Any rank: that of the value.
-        TypeKind::AnyRank(elem) => {
-            let elem = types::lower_type(cx, elem);
-            let value = close::open_value(cx, value, Some(&elem), None);
-            meet(cx, value, ty, what)
-        }
-        TypeKind::Some(sizes, body) => {
-            for size in sizes {
-                cx.ix.f.sizes.remove(size);
-            }
-            annotated(cx, value, body, what)
-        }
-        _ => {
-            let ty = types::lower_type(cx, ty);
-            let value = close::open_value(cx, value, Some(&ty), None);
-            coerce::expect_type(cx, value, &ty, what)
-        }
-    }
+        TypeKind::AnyRank(elem) => types::lower_type(cx, elem),
+        _ => types::lower_type(cx, ty),
+    };
+    let value = close::open_value(cx, value, Some(&want), layout.as_deref());
+    meet(cx, value, ty, what)
 }
 
 /// A value that is there already against an annotation.
 pub(super) fn meet(cx: &mut Cx, value: Expr, ty: &hir::Type, what: &str) -> Expr {
+    let ty = opened(&mut cx.ix, ty);
     match &ty.kind {
         TypeKind::Array { elem, dims, .. } if !matches!(elem.kind, TypeKind::Some(..)) => {
             let elem = types::lower_type(cx, elem);
@@ -61,7 +35,13 @@ pub(super) fn meet(cx: &mut Cx, value: Expr, ty: &hir::Type, what: &str) -> Expr
             let dims = open_packs(&dims, value.ty.rank()).unwrap_or(dims);
             meet_array(cx, value, elem, &dims, what)
         }
-        TypeKind::Array { .. } => value,
+        // A frame of rows whose lengths differ.
+        TypeKind::Array { dims, .. } => {
+            let want = types::lower_type(cx, ty);
+            let value = coerce::expect_type(cx, value, &want, what);
+            meet_frame(cx, value, dims, what)
+        }
+        // Any rank: that of the value.
         TypeKind::AnyRank(elem) => {
             let elem = types::lower_type(cx, elem);
             let whole = Type::AnyRank(Box::new(elem.clone()));
@@ -71,12 +51,6 @@ pub(super) fn meet(cx: &mut Cx, value: Expr, ty: &hir::Type, what: &str) -> Expr
             }
             coerce::expect_type(cx, value, &whole, what)
         }
-        TypeKind::Some(sizes, body) => {
-            for size in sizes {
-                cx.ix.f.sizes.remove(size);
-            }
-            meet(cx, value, body, what)
-        }
         TypeKind::Scalar(_)
         | TypeKind::Str
         | TypeKind::Data(..)
@@ -84,11 +58,26 @@ pub(super) fn meet(cx: &mut Cx, value: Expr, ty: &hir::Type, what: &str) -> Expr
         | TypeKind::Jagged(..)
         | TypeKind::Tuple(_)
         | TypeKind::Function(..)
+        | TypeKind::Some(..)
         | TypeKind::Error => {
+            let generic = matches!(ty.kind, TypeKind::Param(_));
             let ty = types::lower_type(cx, ty);
-            coerce::expect_type(cx, value, &ty, what)
+            let value = coerce::expect_type(cx, value, &ty, what);
+            match value.ty {
+                Type::Error if !generic => Expr::new(ExprKind::Error, ty, value.span),
+                _ => value,
+            }
         }
     }
+}
+
+/// What `some` stands before; the sizes that it hides are new ones.
+fn opened<'t>(ix: &mut Index, mut ty: &'t hir::Type) -> &'t hir::Type {
+    while let TypeKind::Some(sizes, body) = &ty.kind {
+        sizes.iter().for_each(|size| _ = ix.f.sizes.remove(size));
+        ty = body;
+    }
+    ty
 }
 
 /// Dimensions with one pack, as so many open ones as a value of this rank leaves to it.
@@ -124,10 +113,8 @@ fn meet_frame(cx: &mut Cx, value: Expr, dims: &[Dim], what: &str) -> Expr {
         }
         (None, _) => return value,
     };
-    match match_extent(cx, extent, &actual, &value, 0, None, what) {
-        Some(_) => value,
-        None => Expr::error(value.span),
-    }
+    match_extent(cx, extent, &actual, &value, 0, None, what);
+    value
 }
 
 /// The number of rows of a jagged value, where what makes it says so.
@@ -181,8 +168,7 @@ pub(super) fn wanted_of_nothing(
 /// A value against an array type.
 pub(super) fn meet_array(cx: &mut Cx, value: Expr, elem: Type, dims: &[Dim], what: &str) -> Expr {
     if value.ty.is_broken() {
-        let axes = types::lower_dims(cx, dims);
-        return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
+        return as_declared(cx, elem, dims, value.span);
     }
     // A pack may stand for no axes at all.
     if dims.is_empty() {
@@ -218,23 +204,30 @@ pub(super) fn meet_array(cx: &mut Cx, value: Expr, elem: Type, dims: &[Dim], wha
         || value.ty.rank() != dims.len()
         || !value.ty.is_array()
     {
-        let axes = types::lower_dims(cx, dims);
-        let mut d = coerce::mismatch(&cx.ix, &value, &Type::array(elem, axes), what);
+        let wrong = as_declared(cx, elem, dims, value.span);
+        let mut d = coerce::mismatch(&cx.ix, &value, &wrong.ty, what);
         if matches!(value.ty, Type::Jagged(..)) {
             d.code = Code::E0405;
             d.message = format!(
                 "{what} is a rectangular array, but the rows of this value differ in length"
             );
         }
-        return cx.report.fail(d);
+        cx.report.report_at(d);
+        // Of the wrong rank, it is not known which of both is meant.
+        return if value.ty.rank() == dims.len() { wrong } else { Expr::error(value.span) };
     }
     let stated = layouts::stated(cx, dims);
     if !layouts::check_paths(&mut cx.ix, &mut cx.report, &value, &stated, what) {
-        let axes = types::lower_dims(cx, dims);
-        return Expr::new(ExprKind::Error, Type::array(elem, axes), value.span);
+        return as_declared(cx, elem, dims, value.span);
     }
     let value = expr::settle_expr(&mut cx.ix, &mut cx.build, value);
     adopt(cx, value, dims, what)
+}
+
+/// What stands for a value that is wrong: all that is declared of it holds.
+fn as_declared(cx: &mut Cx, elem: Type, dims: &[Dim], span: Span) -> Expr {
+    let axes = types::lower_dims(cx, dims);
+    Expr::new(ExprKind::Error, Type::array(elem, axes), span)
 }
 
 /// Gives a value the coordinates and sizes that an annotation declares, after comparing them
@@ -248,7 +241,7 @@ pub(super) fn adopt(cx: &mut Cx, value: Expr, dims: &[Dim], what: &str) -> Expr 
         })
         .collect();
     if !check_names(&cx.ix, &mut cx.report, &value, &declared, what, value.span) {
-        return Expr::error(value.span);
+        return as_declared(cx, value.ty.elem().clone(), dims, value.span);
     }
     let mut axes = value.ty.axes().to_vec();
     for (position, dim) in dims.iter().enumerate() {
@@ -271,34 +264,18 @@ pub(super) fn adopt(cx: &mut Cx, value: Expr, dims: &[Dim], what: &str) -> Expr 
         }
         if let Some(extent) = extent {
             let size = axis.size.clone();
-            if let Some(stated) =
-                match_extent(cx, extent, &size, &value, position, coord.map(|c| c.name), what)
-            {
-                axes[position].size = stated;
-            }
+            let name = coord.map(|coord| coord.name);
+            axes[position].size = match_extent(cx, extent, &size, &value, position, name, what);
         }
     }
-    check_dims_distinct(cx, dims);
+    cx.report.check_distinct(dims);
     let mut value = value;
     value.ty = Type::array(value.ty.elem().clone(), axes);
     value
 }
 
-pub(super) fn check_dims_distinct(cx: &mut Cx, dims: &[Dim]) {
-    let names: Vec<_> = dims
-        .iter()
-        .filter_map(|dim| match &dim.kind {
-            DimKind::Coord { name, .. } => Some(name.sym),
-            _ => None,
-        })
-        .collect();
-    let twice = names.iter().enumerate().any(|(i, name)| names[..i].contains(name));
-    if twice {
-        types::lower_dims(cx, dims);
-    }
-}
-
-/// One stated extent against the extent that is there; gives the size to go on with.
+/// One stated extent against the extent that is there; gives the size to go on with, which is the
+/// stated one also where it is wrong: what follows goes by what is written.
 pub(super) fn match_extent(
     cx: &mut Cx,
     extent: ExprId,
@@ -307,7 +284,7 @@ pub(super) fn match_extent(
     position: usize,
     coord: Option<Symbol>,
     what: &str,
-) -> Option<size::Expr> {
+) -> size::Expr {
     if let H::Size(local) = &cx.hir.exprs[extent].kind
         && !cx.ix.f.sizes.contains_key(local)
     {
@@ -318,17 +295,16 @@ pub(super) fn match_extent(
             cx.ix.atoms[atom].name = name;
         }
         cx.ix.f.sizes.insert(*local, actual.clone());
-        return Some(actual.clone());
+        return actual.clone();
     }
     let stated = types::size_value(cx, extent);
     let stated = solve_new_size(&mut cx.ix, &stated, actual);
     match cx.ix.compare_sizes(actual, &stated) {
-        SizeRelation::Equal => Some(stated),
+        SizeRelation::Equal => {}
         SizeRelation::AtRunTime => {
             let axis = format!("{} in {what}", show::show_axis(coord, position));
             let (actual, wanted) = (actual.clone(), stated.clone());
             coerce::require(&mut cx.ix, &mut cx.build, actual, wanted, axis, value.span);
-            Some(stated)
         }
         SizeRelation::Different => {
             let axis = show::show_axis(coord, position);
@@ -347,9 +323,9 @@ pub(super) fn match_extent(
                 _ => format!("state the extent that the value has: `{have}`"),
             });
             cx.report.report_at(d);
-            None
         }
     }
+    stated
 }
 
 /// Solves `?n + 1 == actual` for the new name `?n`, if there is one.

@@ -71,20 +71,16 @@ pub(super) fn match_expr(
     }
     let mut values = arm_values(cx, &value, arms, &matched, &guards, want);
     widen::widen_all(&mut cx.ix, &mut cx.build, &mut cx.report, &mut values);
-    let tests: Vec<Arm> = matched
-        .iter()
-        .zip(&guards)
-        .zip(&values)
-        .map(|((matched, guard), value)| Arm {
-            pattern: matched.pattern.clone(),
-            guard: guard.clone(),
-            value: value.clone(),
-        })
-        .collect();
+    let number = |at: Vec<Expr>| {
+        let tests =
+            matched.iter().zip(&guards).map(|(it, guard)| (it.pattern.clone(), guard.clone()));
+        let arms = tests.zip(at).map(|((pattern, guard), value)| Arm { pattern, guard, value });
+        ExprKind::Match { value: value.clone(), arms: arms.collect() }
+    };
     let Cx { infer, ix, build, report, .. } = cx;
-    let tested = (&value, tests.as_slice());
-    if let Some(choice) = choice::choose_arm(infer, ix, build, report, &values, tested, span) {
-        return choice;
+    let all: Vec<&Expr> = values.iter().collect();
+    if let Some(chosen) = choice::choose_function(infer, ix, build, report, &all, number, span) {
+        return chosen;
     }
     let what = "the arms of this `match`";
     let Some(ty) = layouts::join_values(&mut cx.ix, &mut cx.report, &values, what) else {

@@ -34,11 +34,11 @@ pub(super) fn split(
         return Expr::error(span);
     };
     let extent = base.ty.axes()[axis].size.clone();
+    if wanted == 1 && !at_least(ix, report, &base, axis, &size::Expr::one(), name, span) {
+        return Expr::error(span);
+    }
     match op {
         Builtin::First | Builtin::Last => {
-            if !at_least(ix, report, &base, axis, &size::Expr::one(), name, span) {
-                return Expr::error(span);
-            }
             let at = match op {
                 Builtin::First => size::Expr::zero(),
                 _ => extent.offset(-1),
@@ -47,21 +47,18 @@ pub(super) fn split(
             let base = index::permute_front(base, &[axis], span);
             expr::read(base, vec![index], Bounds::Checked, span)
         }
-        Builtin::Rest | Builtin::Init => {
-            if !at_least(ix, report, &base, axis, &size::Expr::one(), name, span) {
-                return Expr::error(span);
-            }
-            let (lo, hi) = match op {
-                Builtin::Rest => (size::Expr::one(), extent),
-                _ => (size::Expr::zero(), extent.offset(-1)),
-            };
-            piece(base, axis, lo, hi, span)
-        }
+        Builtin::Rest => piece(base, axis, size::Expr::one(), extent, span),
+        Builtin::Init => piece(base, axis, size::Expr::zero(), extent.offset(-1), span),
         _ => {
             let Some(count) = count else { return Expr::error(span) };
             let count = expr::expect_integer(ix, report, count, "the number of positions");
             let Some(at) = ix.to_size(&count) else {
-                return open_piece(ix, op, base, axis, count, span);
+                // A piece whose length only the run knows.
+                let ends = match op {
+                    Builtin::Take => (None, Some(count)),
+                    _ => (Some(count), None),
+                };
+                return Expr { span, ..index::piece(base, axis, ends, ix.unknown_size(true)) };
             };
             if !at_least(ix, report, &base, axis, &at, name, span) {
                 return Expr::error(span);
@@ -76,23 +73,9 @@ pub(super) fn split(
 
 /// A piece between two symbolic positions.
 fn piece(base: Expr, axis: usize, lo: size::Expr, hi: size::Expr, span: Span) -> Expr {
-    let mut axes = base.ty.axes().to_vec();
-    axes[axis].size = hi.sub(&lo);
-    let ty = Type::array(base.ty.elem().clone(), axes);
-    let (lo, hi) = (Some(Expr::size(lo, span)), Some(Expr::size(hi, span)));
-    Expr::new(ExprKind::Slice { base, axis, lo, hi }, ty, span)
-}
-
-/// A piece whose length only the run knows.
-fn open_piece(ix: &mut Index, op: Builtin, base: Expr, axis: usize, at: Expr, span: Span) -> Expr {
-    let mut axes = base.ty.axes().to_vec();
-    axes[axis].size = ix.unknown_size(true);
-    let ty = Type::array(base.ty.elem().clone(), axes);
-    let (lo, hi) = match op {
-        Builtin::Take => (None, Some(at)),
-        _ => (Some(at), None),
-    };
-    Expr::new(ExprKind::Slice { base, axis, lo, hi }, ty, span)
+    let size = hi.sub(&lo);
+    let ends = (Some(Expr::size(lo, span)), Some(Expr::size(hi, span)));
+    Expr { span, ..index::piece(base, axis, ends, size) }
 }
 
 /// Whether an axis is long enough: proved, or known only from outside.

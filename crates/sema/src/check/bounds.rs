@@ -71,7 +71,7 @@ impl Visit for Proving<'_> {
         &mut self,
         ix: &mut Index,
         build: &Build,
-        base: &Expr,
+        base: &mut Expr,
         indices: &mut [IndexArg],
         span: Span,
         path: &mut Path,

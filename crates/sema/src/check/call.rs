@@ -676,28 +676,24 @@ fn match_args(cx: &mut Cx, m: &mut Match, function: &Function, args: &[Expr]) ->
 
 /// Function arguments take the code that the parameter's type asks for.
 fn adapt_functions(cx: &mut Cx, function: &Function, m: &Match, args: Vec<Expr>) -> Vec<Expr> {
-    function
-        .params
-        .iter()
-        .zip(args)
-        .map(|(param, arg)| match param.ty.as_deref() {
-            Some(ty @ hir::Type { kind: TypeKind::Function(..), .. }) => {
-                let ty = matching::lower_quietly(cx, ty, m);
-                coerce::expect_type(cx, arg, &ty, "the parameter")
-            }
-            Some(_) if leaves_type(param, &arg.ty) => arg,
-            Some(
-                ty @ hir::Type {
-                    kind: TypeKind::Tuple(_) | TypeKind::Jagged(..) | TypeKind::AnyRank(_),
-                    ..
-                },
-            ) => {
-                let ty = matching::lower_quietly(cx, ty, m);
-                coerce::expect_type(cx, arg, &ty, "the parameter")
-            }
-            _ => arg,
-        })
-        .collect()
+    let adapt = |(param, arg): (&hir::Param, Expr)| match param.ty.as_deref() {
+        Some(ty) if adapts(param, &arg.ty) => {
+            let ty = matching::lower_quietly(cx, ty, m);
+            coerce::expect_type(cx, arg, &ty, "the parameter")
+        }
+        _ => arg,
+    };
+    function.params.iter().zip(args).map(adapt).collect()
+}
+
+fn adapts(param: &hir::Param, arg: &Type) -> bool {
+    param.ty.as_deref().is_some_and(|ty| match ty.kind {
+        TypeKind::Function(..) => true,
+        TypeKind::Tuple(_) | TypeKind::Jagged(..) | TypeKind::AnyRank(_) => {
+            !leaves_type(param, arg)
+        }
+        _ => false,
+    })
 }
 
 // ---------------------------------------------------------------- arguments

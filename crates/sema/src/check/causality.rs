@@ -66,7 +66,7 @@ impl Visit for Collector<'_> {
         &mut self,
         ix: &mut Index,
         build: &Build,
-        base: &Expr,
+        base: &mut Expr,
         indices: &mut [IndexArg],
         span: Span,
         path: &mut Path,

@@ -12,65 +12,28 @@ use super::template::Template;
 use super::{Cx, error, function, layouts, template, vars, widen};
 use crate::hir::TypeKind;
 use ein_base::{Code, Name, Span, Symbol};
-use ein_ir::tensor::{Arm, Expr, ExprKind, Signature, Type, VarId};
+use ein_ir::tensor::{Expr, ExprKind, Signature, Type, VarId};
 use ein_scalar::BinaryOp;
 
-/// The two branches of an `if` as a choice between functions, if they are that.
+/// The branches of an `if` or the arms of a `match` as a choice between functions, if they are that: what
+/// is chosen is their number. An error where no call of it could have a type.
 pub(super) fn choose_function(
     infer: &mut Infer,
     ix: &mut Index,
     build: &mut Build,
     report: &mut Report,
-    values: [&Expr; 2],
-    cond: &Expr,
-    span: Span,
-) -> Option<Expr> {
-    if !are_different_functions(&values) {
-        return None;
-    }
-    let number = |at: i64| Expr::int(at, span);
-    let kind = ExprKind::If { cond: cond.clone(), then: number(0), otherwise: number(1) };
-    let selector = Expr::new(kind, Type::I32, span);
-    choose(infer, ix, build, report, &values, selector, span)
-}
-
-/// The arms of a `match` as a choice between functions, if they are that.
-pub(super) fn choose_arm(
-    infer: &mut Infer,
-    ix: &mut Index,
-    build: &mut Build,
-    report: &mut Report,
-    values: &[Expr],
-    (value, arms): (&Expr, &[Arm]),
-    span: Span,
-) -> Option<Expr> {
-    let all: Vec<&Expr> = values.iter().collect();
-    if !are_different_functions(&all) {
-        return None;
-    }
-    let arms = arms
-        .iter()
-        .zip(0..)
-        .map(|(arm, at)| Arm { value: Expr::int(at, span), ..arm.clone() })
-        .collect();
-    let kind = ExprKind::Match { value: value.clone(), arms };
-    let selector = Expr::new(kind, Type::I32, span);
-    choose(infer, ix, build, report, &all, selector, span)
-}
-
-/// The choice that a selector makes, or an error where no call of it could have a type.
-fn choose(
-    infer: &mut Infer,
-    ix: &mut Index,
-    build: &mut Build,
-    report: &mut Report,
     values: &[&Expr],
-    selector: Expr,
+    selector: impl FnOnce(Vec<Expr>) -> ExprKind,
     span: Span,
 ) -> Option<Expr> {
+    if !are_different_functions(values) {
+        return None;
+    }
     if !results_agree(infer, ix, report, values) {
         return Some(Expr::error(span));
     }
+    let numbers = (0..values.len() as i64).map(|at| Expr::int(at, span)).collect();
+    let selector = Expr::new(selector(numbers), Type::I32, span);
     choice_value(infer, ix, build, values, selector, span)
 }
 

@@ -4,7 +4,7 @@
 use super::matching::Cell;
 use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Cx, error, layouts, lift, show, template, widen};
+use super::{Cx, error, fields, layouts, lift, show, template};
 use ein_base::{Code, Diagnostic, Span, Symbol};
 use ein_ir::tensor::{ArrayType, Expr, ExprKind, Require, StmtKind, Type};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) fn expect_type(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Ex
         return value;
     }
     let value = super::arms::complete(value, ty);
-    let value = widen::widen_to(&mut cx.ix, &mut cx.build, &mut cx.report, value, ty);
+    let value = fields::widened(cx, value, ty);
     if let (Type::Template(..), Type::Signature(wanted)) = (&value.ty, ty) {
         return template::signature::specialise_value(
             cx,
@@ -56,18 +56,15 @@ pub(super) fn expect_type(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Ex
         expect_sizes(&mut cx.ix, &mut cx.build, &mut cx.report, &value, ty, what);
         return each_item(cx, value, elem, what);
     }
-    if let (Type::Jagged(..), Type::Array(_)) = (ty, &value.ty) {
-        return jagged_literal(value, ty);
-    }
-    if let (Type::AnyRank(elem), Type::Array(array)) = (ty, &value.ty)
-        && same_kind(elem, &array.elem)
-    {
+    let converts = match (ty, &value.ty) {
+        (Type::Jagged(..), Type::Array(_)) => true,
+        (Type::AnyRank(elem), Type::Array(array)) => same_kind(elem, &array.elem),
+        _ => false,
+    };
+    if converts {
         let span = value.span;
-        return Expr::new(
-            ExprKind::Host(ein_ir::tensor::HostOp::Convert, vec![value]),
-            ty.clone(),
-            span,
-        );
+        let kind = ExprKind::Host(ein_ir::tensor::HostOp::Convert, vec![value]);
+        return Expr::new(kind, ty.clone(), span);
     }
     if !same_kind(&value.ty, ty) {
         let d = mismatch(&cx.ix, &value, ty, what);
@@ -79,8 +76,10 @@ pub(super) fn expect_type(cx: &mut Cx, value: Expr, ty: &Type, what: &str) -> Ex
     if matches!(ty, Type::Tuple(_) | Type::Data(..)) {
         return layouts::hold_record(cx, value, ty, what);
     }
-    expect_sizes(&mut cx.ix, &mut cx.build, &mut cx.report, &value, ty, what);
-    value
+    match expect_sizes(&mut cx.ix, &mut cx.build, &mut cx.report, &value, ty, what) {
+        true => value,
+        false => Expr::new(ExprKind::Error, ty.clone(), value.span),
+    }
 }
 
 /// Each function of an array in the signature that is asked for.
@@ -92,14 +91,7 @@ pub(super) fn each_item(cx: &mut Cx, value: Expr, elem: &Type, what: &str) -> Ex
     })
 }
 
-/// A nested array literal as a jagged array.
-fn jagged_literal(value: Expr, ty: &Type) -> Expr {
-    let span = value.span;
-    let kind = ExprKind::Host(ein_ir::tensor::HostOp::Convert, vec![value]);
-    Expr::new(kind, ty.clone(), span)
-}
-
-/// The sizes of a value against those asked for.
+/// The sizes of a value against those asked for; whether they may be equal.
 pub(super) fn expect_sizes(
     ix: &mut Index,
     build: &mut Build,
@@ -107,8 +99,8 @@ pub(super) fn expect_sizes(
     value: &Expr,
     ty: &Type,
     what: &str,
-) {
-    let (Type::Array(have), Type::Array(want)) = (&value.ty, ty) else { return };
+) -> bool {
+    let (Type::Array(have), Type::Array(want)) = (&value.ty, ty) else { return true };
     for (position, (have, want)) in have.axes.iter().zip(&want.axes).enumerate() {
         match ix.compare_sizes(&have.size, &want.size) {
             SizeRelation::Equal => {}
@@ -127,10 +119,11 @@ pub(super) fn expect_sizes(
                 .here(format!("this is `{}`", ix.show(&value.ty)))
                 .help(format!("write `{want}` elements, or change the stated extent to `{have}`"));
                 report.report_at(d);
-                return;
+                return false;
             }
         }
     }
+    true
 }
 
 /// Compares two sizes at run time, and takes their equality for granted from here on.

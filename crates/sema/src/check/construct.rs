@@ -194,7 +194,7 @@ fn construct_from(
     else {
         return Expr::error(span);
     };
-    let generics = data::generics(cx.hir, def);
+    let generics = cx.hir.defs[def].kind.generics();
     let hints: FxHashMap<LocalId, Type> = match want {
         Some(Type::Data(wanted, args)) if *wanted == id => {
             let hints = generics.iter().copied().zip(args.iter().cloned());

@@ -76,15 +76,6 @@ impl Form<'_> {
 
 // ---------------------------------------------------------------- types
 
-/// The type parameters of a struct or enum.
-pub(super) fn generics(hir: &hir::Program, def: DefId) -> &[LocalId] {
-    match &hir.defs[def].kind {
-        DefKind::Struct(data) => &data.generics,
-        DefKind::Enum(data) => &data.generics,
-        DefKind::Fn(_) | DefKind::Const(_) | DefKind::Error => &[],
-    }
-}
-
 /// A struct, or a variant of an enum.
 pub(super) fn declared(hir: &hir::Program, def: DefId, variant: usize) -> Option<Form<'_>> {
     let item = &hir.defs[def];
@@ -150,7 +141,7 @@ pub(super) fn data_type(
     span: Span,
 ) -> Type {
     let Some(id) = data_id(infer, ix, def) else { return Type::Error };
-    let generics = self::generics(ix.hir, def);
+    let generics = ix.hir.defs[def].kind.generics();
     if generics.len() == args.len() {
         let ty = Type::Data(id, args.into());
         // Each of the structs around it is too large as well.
@@ -182,7 +173,8 @@ pub(super) fn data_type(
 
 /// The types of the fields of a struct (`variant` is 0) or variant.
 pub(super) fn field_types(cx: &mut Cx, def: DefId, variant: usize, args: &[Type]) -> Vec<Type> {
-    let given = generics(cx.hir, def).iter().copied().zip(args.iter().cloned()).collect();
+    let given =
+        cx.hir.defs[def].kind.generics().iter().copied().zip(args.iter().cloned()).collect();
     lower_fields(cx, def, variant, &given)
 }
 

@@ -1,10 +1,10 @@
 //! Indexed definitions: clauses, their layout, shape and type.
 
 use super::reduce::Bound;
-use super::state::{Build, Index, Report};
+use super::state::{Index, Report};
 use super::{
-    Binding, Cx, IndexId, causality, close, error, expr, index, infer, layouts, literal, look,
-    packs, ragged, ranges, reduce, regions, stmt, template, vars, wheres, widen,
+    Binding, Cx, IndexId, causality, close, error, expr, fields, index, infer, layouts, literal,
+    look, packs, ragged, ranges, reduce, regions, stmt, template, vars, wheres, widen,
 };
 use crate::hir::{self, ExprId, ExprKind as H, LeftSlotKind, LocalId};
 use ein_base::{Code, Name, Span, Symbol};
@@ -501,7 +501,7 @@ pub(super) fn finish_definition(
 ) -> Expr {
     let rank = drafts[0].indices.len();
     let mut drafts = drafts;
-    widen_clauses(&mut cx.ix, &mut cx.build, &mut cx.report, &mut drafts);
+    widen_clauses(cx, &mut drafts);
     let Some(inner) = common_value_type(&mut cx.ix, &mut cx.report, name, &drafts) else {
         return Expr::error(span);
     };
@@ -577,22 +577,17 @@ pub(super) fn finish_definition(
 }
 
 /// Widens the values of clauses to the widest of their types.
-fn widen_clauses(ix: &mut Index, build: &mut Build, report: &mut Report, drafts: &mut [Draft]) {
-    let mut values: Vec<Expr> = drafts
-        .iter_mut()
-        .map(|draft| {
-            let span = draft.clause.value.span;
-            std::mem::replace(&mut draft.clause.value, Expr::error(span))
-        })
-        .collect();
-    widen::widen_all(ix, build, report, &mut values);
-    for (draft, value) in drafts.iter_mut().zip(values) {
-        let clause = &mut draft.clause;
-        if let Some(otherwise) = clause.otherwise.take() {
-            clause.otherwise =
-                Some(widen::scoped_widening(ix, build, report, otherwise, &value.ty));
+fn widen_clauses(cx: &mut Cx, drafts: &mut [Draft]) {
+    let values = drafts.iter().map(|draft| &draft.clause.value.ty);
+    // What does not fit is told by whoever compares them.
+    let wide = values.map(|ty| Some(ty.clone())).reduce(|a, b| widen::wider_type(&a?, &b?));
+    let Some(wide) = wide.flatten() else { return };
+    for draft in drafts {
+        let Clause { value, otherwise, .. } = &mut draft.clause;
+        for value in [value].into_iter().chain(otherwise) {
+            let taken = std::mem::replace(value, Expr::error(value.span));
+            *value = vars::scoped(cx, |cx| fields::widened(cx, taken, &wide));
         }
-        clause.value = value;
     }
 }
 

@@ -93,7 +93,8 @@ fn simplify(cx: &mut Cx, pattern: &Pattern, ty: &Type) -> Pat {
         }
         Pattern::Tuple(items) => {
             let types: &[Type] = if let Type::Tuple(types) = ty { types } else { &[] };
-            Pat::Con(Con::Tuple, simplify_all(cx, items, types))
+            let items = items.iter().zip(types.iter().chain(std::iter::repeat(&Type::Error)));
+            Pat::Con(Con::Tuple, items.map(|(item, ty)| simplify(cx, item, ty)).collect())
         }
         Pattern::Array { before, rest: Some(_), after }
             if before.is_empty() && after.is_empty() =>
@@ -115,17 +116,14 @@ fn simplify(cx: &mut Cx, pattern: &Pattern, ty: &Type) -> Pat {
                     }
                     _ => Vec::new(),
                 };
-                Pat::Con(Con::Variant(*id, *variant), simplify_all(cx, fields, &types))
+                let types = types.iter().chain(std::iter::repeat(&Type::Error));
+                let fields = fields.iter().zip(types).map(|(item, ty)| simplify(cx, item, ty));
+                Pat::Con(Con::Variant(*id, *variant), fields.collect())
             }
             _ => Pat::Any,
         },
         Pattern::Or(items) => Pat::Or(items.iter().map(|item| simplify(cx, item, ty)).collect()),
     }
-}
-
-fn simplify_all(cx: &mut Cx, items: &[Pattern], types: &[Type]) -> Vec<Pat> {
-    let types = types.iter().chain(std::iter::repeat(&Type::Error));
-    items.iter().zip(types).map(|(item, ty)| simplify(cx, item, ty)).collect()
 }
 
 /// Whether a pattern matches everything and is not taken apart.

@@ -95,10 +95,10 @@ pub(super) fn expr(cx: &mut Cx, id: ExprId, want: Option<&Type>) -> Expr {
             template::closure_value(cx, id, params, captures, want, span)
         }
         H::OptionPipe { value, local, call } => {
-            pipe::option_pipe(cx, *value, *local, *call, want, span)
+            pipe::pipe(cx, (*value, "?>"), *local, *call, want, span)
         }
         H::ResultPipe { value, local, call } => {
-            pipe::result_pipe(cx, *value, *local, *call, want, span)
+            pipe::pipe(cx, (*value, "!>"), *local, *call, want, span)
         }
         H::OrElse(value, otherwise) => pipe::or_else(cx, *value, *otherwise, want, span),
         H::Catch { value, param, handler } => pipe::catch(cx, *value, *param, *handler, want, span),

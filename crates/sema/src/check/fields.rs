@@ -8,6 +8,7 @@
 use super::state::{Index, Infer};
 use super::{
     Cx, binary, builtin, coerce, data, derivative, error, expr, is_numeric, literal, parts, vars,
+    widen,
 };
 use crate::hir::{DefId, ExprId};
 use ein_base::{Code, Span, Symbol};
@@ -49,36 +50,21 @@ pub(super) fn part_types(cx: &mut Cx, ty: &Type) -> Vec<Type> {
 
 /// The parts of a value that costs nothing to read again.
 pub(super) fn parts_of(cx: &mut Cx, value: &Expr) -> Vec<Part> {
-    let span = value.span;
-    match &value.ty {
-        Type::Tuple(items) => items
-            .iter()
-            .enumerate()
-            .map(|(at, ty)| {
-                let kind = ExprKind::TupleGet(value.clone(), at);
-                let part = Expr::new(kind, ty.clone(), span);
-                (
-                    Symbol::intern(&at.to_string()),
-                    parts::settle_part(&cx.infer, &mut cx.ix, &mut cx.build, part),
-                )
-            })
-            .collect(),
-        Type::Data(id, args) => {
-            let Some(def) = cx.infer.data_def(*id) else { return Vec::new() };
-            let names = cx.ix.data[*id].variants[0].fields.clone();
-            let types = types_of_fields(cx, *id, def, args);
-            names
-                .into_iter()
-                .zip(types)
-                .enumerate()
-                .map(|(at, (name, ty))| {
-                    let part = Expr::new(ExprKind::FieldGet(value.clone(), at), ty, span);
-                    (name, parts::settle_part(&cx.infer, &mut cx.ix, &mut cx.build, part))
-                })
-                .collect()
+    let (get, names): (fn(Expr, usize) -> ExprKind, Vec<Symbol>) = match &value.ty {
+        Type::Tuple(items) => {
+            let names = (0..items.len()).map(|at| Symbol::intern(&at.to_string()));
+            (ExprKind::TupleGet, names.collect())
         }
-        _ => Vec::new(),
-    }
+        Type::Data(id, _) => (ExprKind::FieldGet, cx.ix.data[*id].variants[0].fields.clone()),
+        _ => return Vec::new(),
+    };
+    let types = part_types(cx, &value.ty);
+    let Cx { infer, ix, build, .. } = cx;
+    let part = |(at, (name, ty))| {
+        let part = Expr::new(get(value.clone(), at), ty, value.span);
+        (name, parts::settle_part(infer, ix, build, part))
+    };
+    names.into_iter().zip(types).enumerate().map(part).collect()
 }
 
 /// A value of the form of `like` with other parts.
@@ -110,6 +96,28 @@ fn with_parts(cx: &mut Cx, like: &Type, parts: Vec<Expr>, span: Span) -> Expr {
             Expr::new(ExprKind::Make { data, variant: 0, fields: parts }, ty, span)
         }
         _ => Expr::error(span),
+    }
+}
+
+/// A value with wider numbers where a type asks for them: of a struct, those in its fields.
+pub(super) fn widened(cx: &mut Cx, value: Expr, ty: &Type) -> Expr {
+    let wide = || widen::wider_type(&value.ty, ty).is_some_and(|it| coerce::same_kind(&it, ty));
+    match (&value.ty, ty) {
+        (Type::Data(id, _), Type::Data(other, _))
+            if id == other
+                && !coerce::same_kind(&value.ty, ty)
+                && is_record(&cx.ix, ty)
+                && wide() =>
+        {
+            let (data, span) = (*id, value.span);
+            vars::scoped(cx, |cx| {
+                let value = vars::atomise(&mut cx.ix, &mut cx.build, value);
+                let parts = parts_of(cx, &value).into_iter().zip(part_types(cx, ty));
+                let fields = parts.map(|((_, part), ty)| widened(cx, part, &ty)).collect();
+                Expr::new(ExprKind::Make { data, variant: 0, fields }, ty.clone(), span)
+            })
+        }
+        _ => widen::widen_to(&mut cx.ix, &mut cx.build, &mut cx.report, value, ty),
     }
 }
 

@@ -1,15 +1,15 @@
 //! Function bodies: checked once for all sizes, or once for each way an unannotated one is used.
 
-use super::instance::{Instance, Key, LIMIT, Over, PARTS, SizeKey, Source};
+use super::instance::{DEEP, Instance, Key, LIMIT, Over, PARTS, SizeKey, Source};
 use super::state::{Build, Index, Infer, Report};
 use super::{
     Binding, Cx, annotation, elements, error, formula, infer, look, result, rule, stmt, template,
     types, vars, widen,
 };
-use crate::hir::{self, DefId, DefKind, DimKind, Function, Param, TypeKind};
+use crate::hir::{self, DefId, DefKind, DimKind, ExprId, Function, Param, TypeKind};
 use ein_base::{Code, Diagnostic, Name, Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{ArrayType, AtomDef, Axis, Expr, ExprKind, Func, Type, VarId};
+use ein_ir::tensor::{AtomDef, Axis, Expr, ExprKind, Func, Type, VarId};
 use ein_scalar::ScalarType;
 use std::sync::Arc;
 
@@ -127,15 +127,16 @@ pub(super) fn count_instance(
     call: (Symbol, Span),
 ) -> bool {
     let large = infer.has_more_parts(&key.whole(), PARTS);
+    let inside = infer.filling.iter().filter(|at| infer.instances.items[**at].of == key.source);
+    let deep = inside.count() >= DEEP;
     let count = infer.instances.counts.entry(key.source).or_insert(0);
     *count += 1;
-    if *count <= LIMIT && !large {
-        return true;
-    }
     let (name, span) = call;
-    let message = match large {
-        true => format!("`{name}` would need an instance for a type of too many parts"),
-        false => format!("`{name}` would need more than {LIMIT} different instances"),
+    let message = match (large, deep) {
+        (true, _) => format!("`{name}` would need an instance for a type of too many parts"),
+        (_, true) => format!("`{name}` calls itself with another type {DEEP} times over"),
+        _ if *count > LIMIT => format!("`{name}` would need more than {LIMIT} different instances"),
+        _ => return true,
     };
     let d = error(Code::E0518, span, message)
         .here("each call needs another type or rank")
@@ -157,7 +158,7 @@ pub(super) fn instance(
         Some(at) if cx.infer.take_result(at) => return Some(at),
         Some(at) => {
             let items = &mut cx.infer.instances.items;
-            items[at] = Instance::new(items[at].func, items[at].round + 1);
+            items[at] = Instance::new(items[at].of, items[at].func, items[at].round + 1);
             at
         }
         None => {
@@ -176,7 +177,7 @@ pub(super) fn instance(
 fn new_instance(infer: &mut Infer, build: &mut Build, key: Key, name: Name) -> usize {
     let func = build.out.funcs.push(nothing(name.sym, name.span));
     let at = infer.instances.items.len();
-    infer.instances.items.push(Instance::new(func, 0));
+    infer.instances.items.push(Instance::new(key.source, func, 0));
     infer.instances.table.insert(key, at);
     at
 }
@@ -227,7 +228,11 @@ fn fill(cx: &mut Cx, at: usize, check: impl Fn(&mut Cx) -> Expr) {
         )
         .here("which type does it return?")
         .help("declare the result: `-> f32`");
-        told.push(d);
+        // Where the text is broken, that was told.
+        let own = |def| function(cx.hir, def).is_some_and(|it| is_broken(cx.hir, it.body));
+        if !matches!(cx.infer.instances.items[at].of, Source::Def(def) if own(def)) {
+            told.push(d);
+        }
     }
     cx.infer.filling.pop();
     // What is left of the errors holds for every call.
@@ -249,6 +254,12 @@ fn fill(cx: &mut Cx, at: usize, check: impl Fn(&mut Cx) -> Expr) {
     }
     cx.infer.instances.items[at].done = true;
     formula::note(&mut cx.ix, &cx.build, cx.infer.instances.items[at].func);
+}
+
+fn is_broken(hir: &hir::Program, id: ExprId) -> bool {
+    let mut broken = matches!(hir.exprs[id].kind, hir::ExprKind::Error);
+    crate::visit::each_child(hir, id, &mut |child| broken = broken || is_broken(hir, child));
+    broken
 }
 
 /// Finds the result of a function that calls itself: the paths that do not say what it is, and
@@ -561,17 +572,6 @@ fn is_short_list(ty: &Type) -> bool {
 pub(super) fn erase(ty: Type) -> Type {
     match ty {
         _ if is_short_list(&ty) => ty,
-        Type::Array(array) => {
-            let ArrayType { elem, mut axes } = Arc::unwrap_or_clone(array);
-            for axis in &mut axes {
-                axis.size = size::Expr::zero();
-            }
-            Type::Array(Arc::new(ArrayType { elem: erase(elem), axes }))
-        }
-        Type::AnyRank(elem) => Type::AnyRank(Box::new(erase(*elem))),
-        Type::Jagged(elem, depth) => Type::Jagged(Box::new(erase(*elem)), depth),
-        Type::Tuple(items) => Type::Tuple(items.into_iter().map(erase).collect()),
-        Type::Data(id, args) => Type::Data(id, args.into_iter().map(erase).collect()),
         Type::Template(id, captures) => {
             Type::Template(id, captures.into_iter().map(erase).collect())
         }
@@ -579,6 +579,13 @@ pub(super) fn erase(ty: Type) -> Type {
             let params = of.params.iter().cloned().map(erase).collect();
             Type::signature(params, erase(of.ret.clone()))
         }
-        Type::Unit | Type::Scalar(_) | Type::Str | Type::Range | Type::Error => ty,
+        _ => {
+            let mut ty = vars::map_parts(ty, &mut erase);
+            if let Type::Array(array) = &mut ty {
+                let axes = &mut Arc::make_mut(array).axes;
+                axes.iter_mut().for_each(|axis| axis.size = size::Expr::zero());
+            }
+            ty
+        }
     }
 }

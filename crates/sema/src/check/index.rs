@@ -400,6 +400,17 @@ fn slice(
         }
         _ => ix.unknown_size(true),
     };
+    Expr { span, ..piece(base, axis, (lo, hi), size) }
+}
+
+/// A slice of so many positions.
+pub(super) fn piece(
+    base: Expr,
+    axis: usize,
+    (lo, hi): (Option<Expr>, Option<Expr>),
+    size: size::Expr,
+) -> Expr {
+    let span = base.span;
     let mut axes = base.ty.axes().to_vec();
     axes[axis].size = size;
     let ty = Type::array(base.ty.elem().clone(), axes);

@@ -9,6 +9,9 @@ use rustc_hash::FxHashMap;
 /// How many instances one function may have.
 pub(super) const LIMIT: usize = 256;
 
+/// How many instances of one function may be inside of each other.
+pub(super) const DEEP: usize = 32;
+
 /// How many parts the types of one instance may have together.
 pub(super) const PARTS: usize = 4096;
 
@@ -23,11 +26,10 @@ pub(super) struct Instances {
 impl Infer<'_> {
     /// The function being checked, where a call met it or one around it before its result was known.
     pub(super) fn open_function(&self) -> Option<DefId> {
-        let Instances { table, items, .. } = &self.instances;
+        let items = &self.instances.items;
         let open = |at: &usize| items[*at].called_itself && items[*at].ret.is_none();
         let last = self.filling.last().filter(|_| self.filling.iter().any(open))?;
-        let (key, _) = table.iter().find(|(_, at)| *at == last)?;
-        match key.source {
+        match items[*last].of {
             Source::Def(def) => Some(def),
             Source::Closure(_) | Source::Rule(_) | Source::Adapter(_) => None,
         }
@@ -66,8 +68,9 @@ impl Infer<'_> {
 
 impl Instance {
     /// One that is to be checked.
-    pub(super) fn new(func: FuncId, round: u32) -> Instance {
+    pub(super) fn new(of: Source, func: FuncId, round: u32) -> Instance {
         Instance {
+            of,
             func,
             ret: None,
             over: None,
@@ -137,6 +140,8 @@ impl Key {
 /// One instance.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
+    /// What was instantiated.
+    pub of: Source,
     pub func: FuncId,
     /// The type of the result over the instance's own variables; `None` while that is not known.
     pub ret: Option<Type>,

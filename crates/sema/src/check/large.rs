@@ -4,8 +4,8 @@
 //! What is named keeps a type short, but not what is made of it: a struct counts as the fields that are
 //! in it, to the last.
 
+use super::error;
 use super::state::{Infer, Report};
-use super::{data, error};
 use crate::hir::{self, DefId, LocalId, TypeKind};
 use ein_base::{Code, Span};
 use ein_ir::tensor::{Expr, Type};
@@ -99,17 +99,10 @@ fn count_fields(hir: &hir::Program, def: DefId, args: &[usize], count: &mut Coun
         args.iter().for_each(|parts| _ = count.take(*parts));
         return;
     }
-    let given = data::generics(hir, def).iter().copied().zip(args.iter().copied()).collect();
+    let given = hir.defs[def].kind.generics().iter().copied().zip(args.iter().copied()).collect();
     count.inside.push(def);
-    let variants = match &hir.defs[def].kind {
-        hir::DefKind::Enum(data) => data.variants.len(),
-        hir::DefKind::Struct(_) => 1,
-        hir::DefKind::Fn(_) | hir::DefKind::Const(_) | hir::DefKind::Error => 0,
-    };
-    for form in (0..variants).filter_map(|variant| data::declared(hir, def, variant)) {
-        for field in form.fields {
-            count_written(hir, &field.ty, &given, count);
-        }
+    for field in hir.defs[def].kind.forms().into_iter().flatten() {
+        count_written(hir, &field.ty, &given, count);
     }
     count.inside.pop();
 }

@@ -244,20 +244,13 @@ fn pack_uses(cx: &mut Cx, id: ExprId, found: &mut Vec<PackRead>) {
     let node = &hir.exprs[id];
     if let H::Index { base, slots } = &node.kind {
         let packs = slots.iter().any(|slot| matches!(slot, Slot::Pack(..)));
-        if packs && let Some(rank) = known_rank(cx, *base) {
-            found.push(PackRead::new(rank, slots, node.span));
+        // The rank of an expression that needs no checking to know.
+        let known = if packs { known_type(cx, *base) } else { None };
+        if let Some(ty @ (Type::Array(_) | Type::Scalar(_))) = known {
+            found.push(PackRead::new(ty.rank(), slots, node.span));
         }
     }
     crate::visit::each_child(hir, id, &mut |child| pack_uses(cx, child, found));
-}
-
-/// The rank of an expression that needs no checking to know.
-fn known_rank(cx: &mut Cx, id: ExprId) -> Option<usize> {
-    match known_type(cx, id)? {
-        Type::Array(array) => Some(array.axes.len()),
-        Type::Scalar(_) => Some(0),
-        _ => None,
-    }
 }
 
 /// The type of a variable, or of a field of one.

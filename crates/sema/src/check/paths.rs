@@ -60,7 +60,7 @@ pub(super) trait Visit {
         &mut self,
         _ix: &mut Index,
         _build: &Build,
-        base: &Expr,
+        base: &mut Expr,
         indices: &mut [IndexArg],
         span: Span,
         path: &mut Path,

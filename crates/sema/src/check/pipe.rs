@@ -15,21 +15,40 @@ const SOME: usize = 1;
 const OK: usize = 0;
 const ERR: usize = 1;
 
-/// `x ?> f`: `f` of what is in an optional. Where `f` gives an optional itself, that is the
-/// result.
-pub(super) fn option_pipe(
+/// `x ?> f` and `x !> f`: `f` of what is in an optional, or of what a result carries unless it is an error.
+/// Where `f` gives an optional or a result itself, that is the result.
+pub(super) fn pipe(
     cx: &mut Cx,
-    value: ExprId,
+    (value, operator): (ExprId, &str),
     local: LocalId,
     call: ExprId,
     want: Option<&Type>,
     span: Span,
 ) -> Expr {
-    let Some(Piped { value, id, var, result, .. }) =
-        pipe(cx, (value, "?>"), local, call, want, "Option::Some")
-    else {
-        return Expr::error(span);
+    let value = expr::expr(cx, value, None);
+    let prelude = &cx.hir.prelude;
+    let (def, full) = match operator {
+        "?>" => (prelude.option, "Option::Some"),
+        _ => (prelude.result, "Result::Ok"),
     };
+    let Some((id, inner, others)) = parts(&mut cx.infer, &mut cx.ix, def, &value.ty) else {
+        let at = value.span;
+        return not_optional(&cx.ix, &mut cx.report, &value, operator, at);
+    };
+    if inner == Type::Error {
+        cx.report.unknown_inside(full, value.span);
+        return Expr::error(span);
+    }
+    let (var, result) = piped(cx, local, inner, call, wanted_inside(want, id));
+    let piped = Piped { value, id, var, result };
+    match piped.result.ty {
+        Type::Error => Expr::error(span),
+        _ if operator == "?>" => optional(piped, span),
+        _ => result_of(&mut cx.ix, &mut cx.build, piped, others, span),
+    }
+}
+
+fn optional(Piped { value, id, var, result }: Piped, span: Span) -> Expr {
     let (result, ty) = match &result.ty {
         Type::Data(own, _) if *own == id => {
             let ty = result.ty.clone();
@@ -45,25 +64,17 @@ pub(super) fn option_pipe(
     Expr::new(ExprKind::Match { value, arms }, ty, span)
 }
 
-/// `x !> f`: `f` of what a result carries unless it is an error. Where `f` gives a result
-/// itself, that is the result.
-pub(super) fn result_pipe(
-    cx: &mut Cx,
-    value: ExprId,
-    local: LocalId,
-    call: ExprId,
-    want: Option<&Type>,
+fn result_of(
+    ix: &mut Index,
+    build: &mut Build,
+    Piped { value, id, var, result }: Piped,
+    mut others: Vec<Type>,
     span: Span,
 ) -> Expr {
-    let Some(Piped { value, id, var, result, mut others }) =
-        pipe(cx, (value, "!>"), local, call, want, "Result::Ok")
-    else {
-        return Expr::error(span);
-    };
     let failure = others.pop().unwrap_or(Type::Error);
     let flat = match &result.ty {
         Type::Data(own, args) if *own == id => match args.as_slice() {
-            [ok, err] => coerce::join_types(&mut cx.ix, err, &failure).map(|err| (ok.clone(), err)),
+            [ok, err] => coerce::join_types(ix, err, &failure).map(|err| (ok.clone(), err)),
             _ => None,
         },
         _ => None,
@@ -78,8 +89,8 @@ pub(super) fn result_pipe(
             (make(id, OK, vec![result], &ty, span), ty)
         }
     };
-    let message = new_local_var(&mut cx.ix, &mut cx.build, "err", span, failure);
-    let failed = cx.ix.var_expr(message, span);
+    let message = new_local_var(ix, build, "err", span, failure);
+    let failed = ix.var_expr(message, span);
     let failed = make(id, ERR, vec![failed], &ty, span);
     let arms = vec![
         arm(OK, vec![Pattern::Bind(var)], result),
@@ -96,33 +107,6 @@ struct Piped {
     var: VarId,
     /// What is made of that.
     result: Expr,
-    /// The types of what else may be in it.
-    others: Vec<Type>,
-}
-
-/// What is made of the value in an optional or a result; nothing if a mistake was reported.
-fn pipe(
-    cx: &mut Cx,
-    (value, operator): (ExprId, &str),
-    local: LocalId,
-    call: ExprId,
-    want: Option<&Type>,
-    full: &str,
-) -> Option<Piped> {
-    let span = cx.hir.exprs[value].span;
-    let value = expr::expr(cx, value, None);
-    let prelude = &cx.hir.prelude;
-    let def = if operator == "?>" { prelude.option } else { prelude.result };
-    let Some((id, inner, others)) = parts(&mut cx.infer, &mut cx.ix, def, &value.ty) else {
-        not_optional(&cx.ix, &mut cx.report, &value, operator, span);
-        return None;
-    };
-    if inner == Type::Error {
-        cx.report.unknown_inside(full, value.span);
-        return None;
-    }
-    let (var, result) = piped(cx, local, inner, call, wanted_inside(want, id));
-    (result.ty != Type::Error).then_some(Piped { value, id, var, result, others })
 }
 
 /// What is asked of the value inside where such an optional or result is asked for.

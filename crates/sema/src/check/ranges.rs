@@ -14,7 +14,7 @@ pub(in crate::check) mod dependent;
 
 use super::state::{Build, Index, Report};
 use super::symbolic::SizeRelation;
-use super::{Ground, error, ragged};
+use super::{CoordExtent, Ground, error, ragged};
 use ein_base::{Code, Span, Symbol};
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::walk::{each_child, each_child_mut, each_in_clause_mut, each_in_stmt_mut};
@@ -386,7 +386,8 @@ fn direct_range(
                 if !is_broken(ix, atom) {
                     two_extents(ix, report, var, first, other);
                 }
-                return Some((size::Expr::zero(), hi));
+                // Which of them is meant, nobody knows.
+                return Some((size::Expr::zero(), ix.unknown_size(true)));
             }
         }
     }
@@ -577,24 +578,18 @@ fn cannot_infer(
     report.report_at(d);
 }
 
-/// The extent of a coordinate, if all values in scope that carry it agree.
+/// The extent of a coordinate, if all values in scope that carry it agree. What is still being defined has a
+/// say only where nothing else has.
 pub(super) fn coord_extent(ix: &Index, name: Symbol) -> Option<size::Expr> {
-    let mut found: Option<&size::Expr> = None;
-    let own = ix.f.extents.iter().any(|extent| extent.name == name);
-    for extent in &ix.f.extents {
-        let fits = if own { extent.name == name } else { extent.over == Some(name) };
-        if !fits {
-            continue;
-        }
-        match found {
-            Some(size) if ix.compare_sizes(size, &extent.size) != SizeRelation::Equal => {
-                return None;
-            }
-            Some(_) => {}
-            None => found = Some(&extent.size),
-        }
-    }
-    found.cloned()
+    let all = &ix.f.extents;
+    let own = all.iter().any(|extent| extent.name == name);
+    let fits = all.iter().filter(|it| if own { it.name == name } else { it.over == Some(name) });
+    let named = |owner| ix.defining.iter().any(|local| ix.hir.locals[*local].name.sym == owner);
+    let (open, known): (Vec<_>, Vec<_>) = fits.partition(|it| named(it.owner));
+    let sizes = if known.is_empty() { open } else { known };
+    let (first, others) = sizes.split_first()?;
+    let agree = |it: &&CoordExtent| ix.compare_sizes(&first.size, &it.size) == SizeRelation::Equal;
+    others.iter().all(agree).then(|| first.size.clone())
 }
 
 /// The ranges that were found, and the sizes that must be compared at run time for each variable.

@@ -1,10 +1,11 @@
 //! What functions give: results against what their signatures say.
 
 use super::state::Index;
+use super::symbolic::SizeRelation;
 use super::{Cx, annotation, close, coerce, error, expr, types, widen};
 use crate::hir::{self, Dim, DimKind, Function, TypeKind};
 use ein_base::{Code, Name, Symbol};
-use ein_ir::tensor::{Expr, Type};
+use ein_ir::tensor::{Axis, Expr, Type};
 
 /// The result that a function declares; `[T; *]` leaves its rank, and so all but its elements, to the
 /// body.
@@ -43,17 +44,6 @@ pub(super) fn function_result(cx: &mut Cx, function: &Function, name: Symbol) ->
             }
             let d = coerce::mismatch(&cx.ix, &value, &want, &what);
             cx.report.fail(d)
-        }
-        TypeKind::AnyRank(_) => {
-            let want = types::lower_type(cx, ret);
-            let value = close::open_value(cx, function.body, Some(&want), None);
-            let value = widen::widen_to(&mut cx.ix, &mut cx.build, &mut cx.report, value, &want);
-            match (&value.ty, &want) {
-                (Type::Array(own), Type::AnyRank(elem)) if coerce::same_kind(&own.elem, elem) => {
-                    value
-                }
-                _ => coerce::expect_type(cx, value, &want, &what),
-            }
         }
         TypeKind::Tuple(items) if items.is_empty() => {
             cx.infer.f.statement = true;
@@ -119,19 +109,13 @@ pub(super) fn meet_result(cx: &mut Cx, value: Expr, elem: Type, dims: &[Dim], wh
     for (position, dim) in dims.iter().enumerate() {
         let DimKind::Coord { name, extent: None, over } = &dim.kind else { continue };
         let root = over.unwrap_or(*name).sym;
-        let declared = cx.ix.f.coord_sizes.get(&root).cloned().or_else(|| {
-            cx.ix
-                .f
-                .signature_packs
-                .values()
-                .flatten()
-                .find(|axis| axis.coord.is_some_and(|coord| coord.name == name.sym))
-                .map(|axis| axis.size.clone())
-        });
+        let mut packs = cx.ix.f.signature_packs.values().flatten();
+        let own = |axis: &&Axis| axis.coord.is_some_and(|coord| coord.name == name.sym);
+        let of_pack = || packs.find(own).map(|axis| axis.size.clone());
+        let declared = cx.ix.f.coord_sizes.get(&root).cloned().or_else(of_pack);
         let (Some(declared), Some(axis)) = (declared, value.ty.axes().get(position)) else {
             continue;
         };
-        use super::symbolic::SizeRelation;
         let have = axis.size.clone();
         match cx.ix.compare_sizes(&have, &declared) {
             SizeRelation::Equal => {}
@@ -140,15 +124,12 @@ pub(super) fn meet_result(cx: &mut Cx, value: Expr, elem: Type, dims: &[Dim], wh
                 coerce::require(&mut cx.ix, &mut cx.build, have, declared, what, value.span);
             }
             SizeRelation::Different => {
-                let d = error(
-                        Code::E0405,
-                        value.span,
-                        format!(
-                            "coordinate `{name}` of {what} has the extent that it has in the parameters, {}, but this value has {}",
-                            cx.ix.show_size(&declared),
-                            cx.ix.show_size(&have)
-                        ),
-                    )
+                let (stated, own) = (cx.ix.show_size(&declared), cx.ix.show_size(&have));
+                let message = format!(
+                    "coordinate `{name}` of {what} has the extent that it has in the parameters, \
+                     {stated}, but this value has {own}"
+                );
+                let d = error(Code::E0405, value.span, message)
                     .here(format!("this is `{}`", cx.ix.show(&value.ty)))
                     .help("state the extent in the result, for example `c: ?n - 1`");
                 cx.report.report_at(d);

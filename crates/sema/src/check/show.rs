@@ -5,6 +5,9 @@ use ein_base::Symbol;
 use ein_ir::size;
 use ein_ir::tensor::{Axis, Expr, ExprKind, Type};
 
+/// How many axes of an array are written out.
+const MOST_AXES: usize = 12;
+
 impl Index<'_> {
     /// A size in the words of the source.
     pub(super) fn show_size(&self, size: &size::Expr) -> String {
@@ -22,7 +25,11 @@ impl Index<'_> {
             Type::Scalar(ty) => ty.name().into(),
             Type::Str => "str".into(),
             Type::Array(array) => {
-                let axes: Vec<_> = array.axes.iter().map(|axis| self.show_axis(axis)).collect();
+                let shown = array.axes.iter().take(MOST_AXES);
+                let mut axes: Vec<_> = shown.map(|axis| self.show_axis(axis)).collect();
+                if let more @ 1.. = array.axes.len() - axes.len() {
+                    axes.push(format!("… {more} more"));
+                }
                 format!("[{}; {}]", self.show(&array.elem), axes.join(", "))
             }
             Type::AnyRank(elem) => format!("[{}; *]", self.show(elem)),

@@ -122,6 +122,10 @@ pub(super) struct IndexFrame {
     pub pack_lengths: FxHashMap<LocalId, usize>,
     /// Extents of the coordinates of the signature that it does not state.
     pub coord_sizes: FxHashMap<Symbol, size::Expr>,
+    /// What a caller calls the coordinates of a signature, while its result is made.
+    pub coord_names: FxHashMap<Symbol, Coord>,
+    /// Whether type arguments say the ranks of arrays only, and their extents are found at run time.
+    pub open_types: bool,
     /// Sizes `?n` in scope.
     pub sizes: FxHashMap<LocalId, size::Expr>,
     /// Coordinates bound by name: those of a coordinate call's arguments and of open expressions.

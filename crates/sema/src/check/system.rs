@@ -18,12 +18,15 @@ use ein_ir::tensor::{Coord, Expr, ExprKind, Tensor, Type, VarId};
 use ein_scalar::ScalarType as S;
 
 pub(in crate::check) mod boxes;
+mod early;
 pub(in crate::check) mod order;
 pub(in crate::check) mod stack;
 
 /// A name of a system after its clauses were checked.
+#[derive(Clone)]
 pub(super) struct Member {
-    local: LocalId,
+    /// The name that people wrote.
+    local: Option<LocalId>,
     name: Symbol,
     /// What clauses read it by.
     var: VarId,
@@ -189,7 +192,8 @@ fn by_ranges(hir: &hir::Program, definitions: &[hir::Definition], drafts: &[Draf
     order
 }
 
-/// Whether every index of a definition has a domain, or reads a tensor other than these.
+/// Whether every index of a definition, and of the reductions in it, has a domain, or reads a tensor other
+/// than these.
 fn has_ranges(hir: &hir::Program, definition: &hir::Definition, open: &[LocalId]) -> bool {
     definition.clauses.iter().all(|clause| {
         clause.slots.iter().all(|slot| match &slot.kind {
@@ -200,8 +204,20 @@ fn has_ranges(hir: &hir::Program, definition: &hir::Definition, open: &[LocalId]
             | LeftSlotKind::Literal(_)
             | LeftSlotKind::Point(_)
             | LeftSlotKind::Error => true,
-        })
+        }) && are_ranged(hir, clause.body, open)
     })
+}
+
+/// The same of the reductions in an expression.
+fn are_ranged(hir: &hir::Program, id: hir::ExprId, open: &[LocalId]) -> bool {
+    let mut ranged = match &hir.exprs[id].kind {
+        hir::ExprKind::Reduce { binders, body, .. } => binders.iter().all(|binder| {
+            binder.pack || binder.domain.is_some() || reads_with(hir, *body, binder.local, open)
+        }),
+        _ => true,
+    };
+    crate::visit::each_child(hir, id, &mut |it| ranged = ranged && are_ranged(hir, it, open));
+    ranged
 }
 
 /// Whether a tensor other than these is read at a position that an index is part of.
@@ -306,7 +322,14 @@ fn finish_members(
         let span = spans.reduce(Span::to)?;
         let value = define::finish_definition(cx, name, drafts, Some(var), span);
         let ExprKind::Tensor(tensor) = *value.kind else { return None };
-        members.push(Member { local: definition.local, name, var, tensor, ty: value.ty, span });
+        members.push(Member {
+            local: Some(definition.local),
+            name,
+            var,
+            tensor,
+            ty: value.ty,
+            span,
+        });
     }
     // Every clause knows the final types of all names.
     for at in 0..members.len() {

@@ -5,6 +5,7 @@ mod inlined;
 pub(in crate::check) mod signature;
 
 use super::instance::{Key, Source};
+use super::matching::Cell;
 use super::state::{Build, Index, Infer, Report};
 use super::{
     Binding, Cx, annotation, builtin, call, choice, close, error, expr, function, layouts, lift,
@@ -400,16 +401,13 @@ fn call_closure(cx: &mut Cx, closure: ExprId, callee: Expr, args: Vec<Expr>, spa
     }
     let hir = cx.hir;
     let H::Closure { params, .. } = &hir.exprs[closure].kind else { return Expr::error(span) };
-    let cells: Vec<super::matching::Cell> = params
+    let cells: Vec<Cell> = params
         .iter()
         .zip(&args)
         .map(|(param, arg)| {
             let rank = arg.ty.rank();
             let cell = param.ty.as_deref().and_then(cell_rank).unwrap_or(rank).min(rank);
-            super::matching::Cell {
-                frame: (0..rank - cell).collect(),
-                cell: (rank - cell..rank).collect(),
-            }
+            Cell { frame: (0..rank - cell).collect(), cell: (rank - cell..rank).collect() }
         })
         .collect();
     for (param, arg) in params.iter().zip(&args) {
@@ -620,10 +618,7 @@ fn call_reranked(
             .help("give a rank that the argument has");
             return cx.report.fail(d);
         };
-        cells.push(super::matching::Cell {
-            frame: (0..split).collect(),
-            cell: (split..rank).collect(),
-        });
+        cells.push(Cell { frame: (0..split).collect(), cell: (split..rank).collect() });
     }
     let name = match cx.infer.templates.get(inner as usize) {
         Some(Template::Fn(def)) => cx.hir.defs[*def].name.sym,

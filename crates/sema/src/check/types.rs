@@ -17,9 +17,19 @@ pub(super) fn lower_type(cx: &mut Cx, ty: &hir::Type) -> Type {
             let args = args.iter().map(|arg| lower_type(cx, arg)).collect::<Vec<_>>();
             data::data_type(&mut cx.infer, &mut cx.ix, &mut cx.report, *def, args, ty.span)
         }
-        TypeKind::Param(local) => cx.infer.f.type_params.get(local).cloned().unwrap_or(Type::Error),
+        TypeKind::Param(local) => {
+            let ty = cx.infer.f.type_params.get(local).cloned().unwrap_or(Type::Error);
+            match cx.ix.f.open_types {
+                true => vars::map_sizes(ty, &mut |_| cx.ix.unknown_size(true)),
+                false => ty,
+            }
+        }
         TypeKind::Array { elem, dims, .. } => {
+            let rows = matches!(elem.kind, TypeKind::Some(..));
             let elem = lower_type(cx, elem);
+            if rows {
+                return Type::Jagged(Box::new(elem.elem().clone()), 2);
+            }
             let axes = lower_dims(cx, dims);
             Type::array(elem, axes)
         }
@@ -68,7 +78,12 @@ pub(super) fn lower_dims(cx: &mut Cx, dims: &[hir::Dim]) -> Vec<Axis> {
                         None => cx.ix.unknown_size(true),
                     },
                 };
-                let coord = declared_coord(&mut cx.ix, name.sym, over.map(|over| over.sym));
+                let known = |name: &Symbol| cx.ix.f.coord_names.get(name).copied();
+                let over = over.map(|over| known(&over.sym).map_or(over.sym, |it| it.name));
+                let coord = match known(&name.sym) {
+                    Some(coord) => coord,
+                    None => declared_coord(&mut cx.ix, name.sym, over),
+                };
                 axes.push(Axis { coord: Some(coord), size });
             }
             DimKind::Pack(local) => {
@@ -90,7 +105,7 @@ pub(super) fn declared_coord(ix: &mut Index, name: Symbol, over: Option<Symbol>)
 
 impl Report {
     /// One coordinate may stand on one axis of a type only.
-    fn check_distinct(&mut self, dims: &[hir::Dim]) {
+    pub(super) fn check_distinct(&mut self, dims: &[hir::Dim]) {
         for (position, dim) in dims.iter().enumerate() {
             let DimKind::Coord { name, .. } = &dim.kind else { continue };
             let first = dims[..position].iter().find(|other| {

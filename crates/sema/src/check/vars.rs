@@ -243,23 +243,26 @@ pub(super) fn local_name(hir: &crate::hir::Program, local: LocalId) -> Symbol {
 
 /// Applies a function to every size in a type.
 pub(super) fn map_sizes(ty: Type, map: &mut dyn FnMut(size::Expr) -> size::Expr) -> Type {
+    let mut ty = map_parts(ty, &mut |part| map_sizes(part, map));
+    if let Type::Array(array) = &mut ty {
+        for axis in &mut Arc::make_mut(array).axes {
+            axis.size = map(axis.size.clone());
+        }
+    }
+    ty
+}
+
+/// A type with other types as its parts: elements, items and type arguments.
+pub(super) fn map_parts(ty: Type, map: &mut dyn FnMut(Type) -> Type) -> Type {
     match ty {
         Type::Array(array) => {
-            let ArrayType { elem, mut axes } = Arc::unwrap_or_clone(array);
-            let elem = map_sizes(elem, map);
-            for axis in &mut axes {
-                axis.size = map(axis.size.clone());
-            }
-            Type::Array(Arc::new(ArrayType { elem, axes }))
+            let ArrayType { elem, axes } = Arc::unwrap_or_clone(array);
+            Type::Array(Arc::new(ArrayType { elem: map(elem), axes }))
         }
-        Type::AnyRank(elem) => Type::AnyRank(Box::new(map_sizes(*elem, map))),
-        Type::Jagged(elem, depth) => Type::Jagged(Box::new(map_sizes(*elem, map)), depth),
-        Type::Tuple(items) => {
-            Type::Tuple(items.into_iter().map(|item| map_sizes(item, map)).collect())
-        }
-        Type::Data(id, args) => {
-            Type::Data(id, args.into_iter().map(|arg| map_sizes(arg, map)).collect())
-        }
+        Type::AnyRank(elem) => Type::AnyRank(Box::new(map(*elem))),
+        Type::Jagged(elem, depth) => Type::Jagged(Box::new(map(*elem)), depth),
+        Type::Tuple(items) => Type::Tuple(items.into_iter().map(map).collect()),
+        Type::Data(id, args) => Type::Data(id, args.into_iter().map(map).collect()),
         Type::Template(..)
         | Type::Signature(_)
         | Type::Unit

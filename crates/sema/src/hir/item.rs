@@ -32,6 +32,26 @@ pub enum DefKind {
     Error,
 }
 
+impl DefKind {
+    /// The type parameters of a struct or enum.
+    pub(crate) fn generics(&self) -> &[LocalId] {
+        match self {
+            DefKind::Struct(data) => &data.generics,
+            DefKind::Enum(data) => &data.generics,
+            DefKind::Fn(_) | DefKind::Const(_) | DefKind::Error => &[],
+        }
+    }
+
+    /// The fields of a struct, or of each variant of an enum.
+    pub(crate) fn forms(&self) -> Vec<&[Field]> {
+        match self {
+            DefKind::Struct(data) => vec![&data.fields],
+            DefKind::Enum(data) => data.variants.iter().map(|it| it.fields.as_slice()).collect(),
+            DefKind::Fn(_) | DefKind::Const(_) | DefKind::Error => Vec::new(),
+        }
+    }
+}
+
 /// A constant.
 #[derive(Debug)]
 pub struct Const {

@@ -1,9 +1,9 @@
 //! What must come before what: constants that depend on themselves, modules that import each
 //! other, functions that are called before what they read is bound.
 
-use super::{Resolver, listed};
-use crate::hir::{DefId, DefKind, LocalId, ModuleId};
-use ein_base::{Code, Diagnostic, Idx, IndexVec, Name, Span};
+use super::{Resolver, endless, listed};
+use crate::hir::{DefId, DefKind, LocalId, ModuleId, Program};
+use ein_base::{Code, Diagnostic, Idx, IndexVec, Name, SourceMap, Span};
 use rustc_hash::FxHashSet;
 
 /// What was noted while names were resolved.
@@ -38,8 +38,10 @@ impl Resolver<'_> {
         self.order_modules();
         let graph = Graph::new(self.program.defs.len(), &self.facts.needs);
         let components = graph.components();
-        self.check_constants(&graph, &components);
-        self.check_calls(&graph, &components);
+        let Resolver { program, files, facts, diagnostics, .. } = self;
+        check_constants(program, &graph, &components, diagnostics);
+        check_calls((program, files), facts, &graph, &components, diagnostics);
+        diagnostics.extend(endless::check(program));
     }
 
     /// What a module uses runs before it; the root runs last.
@@ -139,92 +141,105 @@ impl Resolver<'_> {
         }
         self.report(diagnostic.help("move what both need into a third module"));
     }
+}
 
-    fn check_constants(&mut self, graph: &Graph, components: &Components) {
-        for component in components.iter() {
-            let cyclic = match *component {
-                [one] => graph.edges(one).contains(&one),
-                _ => true,
-            };
-            if !cyclic {
-                continue;
-            }
-            let mut constants: Vec<DefId> = component
-                .iter()
-                .map(|d| DefId::from_usize(*d))
-                .filter(|d| matches!(self.program.defs[*d].kind, DefKind::Const(_)))
-                .collect();
-            constants.sort();
-            let Some((&first, rest)) = constants.split_first() else { continue };
-            let name = self.program.defs[first].name;
-            let text = if rest.is_empty() {
-                format!("the constant `{name}` depends on itself")
-            } else {
-                let names: Vec<_> = constants.iter().map(|d| self.program.defs[*d].name).collect();
-                format!("the constants {} depend on each other", listed(&names))
-            };
-            let mut diagnostic = Diagnostic::new(Code::E0211, name.span, text)
-                .here(format!("`{name}` needs its own value"));
-            for other in rest {
-                let name = self.program.defs[*other].name;
-                diagnostic = diagnostic.label(name.span, format!("`{name}` is part of the cycle"));
-            }
-            self.report(diagnostic.help("give one of them a value that needs no other"));
+/// Constants that depend on themselves.
+fn check_constants(
+    program: &Program,
+    graph: &Graph,
+    components: &Components,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    for component in components.iter() {
+        let cyclic = match *component {
+            [one] => graph.edges(one).contains(&one),
+            _ => true,
+        };
+        if !cyclic {
+            continue;
+        }
+        let mut constants: Vec<DefId> = component
+            .iter()
+            .map(|d| DefId::from_usize(*d))
+            .filter(|d| matches!(program.defs[*d].kind, DefKind::Const(_)))
+            .collect();
+        constants.sort();
+        let Some((&first, rest)) = constants.split_first() else { continue };
+        let name = program.defs[first].name;
+        let text = if rest.is_empty() {
+            format!("the constant `{name}` depends on itself")
+        } else {
+            let names: Vec<_> = constants.iter().map(|d| program.defs[*d].name).collect();
+            format!("the constants {} depend on each other", listed(&names))
+        };
+        let mut diagnostic = Diagnostic::new(Code::E0211, name.span, text)
+            .here(format!("`{name}` needs its own value"));
+        for other in rest {
+            let name = program.defs[*other].name;
+            diagnostic = diagnostic.label(name.span, format!("`{name}` is part of the cycle"));
+        }
+        diagnostics.push(diagnostic.help("give one of them a value that needs no other"));
+    }
+}
+
+/// A statement that mentions a function above a binding which the function reads.
+fn check_calls(
+    (program, files): (&Program, &SourceMap),
+    facts: &Facts,
+    graph: &Graph,
+    components: &Components,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let mut ranks: IndexVec<ModuleId, usize> = IndexVec::filled(usize::MAX, program.modules.len());
+    for (rank, module) in program.init_order.iter().enumerate() {
+        ranks[*module] = rank;
+    }
+    // The last binding that each item needs, directly or through others.
+    let mut last: Vec<Option<(Time, LocalId)>> = vec![None; program.defs.len()];
+    for &(def, local) in &facts.globals {
+        let time = (ranks[program.defs[def].module], facts.bound_at[local]);
+        let entry = &mut last[def.index()];
+        *entry = (*entry).max(Some((time, local)));
+    }
+    for component in components.iter() {
+        let direct = component.iter().map(|d| last[*d]).max().flatten();
+        let through = component.iter().flat_map(|d| graph.edges(*d)).map(|d| last[*d]);
+        let latest = through.max().flatten().max(direct);
+        for def in component {
+            last[*def] = latest;
         }
     }
-
-    /// A statement that mentions a function above a binding which the function reads.
-    fn check_calls(&mut self, graph: &Graph, components: &Components) {
-        let mut ranks: IndexVec<ModuleId, usize> =
-            IndexVec::filled(usize::MAX, self.program.modules.len());
-        for (rank, module) in self.program.init_order.iter().enumerate() {
-            ranks[*module] = rank;
-        }
-        // The last binding that each item needs, directly or through others.
-        let mut last: Vec<Option<(Time, LocalId)>> = vec![None; self.program.defs.len()];
-        for &(def, local) in &self.facts.globals {
-            let time = (ranks[self.program.defs[def].module], self.facts.bound_at[local]);
-            let entry = &mut last[def.index()];
-            *entry = (*entry).max(Some((time, local)));
-        }
-        for component in components.iter() {
-            let direct = component.iter().map(|d| last[*d]).max().flatten();
-            let through = component.iter().flat_map(|d| graph.edges(*d)).map(|d| last[*d]);
-            let latest = through.max().flatten().max(direct);
-            for def in component {
-                last[*def] = latest;
-            }
-        }
-        for i in 0..self.facts.statement_calls.len() {
-            let call = self.facts.statement_calls[i];
-            let Some((time, local)) = last[call.def.index()] else { continue };
-            if time >= (ranks[call.module], call.stmt) {
-                self.called_too_early(call, local);
-            }
+    for call in facts.statement_calls.iter().copied() {
+        let Some((time, local)) = last[call.def.index()] else { continue };
+        if time >= (ranks[call.module], call.stmt) {
+            diagnostics.push(called_too_early((program, files), facts, call, local));
         }
     }
+}
 
-    fn called_too_early(&mut self, call: StatementCall, local: LocalId) {
-        let function = self.program.defs[call.def].name;
-        let bound = self.program.locals[local].name;
-        let line = self.files.position(bound.span).0;
-        let inside = bound.span.file() == function.span.file()
-            && bound.span.lo() < function.span.lo()
-            && self.facts.bound_at[local] == call.stmt;
-        if inside {
-            return self.report(reads_what_is_defined(function, bound, call.span));
-        }
-        self.report(
-            Diagnostic::new(
-                Code::E0202,
-                call.span,
-                format!("`{function}` is used here before `{bound}`, which it needs, is bound"),
-            )
-            .here(format!("needs `{bound}`"))
-            .label(bound.span, format!("`{bound}` is bound here, on line {line}"))
-            .help(format!("move this statement below line {line}")),
-        );
+fn called_too_early(
+    (program, files): (&Program, &SourceMap),
+    facts: &Facts,
+    call: StatementCall,
+    local: LocalId,
+) -> Diagnostic {
+    let function = program.defs[call.def].name;
+    let bound = program.locals[local].name;
+    let line = files.position(bound.span).0;
+    let inside = bound.span.file() == function.span.file()
+        && bound.span.lo() < function.span.lo()
+        && facts.bound_at[local] == call.stmt;
+    if inside {
+        return reads_what_is_defined(function, bound, call.span);
     }
+    Diagnostic::new(
+        Code::E0202,
+        call.span,
+        format!("`{function}` is used here before `{bound}`, which it needs, is bound"),
+    )
+    .here(format!("needs `{bound}`"))
+    .label(bound.span, format!("`{bound}` is bound here, on line {line}"))
+    .help(format!("move this statement below line {line}"))
 }
 
 /// A function inside of a clause reads the tensor that the clause defines.

@@ -7,6 +7,7 @@
 //! between the clauses that read the system come after it. What is no system without this reading is
 //! left alone: a later `let` of a name that was read shadows it.
 
+use super::Resolver;
 use super::lower::Lower;
 use super::order::Graph;
 use super::scope::{Bound, Space};
@@ -14,7 +15,7 @@ use super::stmts::{List, has_pack};
 use super::unknown::pattern_names;
 use crate::hir::{self, LocalId, LocalKind, Stmt};
 use crate::visit;
-use ein_base::{Name, Span, Symbol};
+use ein_base::{Code, Diagnostic, Name, SourceMap, Span, Symbol};
 use ein_syntax::ast::{self, LeftSlotKind, StmtId, StmtKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -59,9 +60,106 @@ struct Node {
     mentions: Vec<(usize, Symbol)>,
 }
 
+/// What the text of a list of statements says.
+struct Written<'r> {
+    ast: &'r ast::Ast,
+    stmts: &'r [StmtId],
+}
+
+impl<'r> Written<'r> {
+    /// Whether a `let` among these statements binds one of the names.
+    fn binds_between(&self, between: std::ops::Range<usize>, names: &[Symbol]) -> bool {
+        self.stmts[between].iter().any(|id| {
+            let StmtKind::Let(decl) = &self.ast.stmt[*id].kind else { return false };
+            let mut bound = Vec::new();
+            pattern_names(self.ast, decl.pat, &mut bound);
+            bound.iter().any(|name| names.contains(&name.sym))
+        })
+    }
+
+    fn clause_at(&self, at: usize) -> Option<&'r ast::Clause> {
+        match &self.ast.stmt[self.stmts[at]].kind {
+            StmtKind::Clause(clause) => Some(clause),
+            _ => None,
+        }
+    }
+
+    /// Whether two clauses define the same points, as far as the text says.
+    fn repeats_a_left_side(&self, files: &SourceMap, node: &Node) -> bool {
+        let text = |at: &usize| -> Option<Vec<String>> {
+            let clause = self.clause_at(*at)?;
+            let slots = clause.slots.iter().map(|slot| match &slot.kind {
+                LeftSlotKind::Literal(value) => value.to_string(),
+                LeftSlotKind::Point(point) => files.text(self.ast.expr[*point].span).to_owned(),
+                LeftSlotKind::Index { domain: Some(domain), .. } => {
+                    files.text(self.ast.expr[*domain].span).to_owned()
+                }
+                LeftSlotKind::Index { domain: None, .. } => String::new(),
+                LeftSlotKind::Pack(_) | LeftSlotKind::Error => "..".to_owned(),
+            });
+            let guarded = matches!(self.ast.expr[clause.value].kind, ast::ExprKind::Where { .. });
+            (!guarded).then(|| slots.collect())
+        };
+        let texts: Vec<Vec<String>> = node.clauses.iter().filter_map(text).collect();
+        (0..texts.len()).any(|at| texts[at + 1..].contains(&texts[at]))
+    }
+
+    /// Whether the text says that a point of one clause lies in the range of another.
+    fn point_in_range(&self, node: &Node) -> bool {
+        let clauses: Vec<&ast::Clause> =
+            node.clauses.iter().filter_map(|at| self.clause_at(*at)).collect();
+        let number = |id: Option<ast::ExprId>| match id.map(|id| &self.ast.expr[id].kind) {
+            Some(ast::ExprKind::Int { value, .. }) => i64::try_from(*value).ok(),
+            _ => None,
+        };
+        let meets = |point: &ast::LeftSlot, range: &ast::LeftSlot| {
+            let (LeftSlotKind::Literal(point), LeftSlotKind::Index { domain: Some(domain), .. }) =
+                (&point.kind, &range.kind)
+            else {
+                return false;
+            };
+            let ast::ExprKind::Range { lo, hi, inclusive: false } = &self.ast.expr[*domain].kind
+            else {
+                return false;
+            };
+            match (number(*lo), number(*hi)) {
+                (Some(lo), Some(hi)) => lo <= *point && *point < hi,
+                (Some(lo), None) => lo == *point,
+                (None, _) => false,
+            }
+        };
+        let same = |a: &ast::LeftSlot, b: &ast::LeftSlot| match (&a.kind, &b.kind) {
+            (LeftSlotKind::Literal(a), LeftSlotKind::Literal(b)) => a == b,
+            (LeftSlotKind::Index { .. }, LeftSlotKind::Index { .. }) => true,
+            _ => false,
+        };
+        clauses.iter().any(|point| {
+            clauses.iter().any(|range| {
+                let mut slots = point.slots.iter().zip(&range.slots);
+                slots.all(|(a, b)| meets(a, b) || same(a, b))
+                    && point.slots.iter().zip(&range.slots).any(|(a, b)| meets(a, b))
+            })
+        })
+    }
+
+    /// Whether a slot holds a point in one clause and an index in another.
+    fn begins_with_a_point(&self, node: &Node) -> bool {
+        let clauses: Vec<&ast::Clause> =
+            node.clauses.iter().filter_map(|at| self.clause_at(*at)).collect();
+        (0..node.slots).any(|slot| {
+            let is_index = |clause: &&ast::Clause| {
+                matches!(clause.slots[slot].kind, LeftSlotKind::Index { .. })
+            };
+            let indices = clauses.iter().filter(|clause| is_index(clause)).count();
+            indices > 0 && indices < clauses.len()
+        })
+    }
+}
+
 impl<'r> Lower<'r, '_> {
     /// Finds the definitions that read each other.
     pub(super) fn find_systems(&mut self, stmts: &'r [StmtId]) -> Systems {
+        let text = Written { ast: self.ast, stmts };
         let mut nodes: Vec<Node> = Vec::new();
         let mut by_name: FxHashMap<(Symbol, usize), usize> = FxHashMap::default();
         for (at, id) in stmts.iter().enumerate() {
@@ -98,14 +196,14 @@ impl<'r> Lower<'r, '_> {
                     self.mentions(until.cond, &mut bound, &mut found);
                 }
                 found.retain(|sym| {
-                    defined.get(sym).is_some_and(|first| {
-                        first <= at || !self.binds_between(stmts, 0..*at, &[*sym])
-                    })
+                    defined
+                        .get(sym)
+                        .is_some_and(|first| first <= at || !text.binds_between(0..*at, &[*sym]))
                 });
                 node.mentions.extend(found.into_iter().map(|sym| (*at, sym)));
             }
         }
-        let nodes = of_several_ranks(self, stmts, nodes);
+        let nodes = of_several_ranks(&text, nodes);
         let mut edges: Vec<(usize, usize)> = Vec::new();
         for (from, node) in nodes.iter().enumerate() {
             for (_, sym) in &node.mentions {
@@ -118,7 +216,7 @@ impl<'r> Lower<'r, '_> {
             let (Some(first), Some(last)) = (node.clauses.first(), node.clauses.last()) else {
                 continue;
             };
-            if first == last || !self.begins_with_a_point(stmts, node) {
+            if first == last || !text.begins_with_a_point(node) {
                 continue;
             }
             for (from, other) in nodes.iter().enumerate().filter(|(from, _)| *from != to) {
@@ -135,7 +233,7 @@ impl<'r> Lower<'r, '_> {
             let mut members: Vec<usize> = component.to_vec();
             members.sort_unstable();
             let members: Vec<&Node> = members.iter().map(|at| &nodes[*at]).collect();
-            if members.len() > 1 && self.is_system(stmts, &members) {
+            if members.len() > 1 && self.is_system(&text, &members) {
                 systems.add(&members);
             }
         }
@@ -143,19 +241,19 @@ impl<'r> Lower<'r, '_> {
     }
 
     /// Whether definitions that mention each other mean one system, and not one after the other.
-    fn is_system(&self, stmts: &[StmtId], members: &[&Node]) -> bool {
+    fn is_system(&self, text: &Written, members: &[&Node]) -> bool {
         let mut names: Vec<Symbol> = members.iter().map(|node| node.name.sym).collect();
         names.sort_unstable();
         names.dedup();
         let first = members.iter().filter_map(|node| node.clauses.first()).min();
         let last = members.iter().filter_map(|node| node.clauses.last()).max();
         let (Some(first), Some(last)) = (first.copied(), last.copied()) else { return false };
-        if names.len() < members.len() || self.binds_between(stmts, first..last + 1, &names) {
+        if names.len() < members.len() || text.binds_between(first..last + 1, &names) {
             return false;
         }
         // The same left side twice is a new definition.
         let twice =
-            |node: &Node| self.repeats_a_left_side(stmts, node) || self.point_in_range(stmts, node);
+            |node: &Node| text.repeats_a_left_side(self.r.files, node) || text.point_in_range(node);
         if members.iter().any(|node| twice(node)) {
             return false;
         }
@@ -163,7 +261,7 @@ impl<'r> Lower<'r, '_> {
             node.mentions.iter().any(|(at, sym)| {
                 let of = members.iter().find(|other| other.name.sym == *sym);
                 let above = |at: usize| {
-                    let clauses = (0..at).filter_map(|at| self.clause_at(stmts, at));
+                    let clauses = (0..at).filter_map(|at| text.clause_at(at));
                     clauses.into_iter().any(|clause| clause.name.sym == *sym)
                 };
                 of.is_some_and(|of| of.clauses[0] > *at && !self.is_known(*sym) && !above(*at))
@@ -176,7 +274,7 @@ impl<'r> Lower<'r, '_> {
             let (Some(first), Some(last)) = (node.clauses.first(), node.clauses.last()) else {
                 return false;
             };
-            self.begins_with_a_point(stmts, node)
+            text.begins_with_a_point(node)
                 && reads.any(|(at, sym)| *sym == node.name.sym && first < at && at < last)
         };
         members.iter().any(|node| ahead(node) || again(node))
@@ -185,101 +283,6 @@ impl<'r> Lower<'r, '_> {
     /// Whether a name means something before the list binds it.
     fn is_known(&self, sym: Symbol) -> bool {
         self.scopes.entry(self.scopes.head(Space::Value, sym)).is_some()
-    }
-
-    /// Whether a `let` among these statements binds one of the names.
-    fn binds_between(
-        &self,
-        stmts: &[StmtId],
-        between: std::ops::Range<usize>,
-        names: &[Symbol],
-    ) -> bool {
-        stmts[between].iter().any(|id| {
-            let StmtKind::Let(decl) = &self.ast.stmt[*id].kind else { return false };
-            let mut bound = Vec::new();
-            pattern_names(self.ast, decl.pat, &mut bound);
-            bound.iter().any(|name| names.contains(&name.sym))
-        })
-    }
-
-    fn clause_at(&self, stmts: &[StmtId], at: usize) -> Option<&'r ast::Clause> {
-        match &self.ast.stmt[stmts[at]].kind {
-            StmtKind::Clause(clause) => Some(clause),
-            _ => None,
-        }
-    }
-
-    /// Whether two clauses define the same points, as far as the text says.
-    fn repeats_a_left_side(&self, stmts: &[StmtId], node: &Node) -> bool {
-        let text = |at: &usize| -> Option<Vec<String>> {
-            let clause = self.clause_at(stmts, *at)?;
-            let slots = clause.slots.iter().map(|slot| match &slot.kind {
-                LeftSlotKind::Literal(value) => value.to_string(),
-                LeftSlotKind::Point(point) => {
-                    self.r.files.text(self.ast.expr[*point].span).to_owned()
-                }
-                LeftSlotKind::Index { domain: Some(domain), .. } => {
-                    self.r.files.text(self.ast.expr[*domain].span).to_owned()
-                }
-                LeftSlotKind::Index { domain: None, .. } => String::new(),
-                LeftSlotKind::Pack(_) | LeftSlotKind::Error => "..".to_owned(),
-            });
-            let guarded = matches!(self.ast.expr[clause.value].kind, ast::ExprKind::Where { .. });
-            (!guarded).then(|| slots.collect())
-        };
-        let texts: Vec<Vec<String>> = node.clauses.iter().filter_map(text).collect();
-        (0..texts.len()).any(|at| texts[at + 1..].contains(&texts[at]))
-    }
-
-    /// Whether the text says that a point of one clause lies in the range of another.
-    fn point_in_range(&self, stmts: &[StmtId], node: &Node) -> bool {
-        let clauses: Vec<&ast::Clause> =
-            node.clauses.iter().filter_map(|at| self.clause_at(stmts, *at)).collect();
-        let number = |id: Option<ast::ExprId>| match id.map(|id| &self.ast.expr[id].kind) {
-            Some(ast::ExprKind::Int { value, .. }) => i64::try_from(*value).ok(),
-            _ => None,
-        };
-        let meets = |point: &ast::LeftSlot, range: &ast::LeftSlot| {
-            let (LeftSlotKind::Literal(point), LeftSlotKind::Index { domain: Some(domain), .. }) =
-                (&point.kind, &range.kind)
-            else {
-                return false;
-            };
-            let ast::ExprKind::Range { lo, hi, inclusive: false } = &self.ast.expr[*domain].kind
-            else {
-                return false;
-            };
-            match (number(*lo), number(*hi)) {
-                (Some(lo), Some(hi)) => lo <= *point && *point < hi,
-                (Some(lo), None) => lo == *point,
-                (None, _) => false,
-            }
-        };
-        let same = |a: &ast::LeftSlot, b: &ast::LeftSlot| match (&a.kind, &b.kind) {
-            (LeftSlotKind::Literal(a), LeftSlotKind::Literal(b)) => a == b,
-            (LeftSlotKind::Index { .. }, LeftSlotKind::Index { .. }) => true,
-            _ => false,
-        };
-        clauses.iter().any(|point| {
-            clauses.iter().any(|range| {
-                let mut slots = point.slots.iter().zip(&range.slots);
-                slots.all(|(a, b)| meets(a, b) || same(a, b))
-                    && point.slots.iter().zip(&range.slots).any(|(a, b)| meets(a, b))
-            })
-        })
-    }
-
-    /// Whether a slot holds a point in one clause and an index in another.
-    fn begins_with_a_point(&self, stmts: &[StmtId], node: &Node) -> bool {
-        let clauses: Vec<&ast::Clause> =
-            node.clauses.iter().filter_map(|at| self.clause_at(stmts, *at)).collect();
-        (0..node.slots).any(|slot| {
-            let is_index = |clause: &&ast::Clause| {
-                matches!(clause.slots[slot].kind, LeftSlotKind::Index { .. })
-            };
-            let indices = clauses.iter().filter(|clause| is_index(clause)).count();
-            indices > 0 && indices < clauses.len()
-        })
     }
 
     /// One clause of a system; the last one makes the statement.
@@ -343,7 +346,7 @@ impl<'r> Lower<'r, '_> {
         for kind in self.in_order(definitions) {
             list.stmts.push(Stmt { kind, span });
         }
-        let late = self.readers(&list.stmts[start..], &locals, start);
+        let late = readers(self.r, &list.stmts[start..], &locals, start);
         list.move_last(&late);
     }
 
@@ -354,7 +357,9 @@ impl<'r> Lower<'r, '_> {
             for (to, other) in definitions.iter().enumerate() {
                 let one = FxHashSet::from_iter([other.local]);
                 let mut reads = false;
-                visit::each_in_definition(definition, &mut |e| reads |= self.reads(e, &one));
+                visit::each_in_definition(definition, &mut |e| {
+                    reads |= read_of(&self.r.program, e, &one).is_some()
+                });
                 if reads {
                     edges.push((from, to));
                 }
@@ -380,54 +385,6 @@ impl<'r> Lower<'r, '_> {
         }
         kinds
     }
-
-    /// The statements that read a system, directly or through one another.
-    fn readers(&self, stmts: &[Stmt], locals: &[LocalId], start: usize) -> Vec<usize> {
-        let mut waiting: FxHashSet<LocalId> = locals.iter().copied().collect();
-        let mut found = Vec::new();
-        for (at, stmt) in stmts.iter().enumerate() {
-            let reads = match &stmt.kind {
-                hir::StmtKind::System(definitions)
-                    if definitions.iter().any(|it| locals.contains(&it.local)) =>
-                {
-                    false
-                }
-                hir::StmtKind::Define(definition) if locals.contains(&definition.local) => false,
-                hir::StmtKind::System(_)
-                | hir::StmtKind::Let { .. }
-                | hir::StmtKind::Define(_)
-                | hir::StmtKind::Expr(_) => {
-                    let mut reads = false;
-                    visit::each_in_stmt(stmt, &mut |e| reads = reads || self.reads(e, &waiting));
-                    reads
-                }
-            };
-            if reads {
-                found.push(start + at);
-                match &stmt.kind {
-                    hir::StmtKind::Let { pat, .. } => pat.each_local(&mut |it| {
-                        waiting.insert(it);
-                    }),
-                    hir::StmtKind::Define(it) => {
-                        waiting.insert(it.local);
-                    }
-                    hir::StmtKind::System(all) => waiting.extend(all.iter().map(|it| it.local)),
-                    hir::StmtKind::Expr(_) => {}
-                }
-            }
-        }
-        found
-    }
-
-    fn reads(&self, e: hir::ExprId, locals: &FxHashSet<LocalId>) -> bool {
-        let program = &self.r.program;
-        if let hir::ExprKind::Local(local) = &program.exprs[e].kind {
-            return locals.contains(local);
-        }
-        let mut found = false;
-        visit::each_child(program, e, &mut |child| found = found || self.reads(child, locals));
-        found
-    }
 }
 
 impl Systems {
@@ -451,14 +408,14 @@ impl Systems {
 
 /// The nodes, those of one name together where a clause with another number of slots reads its own
 /// name: then it continues the definition.
-fn of_several_ranks(it: &Lower<'_, '_>, stmts: &[StmtId], nodes: Vec<Node>) -> Vec<Node> {
+fn of_several_ranks(it: &Written, nodes: Vec<Node>) -> Vec<Node> {
     let reads_itself = |node: &Node| node.mentions.iter().any(|(_, sym)| *sym == node.name.sym);
     let plain = |node: &Node| {
-        let mut clauses = node.clauses.iter().filter_map(|at| it.clause_at(stmts, *at));
+        let mut clauses = node.clauses.iter().filter_map(|at| it.clause_at(*at));
         clauses.all(|clause| !has_pack(clause))
     };
     let numbers = |node: &Node| {
-        let mut clauses = node.clauses.iter().filter_map(|at| it.clause_at(stmts, *at));
+        let mut clauses = node.clauses.iter().filter_map(|at| it.clause_at(*at));
         clauses.any(|clause| {
             let value = match it.ast.expr[clause.value].kind {
                 ast::ExprKind::Where { body, .. } => body,
@@ -493,4 +450,76 @@ fn of_several_ranks(it: &Lower<'_, '_>, stmts: &[StmtId], nodes: Vec<Node>) -> V
         }
     }
     merged
+}
+
+/// The statements that read a system, directly or through one another: they come after it, and no step
+/// can read what they bind.
+fn readers(r: &mut Resolver, stmts: &[Stmt], locals: &[LocalId], start: usize) -> Vec<usize> {
+    let mut waiting: FxHashSet<LocalId> = locals.iter().copied().collect();
+    let mut found = Vec::new();
+    let belongs = |stmt: &&Stmt| match &stmt.kind {
+        hir::StmtKind::System(all) => all.iter().any(|it| locals.contains(&it.local)),
+        hir::StmtKind::Define(it) => locals.contains(&it.local),
+        hir::StmtKind::Let { .. } | hir::StmtKind::Expr(_) => false,
+    };
+    for (at, stmt) in stmts.iter().enumerate().filter(|(_, stmt)| !belongs(stmt)) {
+        if read_in(&r.program, stmt, &waiting).is_none() {
+            continue;
+        }
+        found.push(start + at);
+        match &stmt.kind {
+            hir::StmtKind::Let { pat, .. } => pat.each_local(&mut |it| {
+                waiting.insert(it);
+            }),
+            hir::StmtKind::Define(it) => {
+                waiting.insert(it.local);
+            }
+            hir::StmtKind::System(all) => waiting.extend(all.iter().map(|it| it.local)),
+            hir::StmtKind::Expr(_) => {}
+        }
+    }
+    for local in locals {
+        waiting.remove(local);
+    }
+    for stmt in stmts.iter().filter(belongs) {
+        while let Some((read, local)) = read_in(&r.program, stmt, &waiting) {
+            let name = r.program.locals[local].name;
+            let message = format!("`{name}` and the recurrences that read it wait for each other");
+            let d = Diagnostic::new(Code::E0605, r.program.exprs[read].span, message)
+                .here("needed by a step")
+                .label(name.span, "reads the recurrences, so it comes after them")
+                .help(format!("let `{name}` have steps, too: `let {name}[…] = …`"));
+            r.report(d);
+            r.program.exprs[read].kind = hir::ExprKind::Error;
+            // Read twice, it is one mistake.
+            waiting.remove(&local);
+        }
+    }
+    found
+}
+
+fn read_in(
+    program: &hir::Program,
+    stmt: &Stmt,
+    locals: &FxHashSet<LocalId>,
+) -> Option<(hir::ExprId, LocalId)> {
+    let mut found = None;
+    visit::each_in_stmt(stmt, &mut |e| found = found.or_else(|| read_of(program, e, locals)));
+    found
+}
+
+/// The first read of one of these names, and the name.
+fn read_of(
+    program: &hir::Program,
+    e: hir::ExprId,
+    locals: &FxHashSet<LocalId>,
+) -> Option<(hir::ExprId, LocalId)> {
+    if let hir::ExprKind::Local(local) = &program.exprs[e].kind {
+        return locals.contains(local).then_some((e, *local));
+    }
+    let mut found = None;
+    visit::each_child(program, e, &mut |child| {
+        found = found.or_else(|| read_of(program, child, locals));
+    });
+    found
 }

@@ -3,7 +3,7 @@
 use super::axes::{Code, Limit, Projected, Val, add_limits, described};
 use super::translate::Translator;
 use super::tree::{Node, Op};
-use crate::ast::{BinaryOp, ExprId, ExprKind, SlotKind};
+use crate::ast::{Ast, BinaryOp, ExprId, ExprKind, SlotKind};
 use crate::notation::Elem;
 use crate::notation::build::named;
 use crate::notation::names::readable;
@@ -100,13 +100,14 @@ impl Translator<'_> {
         let Some(place) = value.position(inner) else {
             if !value.unknown {
                 self.no_axis(inner, &value, node.span);
+                value = self.spoiled(value, span);
             }
             value.outer.push((outer, Vec::new()));
             value.unknown = true;
             return value;
         };
         let mut base = self.written(&value, span);
-        if value.outer.is_empty() && !self.is_simple(base) {
+        if value.outer.is_empty() && !is_simple(&self.b.ast, base) {
             value = self.stated(Val { code: Code::Plain(base), ..value }, "t", node.span);
             base = self.written(&value, span);
         }
@@ -155,20 +156,6 @@ impl Translator<'_> {
         self.b.index(base, slots, span)
     }
 
-    /// What may be indexed in place: names and pieces of them.
-    fn is_simple(&self, code: ExprId) -> bool {
-        match &self.b.ast.expr[code].kind {
-            ExprKind::Path(_) => true,
-            ExprKind::BracketCall { callee, args, .. } => {
-                let pieces = ["first", "rest", "last", "init"];
-                let piece = matches!(&self.b.ast.expr[*callee].kind, ExprKind::Path(path)
-                    if path.first().is_some_and(|it| pieces.contains(&it.sym.as_str())));
-                piece && args.iter().all(|it| self.is_simple(it.value))
-            }
-            _ => false,
-        }
-    }
-
     pub(super) fn no_axis(&mut self, axis: u32, value: &Val, span: Span) {
         let message = format!("this value has no axis {axis}: {}", described(value));
         let help = "name an axis that the value has";
@@ -185,14 +172,15 @@ impl Translator<'_> {
                 let message = format!("this value is not typical along axis {outer}");
                 let help = format!("take its typical components first: `Typ {outer} 7 …`");
                 self.report(ErrorCode::E0414, node.span, message, "not typical", &help);
+                return self.spoiled(value, span);
             }
-            return Val { unknown: true, ..value };
+            return value;
         };
         if value.position(inner).is_some() {
             let message = format!("this value already has axis {inner}");
             let help = "project to an axis that is free";
             self.report(ErrorCode::E0415, node.span, message, "one axis twice", help);
-            return Val { unknown: true, ..value };
+            return self.spoiled(value, span);
         }
         let (_, limits) = value.outer.remove(at);
         if value.unknown {
@@ -326,7 +314,7 @@ impl Translator<'_> {
     /// `Red op axis e`
     pub(super) fn red(&mut self, op: Op, axis: u32, node: &Node, span: Span) -> Val {
         self.scope.projections += 1;
-        let value = self.value(node);
+        let mut value = self.value(node);
         self.scope.projections -= 1;
         let (name, elem) = match op {
             Op::Mul => ("prod", value.elem),
@@ -338,11 +326,13 @@ impl Translator<'_> {
         };
         if !value.unknown && value.position(axis).is_none() {
             self.no_axis(axis, &value, node.span);
+            value = self.spoiled(value, span);
         } else if value.inner.len() > 1 {
             let message =
                 format!("a vector along axis {axis} is reduced, but {}", described(&value));
             let help = "reduce along an axis of the value, one axis at a time";
             self.report(ErrorCode::E0405, node.span, message, "reduced here", help);
+            value = self.spoiled(value, span);
         }
         let code = match &value.code {
             Code::Projected(axes, body) if axes.len() == 1 => {
@@ -359,5 +349,19 @@ impl Translator<'_> {
             }
         };
         Val { outer: value.outer, ..Val::scalar(code, elem) }
+    }
+}
+
+/// What may be indexed in place: names and pieces of them.
+fn is_simple(ast: &Ast, code: ExprId) -> bool {
+    match &ast.expr[code].kind {
+        ExprKind::Path(_) => true,
+        ExprKind::BracketCall { callee, args, .. } => {
+            let pieces = ["first", "rest", "last", "init"];
+            let piece = matches!(&ast.expr[*callee].kind, ExprKind::Path(path)
+                if path.first().is_some_and(|it| pieces.contains(&it.sym.as_str())));
+            piece && args.iter().all(|it| is_simple(ast, it.value))
+        }
+        _ => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::axes::{Code, Val, described, merged};
 use super::tree::{Def, Kind, Node, Op, Program};
-use crate::ast::{Ast, BinaryOp, ExprId, ExprKind, StmtId};
+use crate::ast::{Ast, BinaryOp, ExprId, ExprKind, StmtId, StmtKind};
 use crate::notation::Elem;
 use crate::notation::build::{Builder, named};
 use crate::notation::calls::Calls;
@@ -107,6 +107,15 @@ impl Translator<'_> {
         Val { unknown: true, ..Val::scalar(code, Elem::Unknown) }
     }
 
+    /// What stands for a value that is wrong: it is looked at by itself, and nothing follows from it.
+    pub(super) fn spoiled(&mut self, value: Val, span: Span) -> Val {
+        let code = self.written(&value, span);
+        let alone = self.b.stmt(StmtKind::Expr(code), span);
+        let error = self.b.error(span);
+        let code = self.b.block(vec![alone], error, span);
+        Val { outer: value.outer, unknown: true, ..Val::scalar(code, Elem::Unknown) }
+    }
+
     /// A scope in which no local hides a function.
     fn new_scope(&self) -> Scope {
         let mut scope = Scope::default();
@@ -119,7 +128,7 @@ impl Translator<'_> {
     fn body(&mut self, body: &Node) {
         self.scope = self.new_scope();
         let value = self.value(body);
-        self.no_outer(&value, body.span, "the value of the program");
+        let value = self.no_outer(value, body.span, "the value of the program");
         let name = named("result", body.span);
         let last = match &value.code {
             Code::Projected(axes, inside) if self.scope.stmts.is_empty() => {
@@ -140,15 +149,12 @@ impl Translator<'_> {
         self.b.ast.stmts = stmts;
     }
 
-    fn no_outer(&mut self, value: &Val, span: Span, what: &str) {
-        if let Some((axis, _)) = value.outer.first() {
-            let message = format!("{what} still is typical along axis {axis}");
-            self.calls.say(
-                Diagnostic::new(ErrorCode::E0405, span, message)
-                    .here("not one value")
-                    .help(format!("put it along an inner axis: `Proj {axis} 0 …`")),
-            );
-        }
+    fn no_outer(&mut self, value: Val, span: Span, what: &str) -> Val {
+        let Some((axis, _)) = value.outer.first() else { return value };
+        let message = format!("{what} still is typical along axis {axis}");
+        let help = format!("put it along an inner axis: `Proj {axis} 0 …`");
+        self.report(ErrorCode::E0405, span, message, "not one value", &help);
+        self.broken(span)
     }
 
     /// The value of an expression.
@@ -209,7 +215,7 @@ impl Translator<'_> {
     fn array(&mut self, items: &[Node], span: Span) -> Val {
         let mut values = Vec::new();
         for item in items {
-            let value = self.value(item);
+            let mut value = self.value(item);
             if !value.inner.is_empty() && !matches!(item.kind, Kind::Array(_)) {
                 self.report(
                     ErrorCode::E0405,
@@ -218,6 +224,7 @@ impl Translator<'_> {
                     "not a scalar",
                     "join vectors instead: `Join 0 … …`",
                 );
+                value = self.spoiled(value, item.span);
             }
             values.push(value);
         }
@@ -239,18 +246,16 @@ impl Translator<'_> {
 
     fn binary(&mut self, op: Op, pair: &[Node; 2], span: Span) -> Val {
         let operands = [self.value(&pair[0]), self.value(&pair[1])];
-        for (value, node) in operands.iter().zip(pair) {
-            if !value.inner.is_empty() {
-                let message = format!("arithmetic is on scalars, but {}", described(value));
-                let (axis, _) = value.inner[0];
-                self.calls.say(
-                    Diagnostic::new(ErrorCode::E0408, node.span, message)
-                        .here("not a scalar")
-                        .help(format!("take its typical components: `Typ {axis} 7 …`")),
-                );
-            }
-        }
-        let [a, b] = operands;
+        let mut nodes = pair.iter();
+        let [a, b] = operands.map(|value| {
+            let (Some((axis, _)), Some(node)) = (value.inner.first(), nodes.next()) else {
+                return value;
+            };
+            let message = format!("arithmetic is on scalars, but {}", described(&value));
+            let help = format!("take its typical components: `Typ {axis} 7 …`");
+            self.report(ErrorCode::E0408, node.span, message, "not a scalar", &help);
+            self.spoiled(value, node.span)
+        });
         let elem = a.elem.meet(b.elem);
         let outer = merged(&[&a, &b]);
         let (a, b) = (self.cast(a, elem, span), self.cast(b, elem, span));
@@ -287,19 +292,21 @@ impl Translator<'_> {
     }
 
     fn if_(&mut self, parts: &[Node; 3], span: Span) -> Val {
-        let cond = self.value(&parts[0]);
+        let mut cond = self.value(&parts[0]);
         if !cond.inner.is_empty() {
             let message = format!("a condition is a scalar, but {}", described(&cond));
             let help = "take its typical components: `Typ 0 7 …`";
             self.report(ErrorCode::E0504, parts[0].span, message, "not a scalar", help);
+            cond = self.spoiled(cond, parts[0].span);
         }
-        let (a, before_a) = self.branch(&parts[1]);
-        let (b, before_b) = self.branch(&parts[2]);
+        let (mut a, before_a) = self.branch(&parts[1]);
+        let (mut b, before_b) = self.branch(&parts[2]);
         if !a.same_axes(&b, None) {
             let message =
                 format!("the branches differ in their axes: {}, {}", described(&a), described(&b));
             let help = "give both branches the same axes";
             self.report(ErrorCode::E0405, span, message, "one value, one set of axes", help);
+            (a, b) = (self.spoiled(a, parts[1].span), self.spoiled(b, parts[2].span));
         }
         let elem = a.elem.meet(b.elem);
         let outer = merged(&[&cond, &a, &b]);
@@ -439,7 +446,7 @@ impl Translator<'_> {
         let instance = Instance { name: name.to_owned(), params: cells, result: assumed };
         self.instances.insert(key.to_owned(), instance);
         let value = self.value(&def.body);
-        self.no_outer(&value, def.body.span, "the result of the function");
+        let value = self.no_outer(value, def.body.span, "the result of the function");
         let tail = self.written(&value, def.body.span);
         let stmts = std::mem::take(&mut self.scope.stmts);
         let body = self.b.block(stmts, tail, def.body.span);

@@ -122,8 +122,13 @@ pub(in crate::check) fn literal_hint(
 
 pub(super) fn join_branches(cx: &mut Cx, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
     let Cx { infer, ix, build, report, .. } = cx;
-    if let Some(choice) = choice::choose_function(infer, ix, build, report, [&a, &b], &cond, span) {
-        return choice;
+    let number = |mut at: Vec<Expr>| {
+        let (then, otherwise) = (at.swap_remove(0), at.swap_remove(0));
+        ExprKind::If { cond: cond.clone(), then, otherwise }
+    };
+    let both = [&a, &b];
+    if let Some(chosen) = choice::choose_function(infer, ix, build, report, &both, number, span) {
+        return chosen;
     }
     let (a, b) = choice::functions_alike(cx, a, b);
     let mut both = [a, b];

@@ -87,6 +87,32 @@ impl Index<'_> {
         }
     }
 
+    /// The index variable of another axis of the tensor that a position at this one is computed
+    /// from, and that axis.
+    fn strayed(
+        &self,
+        base: &Expr,
+        at: usize,
+        coord: Coord,
+        value: &Expr,
+    ) -> Option<(IndexId, usize)> {
+        self.position_deps(value).into_iter().find_map(|index| {
+            let info = &self.indices[index];
+            let known = match (info.ground, info.declared) {
+                (Some(ground), _) => ground.coord.root(),
+                (None, Declared::Over(over)) => over,
+                // Also with a range of its own, the name of another axis means that axis.
+                (None, Declared::Name | Declared::Range) => info.name,
+                (None, Declared::Any) => return None,
+            };
+            let is = |coord: Coord| known == coord.root() || known == coord.name;
+            let named = |axis: &Axis| axis.coord.is_some_and(|coord| coord.contract && is(coord));
+            let mut axes = base.ty.axes().iter().enumerate();
+            let home = axes.position(|(other, axis)| other != at && named(axis))?;
+            (!is(coord) && !info.broken).then_some((index, home))
+        })
+    }
+
     /// Whether an index variable has the name of another axis of the tensor that it reads.
     fn names_another(&self, base: &Expr, position: usize, coord: Coord, index: IndexId) -> bool {
         let info = &self.indices[index];
@@ -127,19 +153,30 @@ impl Index<'_> {
     }
 }
 
-/// Indices that stand at each other's axes are one mistake: it is told once, and the read goes on in
-/// the order of the layout, so that nothing else is wrong because of it.
+/// Indices that stand at each other's axes, or are computed from each other's, are one mistake: it is told
+/// once, and the read goes on in the order of the layout, so that nothing else is wrong because of it.
 pub(super) fn unswap(ix: &mut Index, report: &mut Report, base: &Expr, parts: &mut Vec<Part>) {
     let axes = base.ty.axes();
     let mut moved = Vec::new();
+    let mut computed = false;
     for (position, part) in parts.iter().enumerate() {
         let Part::Point(value) = part else { continue };
         let Some(coord) = axes.get(position).and_then(|axis| axis.coord) else { continue };
-        let Some(index) = ix.shifted_index(value).filter(|_| coord.contract) else { continue };
-        if !ix.indices[index].broken && !ix.fits_axis(base, position, coord, index) {
-            let name = ix.indices[index].name;
-            let home = axes.iter().position(|axis| axis.coord.is_some_and(|c| c.name == name));
-            moved.extend(home.map(|home| (position, home, name, coord.name, value.span)));
+        if !coord.contract {
+            continue;
+        }
+        let wrong = match ix.shifted_index(value) {
+            Some(index) if ix.fits_axis(base, position, coord, index) => None,
+            Some(index) => {
+                let name = ix.indices[index].name;
+                let home = axes.iter().position(|axis| axis.coord.is_some_and(|c| c.name == name));
+                home.map(|home| (index, home))
+            }
+            None => ix.strayed(base, position, coord, value),
+        };
+        if let Some((index, home)) = wrong.filter(|(index, _)| !ix.indices[*index].broken) {
+            computed |= ix.shifted_index(value).is_none();
+            moved.push((position, home, ix.indices[index].name, coord.name, value.span));
         }
     }
     let goes_home = |(position, ..): &(usize, usize, Symbol, Symbol, Span)| {
@@ -150,17 +187,25 @@ pub(super) fn unswap(ix: &mut Index, report: &mut Report, base: &Expr, parts: &m
         return;
     }
     let tensor = ix.quote(base);
-    let mut message = format!("`{name}` stands at the axis `{at}` of {tensor}");
+    let of = if computed { "what is computed from " } else { "" };
+    let mut message = format!("{of}`{name}` stands at the axis `{at}` of {tensor}");
     let last = others.len() - 1;
     for (i, (_, _, name, at, _)) in others.iter().enumerate() {
         let comma = if i == last { ", and" } else { "," };
         message += &format!("{comma} `{name}` at the axis `{at}`");
     }
-    let mut d = error(Code::E0303, *span, message).here(format!("this axis is `{at}`"));
+    let code = if computed { Code::E0304 } else { Code::E0303 };
+    let mut d = error(code, *span, message).here(format!("this axis is `{at}`"));
     for (_, _, _, at, span) in others {
         d = d.label(*span, format!("this axis is `{at}`"));
     }
-    report.report_at(ix.with_declaration(ix.with_order(d, base), base));
+    let d = match computed {
+        true => d
+            .note(format!("{tensor} has {}", show::show_coords(axes)))
+            .help("swap the indices: each is computed from the axis at which it stands"),
+        false => ix.with_order(d, base),
+    };
+    report.report_at(ix.with_declaration(d, base));
     let mut before: Vec<Option<Part>> = std::mem::take(parts).into_iter().map(Some).collect();
     let mut order: Vec<usize> = (0..before.len()).collect();
     moved.iter().for_each(|(position, home, ..)| order[*home] = *position);
@@ -247,8 +292,7 @@ fn check_index(
 }
 
 /// A computed index must not come from another axis of the same tensor, and if its value is
-/// known to address a coordinate, it must be this one.
-/// Says whether something was wrong.
+/// known to address a coordinate, it must be this one. Says whether something was wrong.
 fn check_computed(
     ix: &mut Index,
     report: &mut Report,
@@ -276,41 +320,20 @@ fn check_computed(
         report.report_at(d);
         return true;
     }
-    for index in ix.position_deps(value) {
-        let info = &ix.indices[index];
-        let known = match (info.ground, info.declared) {
-            (Some(ground), _) => Some(ground.coord.root()),
-            (None, Declared::Over(over)) => Some(over),
-            // Also with a range of its own, the name of another axis means that axis.
-            (None, Declared::Name | Declared::Range) => Some(info.name),
-            (None, Declared::Any) => None,
-        };
-        let Some(known) = known else { continue };
-        let here = known == coord.root() || known == coord.name;
-        let elsewhere = base.ty.axes().iter().enumerate().any(|(other, axis)| {
-            other != position
-                && axis.coord.is_some_and(|c| c.contract && (c.root() == known || c.name == known))
-        });
-        if !here && elsewhere && !info.broken {
-            let name = info.name;
-            let d = error(
-                Code::E0304,
-                value.span,
-                format!(
-                    "this index is computed from `{name}`, which is another axis of {}",
-                    ix.quote(base)
-                ),
-            )
-            .here(format!("stands at axis `{}`", coord.name))
-            .note(format!("{} has {}", ix.quote(base), show::show_coords(base.ty.axes())))
-            .help(format!("compute it from `{}`, or swap the indices", coord.name));
-            let d = ix.with_declaration(d, base);
-            ix.indices[index].broken = true;
-            report.report_at(d);
-            return true;
-        }
-    }
-    false
+    let Some((index, _)) = ix.strayed(base, position, coord, value) else { return false };
+    let name = ix.indices[index].name;
+    let message = format!(
+        "this index is computed from `{name}`, which is another axis of {}",
+        ix.quote(base)
+    );
+    let d = error(Code::E0304, value.span, message)
+        .here(format!("stands at axis `{}`", coord.name))
+        .note(format!("{} has {}", ix.quote(base), show::show_coords(base.ty.axes())))
+        .help(format!("compute it from `{}`, or swap the indices", coord.name));
+    let d = ix.with_declaration(d, base);
+    ix.indices[index].broken = true;
+    report.report_at(d);
+    true
 }
 
 /// Checks computed indices again, when the whole body has said which coordinates its index

@@ -35,7 +35,7 @@ pub(in crate::check) fn record_elements(
 fn form_of(hir: &hir::Program, id: ExprId) -> Option<(Option<DefId>, usize)> {
     match &hir.exprs[id].kind {
         H::Tuple(items) => Some((None, items.len())),
-        H::Struct { def, variant: None, .. } => match data::generics(hir, *def).len() {
+        H::Struct { def, variant: None, .. } => match hir.defs[*def].kind.generics().len() {
             0 => None,
             count => Some((Some(*def), count)),
         },
@@ -52,7 +52,7 @@ fn argument_of(hir: &hir::Program, def: DefId, name: Symbol) -> Option<usize> {
     let declared = data::declared(hir, def, 0)?;
     let field = &declared.fields[declared.position(name)?];
     let generic = calls::generic_or_declared(&field.ty).ok()?;
-    data::generics(hir, def).iter().position(|own| *own == generic)
+    hir.defs[def].kind.generics().iter().position(|own| *own == generic)
 }
 
 /// The numbers that the parts of so many tuples are; nothing if there are too many of them.
@@ -276,7 +276,7 @@ fn parts(id: ExprId, numbers: &mut Numbers) -> Vec<Number> {
     match &hir.exprs[id].kind {
         H::Tuple(items) => items.iter().map(|item| number(*item, numbers)).collect(),
         H::Struct { def, fields, .. } if numbers.record == Some(*def) => {
-            let mut made = vec![Number::default(); data::generics(hir, *def).len()];
+            let mut made = vec![Number::default(); hir.defs[*def].kind.generics().len()];
             for (name, value) in fields {
                 if name.sym.as_str() == ".." {
                     made = joined(made, parts(*value, numbers));

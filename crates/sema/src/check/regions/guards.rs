@@ -204,3 +204,36 @@ fn failures(ix: &Index, cond: &Expr, known: &Facts, ways: &mut Vec<Facts>) -> Op
         }
     }
 }
+
+/// Whether a point that is read is certainly one that a clause defines.
+pub(in crate::check) fn is_inside(
+    ix: &Index,
+    clause: &Clause,
+    at: &[size::Expr],
+    facts: &Facts,
+) -> bool {
+    ways_around(ix, clause, at).is_some_and(|ways| {
+        ways.iter().all(|way| {
+            let mut facts = facts.clone();
+            facts.extend(way);
+            size::is_empty(&facts).is_proved()
+        })
+    })
+}
+
+/// Whether it is certainly none of them.
+pub(in crate::check) fn is_outside(
+    ix: &Index,
+    clause: &Clause,
+    at: &[size::Expr],
+    facts: &Facts,
+) -> bool {
+    let mut facts = facts.clone();
+    if assume_region(ix, clause, at, &mut facts).is_none() {
+        return false;
+    }
+    for guard in guards(clause).filter(|_| is_partial(clause)) {
+        ix.assume(guard, true, &mut facts);
+    }
+    size::is_empty(&facts).is_proved()
+}

@@ -3,14 +3,12 @@
 //! The box is an enum with a variant for every name, so that one array holds them all.
 
 use super::Member;
-use super::stack::{Layout, constant};
+use super::stack::{Layout, constant, generated};
 use crate::check::state::Index;
 use crate::check::{pointwise, stmt};
 use ein_base::{Span, Symbol};
 use ein_ir::size;
-use ein_ir::tensor::{
-    Arm, Bounds, ClauseSlot, Data, DataVariant, Expr, ExprKind, IndexArg, Pattern, Type,
-};
+use ein_ir::tensor::{Arm, Bounds, Data, DataVariant, Expr, ExprKind, IndexArg, Pattern, Type};
 
 /// The type of the boxes.
 pub(super) fn box_type(ix: &mut Index, members: &[Member]) -> Type {
@@ -74,13 +72,8 @@ pub(super) fn unboxed_read(
         place.ty.axes()[given..place.rank].iter().map(|axis| axis.size.clone()).collect();
     let missing = layout.rank - place.rank;
     let axes = place.ty.axes()[given..place.rank].to_vec();
-    let mut slots = Vec::new();
-    for size in &sizes {
-        let var = ix.new_local(Symbol::intern("$i"), span, Type::I32);
-        let value = Expr::new(ExprKind::Var(var), Type::I32, span);
-        indices.push(IndexArg { value, bounds: Bounds::Proved });
-        slots.push(ClauseSlot::Loop(pointwise::full_binder(var, size, span)));
-    }
+    let (slots, own) = generated(ix, &sizes, span);
+    indices.extend(own.into_iter().map(inside));
     indices.extend((0..missing).map(|_| constant(0, span)));
     let boxed = Expr::new(ExprKind::Index { base, indices }, elem, span);
     let inside = unboxed(ix, layout, at, boxed);
@@ -103,18 +96,17 @@ pub(super) fn unboxed_view(
         let own = axes[axis].size.clone();
         axes[axis].size = if smaller { own.min(&size) } else { size };
     }
-    let mut indices = Vec::new();
-    let mut slots = Vec::new();
-    for axis in &axes {
-        let var = ix.new_local(Symbol::intern("$i"), span, Type::I32);
-        let value = Expr::new(ExprKind::Var(var), Type::I32, span);
-        indices.push(IndexArg { value, bounds: Bounds::Proved });
-        slots.push(ClauseSlot::Loop(pointwise::full_binder(var, &axis.size, span)));
-    }
+    let sizes: Vec<size::Expr> = axes.iter().map(|axis| axis.size.clone()).collect();
+    let (slots, own) = generated(ix, &sizes, span);
+    let indices = own.into_iter().map(inside).collect();
     let mut indices = layout.placed(at, indices, || constant(0, span));
     indices.insert(0, constant(at as i64, span));
     let elem = layout.ty.elem().clone();
     let boxed = Expr::new(ExprKind::Index { base, indices }, elem, span);
     let inside = unboxed(ix, layout, at, boxed);
     pointwise::tensor(ix, None, axes, vec![(slots, inside)], span)
+}
+
+fn inside(value: Expr) -> IndexArg {
+    IndexArg { value, bounds: Bounds::Proved }
 }

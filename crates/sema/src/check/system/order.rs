@@ -11,7 +11,7 @@
 //!
 //! Refuses (E0605): a ring of reads that no axis breaks.
 
-use super::Member;
+use super::{Member, early};
 use crate::check::causality::{Collector, SelfRead, standings};
 use crate::check::paths::Path;
 use crate::check::state::{Build, Index, Report};
@@ -64,10 +64,36 @@ pub(super) fn order_system(
     ix: &mut Index,
     build: &Build,
     report: &mut Report,
-    members: &mut [Member],
+    members: &mut Vec<Member>,
 ) -> Option<Order> {
+    let ring = match in_some_way(ix, build, members) {
+        Ok(order) => return Some(order),
+        Err(ring) => ring?,
+    };
+    // A name that waits for itself may do so in another clause.
+    for at in (0..members.len()).filter(|at| members[*at].tensor.clauses.len() > 1) {
+        for clause in 0..members[at].tensor.clauses.len() {
+            if let Some(mut apart) = early::with_early(ix, build, members, at, clause)
+                && let Ok(order) = in_some_way(ix, build, &mut apart)
+            {
+                *members = apart;
+                return Some(order);
+            }
+        }
+    }
+    let d = self::ring(ix, members, &ring);
+    report.report_at(d);
+    None
+}
+
+/// An order in which the names share axes in one of the ways there are, or the reads that no order serves.
+fn in_some_way(
+    ix: &mut Index,
+    build: &Build,
+    members: &mut [Member],
+) -> Result<Order, Option<Vec<Edge>>> {
     let rank = members.iter().map(|it| it.tensor.shape.len()).max().unwrap_or(0);
-    let mut edges = system_reads(ix, build, members, rank)?;
+    let mut edges = system_reads(ix, build, members, rank).ok_or(None)?;
     let mut first_ring = None;
     for places in ways(ix, members, rank) {
         edges.iter_mut().for_each(|edge| edge.place(&places, rank));
@@ -75,7 +101,7 @@ pub(super) fn order_system(
             Ok((axes, names, within)) => {
                 let reads: Vec<SelfRead> = edges.into_iter().map(|edge| edge.read).collect();
                 let lookback = axes.first().and_then(|first| causality::lookback(&reads, *first));
-                return Some(Order { axes, lookback, names, within, places });
+                return Ok(Order { axes, lookback, names, within, places });
             }
             Err(ring) => {
                 let ring = || ring.into_iter().cloned().collect::<Vec<Edge>>();
@@ -83,9 +109,7 @@ pub(super) fn order_system(
             }
         }
     }
-    let d = self::ring(ix, members, &first_ring?);
-    report.report_at(d);
-    None
+    Err(first_ring)
 }
 
 /// An order for names that share axes, or the reads that no order serves.

@@ -14,13 +14,13 @@ use crate::check::bounds::{Prover, Proving};
 use crate::check::facts::Verdict;
 use crate::check::paths::Path;
 use crate::check::state::{Build, Index, Report};
-use crate::check::{define, paths, pointwise, stmt, system, vars};
-use ein_base::{Span, Symbol};
+use crate::check::{define, expr, index, paths, pointwise, stmt, system, vars, widen};
+use ein_base::{Name, Span, Symbol};
 use ein_ir::size;
 use ein_ir::tensor::walk::each_child_mut;
 use ein_ir::tensor::{
-    AtomDef, Axis, Binder, Bounds, Clause, ClauseSlot, Expr, ExprKind, IndexArg, Recurrence,
-    Tensor, Type, VarId,
+    AtomDef, Axis, Bounds, Clause, ClauseSlot, Expr, ExprKind, IndexArg, Recurrence, Tensor, Type,
+    VarId,
 };
 use ein_scalar::{BinaryOp, Scalar, ScalarType as S};
 
@@ -118,6 +118,7 @@ pub(super) fn bind_system(cx: &mut Cx, mut members: Vec<Member>, extents: usize)
     define::until::note_end(&mut cx.ix, var, end);
     let layout = layout_of(&cx.ix, &members, var, scalar, &order, &places);
     for (at, member) in members.iter().enumerate() {
+        let Some(local) = member.local else { continue };
         let hidden = order.axes.first().and_then(|first| {
             let axis = if first.axis >= layout.axis { first.axis + 1 } else { first.axis };
             cx.ix.unsettled(&ends.axes().get(axis)?.size)?;
@@ -125,7 +126,7 @@ pub(super) fn bind_system(cx: &mut Cx, mut members: Vec<Member>, extents: usize)
             Some((own, cx.ix.vars[var].ty.axes().get(axis)?.size.clone()))
         });
         let view = view_of(&mut cx.ix, &layout, at, hidden, member.span);
-        stmt::bind_local(cx, member.local, view);
+        stmt::bind_local(cx, local, view);
     }
     true
 }
@@ -171,18 +172,14 @@ fn declare_inner(ix: &mut Index, member: &mut Member) {
     }
     for clause in &mut member.tensor.clauses {
         let span = clause.span;
-        let mut at = Vec::new();
-        for size in &sizes {
-            let var = ix.new_local(Symbol::intern("$i"), span, Type::I32);
-            at.push(Expr::new(ExprKind::Var(var), Type::I32, span));
-            clause.slots.push(ClauseSlot::Loop(pointwise::full_binder(var, size, span)));
-        }
+        let (slots, at) = generated(ix, &sizes, span);
+        clause.slots.extend(slots);
         let values = [&mut clause.value].into_iter().chain(&mut clause.otherwise);
         for value in values {
             let whole = std::mem::replace(value, Expr::error(span));
             *value = match whole.ty.rank() {
                 0 => whole,
-                _ => element(whole, &at),
+                _ => expr::read(whole, at.clone(), Bounds::Proved, span),
             };
         }
     }
@@ -278,7 +275,8 @@ fn stacked(
         None => system::boxes::box_type(ix, members),
     };
     let span = members.iter().map(|it| it.span).reduce(Span::to).unwrap_or(members[0].span);
-    let name = ix.hir.locals[members[0].local].name;
+    let first = members.iter().find_map(|it| it.local.map(|local| ix.hir.locals[local].name));
+    let name = first.unwrap_or(Name { sym: members[0].name, span });
     let var = ix.new_var(name.sym, name.span, Type::Error);
     let ty = ix.settle_type(var, Type::array(elem, axes));
     let layout = layout_of(ix, members, var, scalar, order, places);
@@ -409,9 +407,10 @@ fn hold_inside(index: &mut IndexArg, size: &size::Expr) {
     let span = index.value.span;
     let value = std::mem::replace(&mut index.value, Expr::error(span));
     let ty = value.ty.clone();
-    let size = cast(Expr::size(size.clone(), span), &ty);
+    let to = ty.scalar().unwrap_or(S::I32);
+    let size = widen::cast(Expr::size(size.clone(), span), to);
     let below = Expr::new(ExprKind::Binary(BinaryOp::Lt, value.clone(), size), Type::BOOL, span);
-    let outside = cast(Expr::int(-1 << 30, span), &ty);
+    let outside = widen::cast(Expr::int(-1 << 30, span), to);
     index.value =
         Expr::new(ExprKind::If { cond: below, then: value, otherwise: outside }, ty, span);
 }
@@ -467,10 +466,8 @@ pub(super) fn trimmed(
             if let Some((_, end)) = hidden.as_ref().filter(|(own, _)| *own == axis) {
                 size = size.min(end);
             }
-            let ty = with_size(&part.ty, axis - given, size.clone());
-            let hi = Some(Expr::size(size, span));
-            let slice = ExprKind::Slice { base: part, axis: axis - given, lo: None, hi };
-            part = Expr::new(slice, ty, span);
+            let hi = Some(Expr::size(size.clone(), span));
+            part = index::piece(part, axis - given, (None, hi), size);
         }
     }
     // The names of its axes are its own.
@@ -509,15 +506,9 @@ pub(super) fn each_element(
     if axes.is_empty() {
         return change(value);
     }
-    let mut slots = Vec::new();
-    let mut at = Vec::new();
-    for axis in &axes {
-        let var = ix.new_local(Symbol::intern("$i"), span, Type::I32);
-        at.push(Expr::new(ExprKind::Var(var), Type::I32, span));
-        let binder: Binder = pointwise::full_binder(var, &axis.size, span);
-        slots.push(ClauseSlot::Loop(binder));
-    }
-    let value = change(element(value, &at));
+    let sizes: Vec<size::Expr> = axes.iter().map(|axis| axis.size.clone()).collect();
+    let (slots, at) = generated(ix, &sizes, span);
+    let value = change(expr::read(value, at, Bounds::Proved, span));
     pointwise::tensor(ix, None, axes, vec![(slots, value)], span)
 }
 
@@ -555,27 +546,23 @@ fn converted(value: Expr, from: S, to: S) -> Expr {
     Expr::new(ExprKind::Cast(value), Type::Scalar(to), span)
 }
 
-fn cast(value: Expr, ty: &Type) -> Expr {
-    if value.ty == *ty {
-        return value;
-    }
-    let span = value.span;
-    Expr::new(ExprKind::Cast(value), ty.clone(), span)
-}
-
 /// A constant position that is inside.
 pub(super) fn constant(at: i64, span: Span) -> IndexArg {
     IndexArg { value: Expr::int(at, span), bounds: Bounds::Proved }
 }
 
-/// An element of an array at positions that are inside.
-pub(super) fn element(base: Expr, at: &[Expr]) -> Expr {
-    let span = base.span;
-    let indices =
-        at.iter().map(|at| IndexArg { value: at.clone(), bounds: Bounds::Proved }).collect();
-    let rest = base.ty.axes()[at.len()..].to_vec();
-    let ty = Type::array(base.ty.elem().clone(), rest);
-    Expr::new(ExprKind::Index { base, indices }, ty, span)
+/// Generated indices over axes of these extents: what binds them, and their values.
+pub(super) fn generated(
+    ix: &mut Index,
+    sizes: &[size::Expr],
+    span: Span,
+) -> (Vec<ClauseSlot>, Vec<Expr>) {
+    let index = |size| {
+        let var = ix.new_local(Symbol::intern("$i"), span, Type::I32);
+        let slot = ClauseSlot::Loop(pointwise::full_binder(var, size, span));
+        (slot, Expr::new(ExprKind::Var(var), Type::I32, span))
+    };
+    sizes.iter().map(index).unzip()
 }
 
 /// The same array with some axes before the others.
@@ -589,12 +576,4 @@ fn to_front(base: Expr, axes: &[usize], span: Span) -> Expr {
     let moved: Vec<Axis> = order.iter().map(|axis| base.ty.axes()[*axis].clone()).collect();
     let ty = Type::array(base.ty.elem().clone(), moved);
     Expr::new(ExprKind::Permute { base, order }, ty, span)
-}
-
-fn with_size(ty: &Type, axis: usize, size: size::Expr) -> Type {
-    let mut axes = ty.axes().to_vec();
-    if let Some(axis) = axes.get_mut(axis) {
-        axis.size = size;
-    }
-    Type::array(ty.elem().clone(), axes)
 }
