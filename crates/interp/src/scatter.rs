@@ -24,6 +24,13 @@ impl<'p> Machine<'p> {
     /// The array that a scatter adds up.
     #[inline(never)]
     pub(crate) fn scatter(&mut self, scatter: &'p Scatter, e: &'p Expr) -> Result<Value, Stop> {
+        match self.scope_of_scatter(scatter) {
+            Some(scope) => self.within(scope, |machine| machine.added_up(scatter, e)).0,
+            None => self.added_up(scatter, e),
+        }
+    }
+
+    fn added_up(&mut self, scatter: &'p Scatter, e: &'p Expr) -> Result<Value, Stop> {
         let failed = match self.accelerate(e)? {
             Answer::Made(value) => return Ok(value),
             Answer::Failed => true,
