@@ -54,6 +54,7 @@ mod structure;
 mod symbolic;
 mod tangent;
 mod tensor;
+mod truth;
 mod until;
 
 /// What came of the requests of a program.
