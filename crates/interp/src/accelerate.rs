@@ -232,18 +232,6 @@ impl<'p> Machine<'p> {
         value.map_err(|failure| self.given_up(failure))
     }
 
-    /// The value of a clause at the steps whose indices are bound, if the accelerator has it.
-    pub(crate) fn accelerate_row(
-        &mut self,
-        clause: &'p Clause,
-        row: &dyn Fn() -> Expr,
-    ) -> Result<Answer, Stop> {
-        let Some(accelerator) = self.accelerator.take() else { return Ok(Answer::Evaluate) };
-        let value = accelerator.row(clause, row, self);
-        self.accelerator = Some(accelerator);
-        value.map_err(|failure| self.given_up(failure))
-    }
-
     /// What a failure of the accelerator comes to: a compiler that was ended because the user or the
     /// time is at its end has not failed.
     fn given_up(&self, failure: Box<Diagnostic>) -> Stop {
@@ -261,6 +249,18 @@ impl<'p> Machine<'p> {
 pub(crate) fn accelerate_turns(machine: &mut Machine<'_>, func: FuncId) -> Result<Answer, Stop> {
     let Some(accelerator) = machine.accelerator.take() else { return Ok(Answer::Evaluate) };
     let value = accelerator.turns(func, machine);
+    machine.accelerator = Some(accelerator);
+    value.map_err(|failure| machine.given_up(failure))
+}
+
+/// The value of a clause at the steps whose indices are bound, if the accelerator has it.
+pub(crate) fn accelerate_row(
+    machine: &mut Machine<'_>,
+    clause: &Clause,
+    row: &dyn Fn() -> Expr,
+) -> Result<Answer, Stop> {
+    let Some(accelerator) = machine.accelerator.take() else { return Ok(Answer::Evaluate) };
+    let value = accelerator.row(clause, row, machine);
     machine.accelerator = Some(accelerator);
     value.map_err(|failure| machine.given_up(failure))
 }

@@ -242,7 +242,7 @@ impl<'p> Machine<'p> {
             }
             return Ok(());
         };
-        if self.is_row(id, order) && fill_row(self, id, point)? {
+        if is_row(&self.pending[id], order) && fill_row(self, id, point)? {
             return Ok(());
         }
         for at in 0..step.extent {
@@ -250,14 +250,6 @@ impl<'p> Machine<'p> {
             self.run_order(id, rest, point + at * step.stride)?;
         }
         Ok(())
-    }
-
-    /// Whether the rest of an order is all of a step, whose points lie one after another.
-    fn is_row(&self, id: usize, rest: &[Step]) -> bool {
-        let pending = &self.pending[id];
-        let steps = pending.tensor.recurrence.as_ref().map_or(0, |order| order.axes.len());
-        let outer = pending.build.outer.len();
-        steps > 0 && rest.len() + steps == outer && rest.iter().all(|step| step.axis >= steps)
     }
 
     /// Computes a point in the current frame, unless that has happened.
@@ -486,6 +478,13 @@ impl<'p> Machine<'p> {
         }
         Err(self.malformed(span, "a read of a definition from inside itself, after its end"))
     }
+}
+
+/// Whether the rest of an order is all of a step, whose points lie one after another.
+fn is_row(pending: &Pending<'_>, rest: &[Step]) -> bool {
+    let steps = pending.tensor.recurrence.as_ref().map_or(0, |order| order.axes.len());
+    let outer = pending.build.outer.len();
+    steps > 0 && rest.len() + steps == outer && rest.iter().all(|step| step.axis >= steps)
 }
 
 /// One loop of the order.

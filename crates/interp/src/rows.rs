@@ -12,7 +12,7 @@
 
 use ein_ir::tensor::{Axis, Clause, ClauseSlot, Expr, ExprKind, Tensor, Type};
 
-use crate::accelerate::Answer;
+use crate::accelerate::{Answer, accelerate_row};
 use crate::array::count;
 use crate::machine::Machine;
 use crate::recurrence::{DONE, UNDER_WAY};
@@ -138,7 +138,7 @@ fn asked<'p>(
         let ty = Type::array(elem.clone(), axes.collect());
         Expr::new(ExprKind::Tensor(part), ty, clause.span)
     };
-    Ok(match machine.accelerate_row(clause, &row)? {
+    Ok(match accelerate_row(machine, clause, &row)? {
         Answer::Made(value) => Some(value),
         Answer::Failed | Answer::Evaluate => None,
     })

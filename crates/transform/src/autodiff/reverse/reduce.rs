@@ -127,7 +127,7 @@ impl Reverse<'_, '_> {
         let points = product(&extents);
         let small = match points.as_constant() {
             Some(points) => (1..=LARGEST_WINDOW).contains(&points),
-            None => extents.iter().all(|extent| self.is_given(reduce, extent)),
+            None => extents.iter().all(|extent| is_given(self, reduce, extent)),
         };
         if !small {
             return None;
@@ -154,22 +154,6 @@ impl Reverse<'_, '_> {
         }
         items.append(&mut flat.items);
         Some((Reduce { binders: vec![number], items, ..flat }, extents))
-    }
-
-    /// Whether an extent is a number that the program computes, as those of windows are: arrays are what
-    /// is long.
-    fn is_given(&self, reduce: &Reduce, extent: &size::Expr) -> bool {
-        let is_index = |var| {
-            reduce.binders.iter().any(|binder| binder.var == var)
-                || self
-                    .path
-                    .iter()
-                    .any(|at| matches!(&self.steps[*at], Step::Loop(binder) if binder.var == var))
-        };
-        extent.atoms().into_iter().all(|atom| match self.pass.program.atoms[atom].def {
-            AtomDef::Var(var) => !is_index(var),
-            AtomDef::Extent(..) | AtomDef::Length(_) | AtomDef::Unknown => false,
-        })
     }
 
     fn pull_sum(&mut self, reduce: &Reduce, seed: Expr) -> Done {
@@ -265,4 +249,20 @@ impl Reverse<'_, '_> {
         let place = Expr::new(kind, Type::I32, span);
         self.lift_whole(&place)
     }
+}
+
+/// Whether an extent is a number that the program computes, as those of windows are: arrays are what
+/// is long.
+fn is_given(reverse: &Reverse<'_, '_>, reduce: &Reduce, extent: &size::Expr) -> bool {
+    let is_index = |var| {
+        reduce.binders.iter().any(|binder| binder.var == var)
+            || reverse
+                .path
+                .iter()
+                .any(|at| matches!(&reverse.steps[*at], Step::Loop(binder) if binder.var == var))
+    };
+    extent.atoms().into_iter().all(|atom| match reverse.pass.program.atoms[atom].def {
+        AtomDef::Var(var) => !is_index(var),
+        AtomDef::Extent(..) | AtomDef::Length(_) | AtomDef::Unknown => false,
+    })
 }
