@@ -120,3 +120,74 @@ fn adjoints_of_masks() {
         400,
     );
 }
+
+#[test]
+fn steps_that_read_a_list_of_structures() {
+    // Where the first row is given point by point, and each other one is the value of a call.
+    few_steps(
+        "struct Layer { w: [f32; 96, 96], b: [f32; 96] }\n\
+         fn made(l: i32) -> Layer {\n\
+             let w[i in 0..96, j in 0..96] = ((i * 7 + j * 3 + l) % 13) as f32 * 0.002;\n\
+             let b[i in 0..96] = (i + l) as f32 * 0.01;\n\
+             Layer { w, b }\n\
+         }\n\
+         fn layer(x: [f32; 300, 96], p: Layer) -> [f32; 300, 96] {\n\
+             let y[r, i] = x[r, i] + sum[j](x[r, j] * p.w[i, j]) + p.b[i];\n\
+             y\n\
+         }\n\
+         let layers = [made(l) | l in 0..6];\n\
+         let x[0, r in 0..300, i in 0..96] = (r + i) as f32 * 0.001;\n\
+         let x[l in 1..7] = layer(x[l - 1], layers[l - 1]);\n\
+         let z[0, r in 0..300, i in 0..96] = 1.0;\n\
+         let z[l in 1..7, r in 0..300, i in 0..96] = 2.0 * layer(x[l], layers[l - 1])[r, i] + z[l - 1, r, i];\n\
+         print(sum[i](x[6, 5, i]) > 0.0, sum[i](z[6, 5, i]) > 0.0);",
+        None,
+        400,
+    );
+}
+
+#[test]
+fn texts_that_decide() {
+    // Which side is meant says a text that stands in the library.
+    few_steps(
+        "use std::interp::{linear, smooth};\n\
+         use std::sort::searchsorted;\n\
+         let x[i in 0..20000] = ((i * 7919) % 1009) as f64 * 0.002 - 1.0;\n\
+         let xs = [-1.0, -0.2, 0.5, 1.0];\n\
+         let ys = [0.0, 1.0, 0.5, 2.0];\n\
+         let y = linear(x, xs, ys);\n\
+         let z = smooth(x, xs, ys);\n\
+         let at = searchsorted(xs, x, \"right\");\n\
+         let total = sum[i](y[i] * z[i]) + sum[i](at[i] as f64);\n\
+         let slope = @total / @x;\n\
+         print(total > 0.0, sum[i](slope[i]) > 0.0);",
+        None,
+        20,
+    );
+}
+
+#[test]
+fn adjoints_through_functions_of_the_host() {
+    few_steps(
+        "use std::linalg::{lstsq, qr, svd};\n\
+         let a[i in 0..64, j in 0..48] = ((i * 37 + j * 101) % 97) as f64 * 0.01 + (if i == j { 3.0 } else { 0.0 });\n\
+         let b[i in 0..64] = ((i * 29) % 31) as f64;\n\
+         let (q, r) = qr(a);\n\
+         let (_u, s, _v) = svd(a);\n\
+         let x = lstsq(a, b);\n\
+         let total = sum[i, j](q[i, j] * (i + j) as f64) + sum[j](r[j, 47] + s[j] ** 2 + x[j] ** 2);\n\
+         let slope = @total / @a;\n\
+         print(sum[i, j](slope[i, j] ** 2) > 0.0);",
+        None,
+        500,
+    );
+    few_steps(
+        "let x[i in 0..4000] = ((i * 7919) % 1009) as f64 * 0.002 - 1.0;\n\
+         let middle = [std::stats::median(x), std::stats::quantile(x, 0.3)];\n\
+         let total = sum[i](middle[i] ** 2);\n\
+         let slope = @total / @x;\n\
+         print(sum[i](slope[i] ** 2) > 0.0);",
+        None,
+        400,
+    );
+}

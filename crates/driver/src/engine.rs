@@ -24,7 +24,7 @@ use ein_emit_c::Compiler;
 use ein_interp::{Accelerator, Answer, Environment, Part, Value};
 use ein_ir::cost::Cost;
 use ein_ir::loops::verify;
-use ein_ir::tensor::{Expr, FuncId, Program, Stmt, VarId};
+use ein_ir::tensor::{Clause, Expr, FuncId, Program, Stmt, VarId};
 use ein_runtime::Pool;
 use ein_scalar::Scalar;
 use ein_transform::flatten::{self, Declined, Flattened, Given, World};
@@ -521,6 +521,19 @@ impl<P: Deref<Target = Program>> Accelerator for Kernels<P> {
         let (key, span) = ((&raw const info.body) as usize | 2, info.span);
         self.value(key, span, env, &|program, var, known, arithmetic| {
             flatten::turns(program, func, None, var, known, arithmetic)
+        })
+    }
+
+    fn row(
+        &mut self,
+        clause: &Clause,
+        row: &dyn Fn() -> Expr,
+        env: &mut dyn Environment,
+    ) -> Result<Answer, Box<Diagnostic>> {
+        // Not the address of what it begins with.
+        let key = (&raw const *clause) as usize | 3;
+        self.value(key, clause.span, env, &|program, var, known, arithmetic| {
+            flatten::expression(program, &row(), var, known, arithmetic)
         })
     }
 

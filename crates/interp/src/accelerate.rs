@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use ein_base::{Diagnostic, Idx, Symbol, Work};
-use ein_ir::tensor::{Expr, FuncId, Program, Stmt, VarId};
+use ein_ir::tensor::{Clause, Expr, FuncId, Program, Stmt, VarId};
 use ein_runtime::Memory;
 
 use crate::machine::Machine;
@@ -39,6 +39,17 @@ pub trait Accelerator {
     /// The value of a function whose last action is to call itself, with the values that its parameters
     /// have: it has done so often by now.
     fn turns(&mut self, _: FuncId, _: &mut dyn Environment) -> Result<Answer, Box<Diagnostic>> {
+        Ok(Answer::Evaluate)
+    }
+
+    /// The value of a clause of a recurrence at the steps whose indices have values: the array over its
+    /// other indices, which `row` makes a definition of.
+    fn row(
+        &mut self,
+        _: &Clause,
+        _row: &dyn Fn() -> Expr,
+        _: &mut dyn Environment,
+    ) -> Result<Answer, Box<Diagnostic>> {
         Ok(Answer::Evaluate)
     }
 
@@ -238,6 +249,18 @@ impl<'p> Machine<'p> {
 pub(crate) fn accelerate_turns(machine: &mut Machine<'_>, func: FuncId) -> Result<Answer, Stop> {
     let Some(accelerator) = machine.accelerator.take() else { return Ok(Answer::Evaluate) };
     let value = accelerator.turns(func, machine);
+    machine.accelerator = Some(accelerator);
+    value.map_err(|failure| machine.given_up(failure))
+}
+
+/// The value of a clause at the steps whose indices are bound, if the accelerator has it.
+pub(crate) fn accelerate_row(
+    machine: &mut Machine<'_>,
+    clause: &Clause,
+    row: &dyn Fn() -> Expr,
+) -> Result<Answer, Stop> {
+    let Some(accelerator) = machine.accelerator.take() else { return Ok(Answer::Evaluate) };
+    let value = accelerator.row(clause, row, machine);
     machine.accelerator = Some(accelerator);
     value.map_err(|failure| machine.given_up(failure))
 }

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use ein_ir::tensor::{Clause, Expr, Reduce, Tensor, VarId};
+use ein_ir::tensor::{Clause, Expr, Reduce, Scatter, Tensor, VarId};
 use rustc_hash::FxHashMap;
 
 use crate::accelerate::Answer;
@@ -40,6 +40,12 @@ impl Scope<'_> {
     /// Whether all loops around the clause are steps of recurrences.
     pub(crate) fn in_order(&self) -> bool {
         self.in_order
+    }
+
+    /// Whether a value is kept, and nothing but the step of a recurrence changes it.
+    pub(crate) fn is_of_step(&self, e: &Expr) -> bool {
+        let kept = self.kept.as_deref().unwrap_or_default();
+        kept.iter().any(|it| it.in_step && std::ptr::eq(it.e, e))
     }
 }
 
@@ -76,6 +82,17 @@ impl<'p> Machine<'p> {
         let program = self.program;
         let survey = || Survey::reduction(program, &acting, reduce);
         Some(self.scope(std::ptr::from_ref(reduce).cast(), &[], survey))
+    }
+
+    /// Room for what the points of an accumulation share, if it is not part of something that has it.
+    pub(crate) fn scope_of_scatter(&mut self, scatter: &'p Scatter) -> Option<Scope<'p>> {
+        if self.scope.kept.is_some() {
+            return None;
+        }
+        let acting = self.acting();
+        let program = self.program;
+        let survey = || Survey::accumulation(program, &acting, scatter);
+        Some(self.scope(std::ptr::from_ref(scatter).cast(), &[], survey))
     }
 
     fn acting(&mut self) -> Rc<[bool]> {

@@ -46,6 +46,7 @@ mod python;
 mod recurrence;
 mod reduce;
 mod room;
+mod rows;
 mod scatter;
 mod stack;
 mod stop;

@@ -13,6 +13,7 @@ use crate::definition::Build;
 use crate::keep::{Scope, steps};
 use crate::machine::Machine;
 use crate::parts::{Way, claim_row, steps_in_parts};
+use crate::rows::fill_row;
 use crate::stop::{MarkKind, Stop};
 use crate::value::Value;
 
@@ -26,7 +27,7 @@ pub(crate) struct Pending<'p> {
     /// Of a recurrence that failed as a kernel: the rows that are known to `states`, or computed.
     claimed: Option<Claimed>,
     /// What the points of each clause share; taken by the point that is being computed.
-    scopes: Vec<Scope<'p>>,
+    pub(crate) scopes: Vec<Scope<'p>>,
     /// The frame in which the definition stands.
     base: usize,
     slots: usize,
@@ -54,8 +55,8 @@ pub(crate) struct Rows {
     pub(crate) to: usize,
 }
 
-const DONE: u32 = u32::MAX;
-const UNDER_WAY: u32 = u32::MAX - 1;
+pub(crate) const DONE: u32 = u32::MAX;
+pub(crate) const UNDER_WAY: u32 = u32::MAX - 1;
 
 impl Pending<'_> {
     /// What to look at to know which clauses cover a row, if that is not known.
@@ -241,6 +242,9 @@ impl<'p> Machine<'p> {
             }
             return Ok(());
         };
+        if is_row(&self.pending[id], order) && fill_row(self, id, point)? {
+            return Ok(());
+        }
         for at in 0..step.extent {
             let at = if step.backward { step.extent - 1 - at } else { at };
             self.run_order(id, rest, point + at * step.stride)?;
@@ -474,6 +478,13 @@ impl<'p> Machine<'p> {
         }
         Err(self.malformed(span, "a read of a definition from inside itself, after its end"))
     }
+}
+
+/// Whether the rest of an order is all of a step, whose points lie one after another.
+fn is_row(pending: &Pending<'_>, rest: &[Step]) -> bool {
+    let steps = pending.tensor.recurrence.as_ref().map_or(0, |order| order.axes.len());
+    let outer = pending.build.outer.len();
+    steps > 0 && rest.len() + steps == outer && rest.iter().all(|step| step.axis >= steps)
 }
 
 /// One loop of the order.

@@ -24,25 +24,10 @@ impl<'p> Machine<'p> {
     /// The array that a scatter adds up.
     #[inline(never)]
     pub(crate) fn scatter(&mut self, scatter: &'p Scatter, e: &'p Expr) -> Result<Value, Stop> {
-        let failed = match self.accelerate(e)? {
-            Answer::Made(value) => return Ok(value),
-            Answer::Failed => true,
-            Answer::Evaluate => false,
-        };
-        let mut shape = Vec::with_capacity(scatter.shape.len());
-        for extent in &scatter.shape {
-            shape.push(self.extent(extent, e.span)?);
+        match self.scope_of_scatter(scatter) {
+            Some(scope) => self.within(scope, |machine| added_up(machine, scatter, e)).0,
+            None => added_up(self, scatter, e),
         }
-        let mut cells = self.cells(e.ty.elem(), &shape, None, e.span)?;
-        let marks = self.marks.len();
-        if count(&shape) > 0 {
-            let metered = self.meter.take();
-            let mut adding = Adding { shape: &shape, cells: &mut cells, metered, failed };
-            self.scatter_from(scatter, 0, &mut adding, e)?;
-            self.meter.give_back(metered);
-        }
-        self.marks.truncate(marks);
-        Ok(cells.finish(shape))
     }
 
     /// Runs the loops from `level` inward.
@@ -119,4 +104,31 @@ impl<'p> Machine<'p> {
             Err(value) => Err(self.expected(e.span, "an element of the scatter", &value)),
         }
     }
+}
+
+/// All that the loops of a scatter add.
+fn added_up<'p>(
+    machine: &mut Machine<'p>,
+    scatter: &'p Scatter,
+    e: &'p Expr,
+) -> Result<Value, Stop> {
+    let failed = match machine.accelerate(e)? {
+        Answer::Made(value) => return Ok(value),
+        Answer::Failed => true,
+        Answer::Evaluate => false,
+    };
+    let mut shape = Vec::with_capacity(scatter.shape.len());
+    for extent in &scatter.shape {
+        shape.push(machine.extent(extent, e.span)?);
+    }
+    let mut cells = machine.cells(e.ty.elem(), &shape, None, e.span)?;
+    let marks = machine.marks.len();
+    if count(&shape) > 0 {
+        let metered = machine.meter.take();
+        let mut adding = Adding { shape: &shape, cells: &mut cells, metered, failed };
+        machine.scatter_from(scatter, 0, &mut adding, e)?;
+        machine.meter.give_back(metered);
+    }
+    machine.marks.truncate(marks);
+    Ok(cells.finish(shape))
 }

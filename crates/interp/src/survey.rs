@@ -8,7 +8,7 @@ use ein_ir::size;
 use ein_ir::tensor::walk::{any, each_child};
 use ein_ir::tensor::{
     AtomDef, Binder, Clause, ClauseSlot, CompClause, Expr, ExprKind, HostOp, Item, Program, Reduce,
-    Require, Stmt, StmtKind, Tensor, VarId,
+    Require, Scatter, Stmt, StmtKind, Tensor, VarId,
 };
 use rustc_hash::FxHashMap;
 
@@ -101,6 +101,23 @@ impl<'a, 'p> Survey<'a, 'p> {
         survey.found
     }
 
+    /// What is repeated in an accumulation.
+    pub(crate) fn accumulation(
+        program: &'p Program,
+        acting: &'a [bool],
+        scatter: &'p Scatter,
+    ) -> Vec<Repeated<'p>> {
+        let mut survey = Survey::new(program, acting);
+        survey.scattered(scatter);
+        survey.found
+    }
+
+    fn scattered(&mut self, scatter: &'p Scatter) -> u64 {
+        let cells = scatter.indices.iter().map(|index| &index.value);
+        let values: Vec<&'p Expr> = cells.chain([&scatter.value]).collect();
+        self.looped(&scatter.binders, &scatter.items, &values)
+    }
+
     /// A new index, or something else that a loop binds.
     fn index(&mut self, var: Option<VarId>) -> u64 {
         let bit = if self.bits.len() < 62 { 1 << self.bits.len() } else { MORE };
@@ -138,12 +155,7 @@ impl<'a, 'p> Survey<'a, 'p> {
                 let on = self.looped(&reduce.binders, &reduce.items, &[&reduce.value]);
                 on | self.requires(&reduce.requires)
             }
-            ExprKind::Scatter(scatter) => {
-                let cells = scatter.indices.iter().map(|index| &index.value);
-                let values: Vec<&'p Expr> = cells.chain([&scatter.value]).collect();
-                let on = self.looped(&scatter.binders, &scatter.items, &values);
-                on | self.sizes(&scatter.shape)
-            }
+            ExprKind::Scatter(scatter) => self.scattered(scatter) | self.sizes(&scatter.shape),
             ExprKind::Comprehension { clauses, body } => self.comprehension(clauses, body),
             // What fails inside goes back to how things were before.
             ExprKind::Try(inner) => self.without_finds(|it| it.expr(inner)),

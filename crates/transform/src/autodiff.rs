@@ -55,6 +55,7 @@ mod structure;
 mod symbolic;
 mod tangent;
 mod tensor;
+mod truth;
 mod unfold;
 mod until;
 

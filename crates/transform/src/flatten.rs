@@ -38,6 +38,7 @@ use define::stored::Stored;
 use descent::Descent;
 use ein_base::{Span, Symbol};
 use ein_ir::size::{self, Atom, Operation};
+use ein_ir::tensor::walk::any;
 use ein_ir::tensor::{
     AtomDef, DataId, Expr, ExprKind, FuncId, HostOp, Program, Stmt, StmtKind, Type, VarId,
 };
@@ -110,6 +111,33 @@ impl World for Declared<'_> {
     }
 }
 
+/// The text that stands for a variable which the compiler has made: an argument before the loops of a
+/// call. (One that the program names may be given from outside.)
+fn text_of(program: &Program, var: VarId) -> Option<Symbol> {
+    // What was computed before a part has no variable in the program.
+    let info = program.vars.get(var)?;
+    if info.ty != Type::Str || !info.name.as_str().starts_with('$') {
+        return None;
+    }
+    let in_stmt = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::Let(bound, value) if *bound == var => match &*value.kind {
+            ExprKind::Str(text) => Some(*text),
+            _ => None,
+        },
+        _ => None,
+    };
+    let mut found = program.top.iter().find_map(in_stmt);
+    for func in program.funcs.iter() {
+        any(&func.body, &mut |e| {
+            if let ExprKind::Block { stmts, .. } = &*e.kind {
+                found = found.or_else(|| stmts.iter().find_map(in_stmt));
+            }
+            found.is_some()
+        });
+    }
+    found
+}
+
 /// The bytes of the largest element, twice: what passes add to a size stays a number as well.
 const LARGEST_ELEMENT: i64 = 16;
 
@@ -126,6 +154,8 @@ pub struct Declined {
 #[derive(Clone, Debug)]
 pub(crate) enum Val {
     Unit,
+    /// A text that stands in the program: it decides things, and nothing is made of it.
+    Text(Symbol),
     Scalar(Node),
     Tuple(Rc<[Val]>),
     /// A struct or variant.
@@ -361,7 +391,7 @@ impl<'p> Flatten<'p> {
                 let parts = items.iter().map(|item| self.output(item, name, span));
                 Ok(Output::Record(Some(*made), parts.collect::<Flat<_>>()?))
             }
-            Val::Unit | Val::Fn(..) | Val::Turn(_) => {
+            Val::Unit | Val::Text(_) | Val::Fn(..) | Val::Turn(_) => {
                 Err(declined("a value that is neither a number nor an array", span))
             }
         }
@@ -429,6 +459,9 @@ impl<'p> Flatten<'p> {
         let found = inner.or_else(|| self.frames[0].get(&var)).or_else(|| self.outside.get(&var));
         if let Some(value) = found {
             return Ok(value.clone());
+        }
+        if let Some(text) = text_of(self.program, var) {
+            return Ok(Val::Text(text));
         }
         let value = self.given(Input { var, parts: Vec::new() }, self.world.given(var), span)?;
         self.outside.insert(var, value.clone());

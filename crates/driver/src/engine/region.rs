@@ -72,7 +72,12 @@ fn is_plain_expr(program: &Program, e: &Expr, seen: &mut FxHashSet<FuncId>) -> b
         ExprKind::Array(items) => !items.is_empty() && items.len() <= MAX_LITERAL,
         ExprKind::Host(op, _) => matches!(
             op,
-            HostOp::Len | HostOp::ZerosLike | HostOp::Iota | HostOp::Reshape | HostOp::Convert
+            HostOp::Len
+                | HostOp::Equal
+                | HostOp::ZerosLike
+                | HostOp::Iota
+                | HostOp::Reshape
+                | HostOp::Convert
         ),
         ExprKind::Call { func, .. } => {
             !seen.insert(*func) || is_plain_expr(program, &program.funcs[*func].body, seen)
@@ -81,7 +86,12 @@ fn is_plain_expr(program: &Program, e: &Expr, seen: &mut FxHashSet<FuncId>) -> b
     };
     let mut plain = itself;
     if plain {
-        each_child(e, &mut |child| plain = plain && is_plain_expr(program, child, seen));
+        // A text that decides something, as the name of a mode does.
+        let decides = matches!(&*e.kind, ExprKind::Call { .. } | ExprKind::Host(HostOp::Equal, _));
+        each_child(e, &mut |child| {
+            let text = decides && matches!(&*child.kind, ExprKind::Str(_));
+            plain = plain && (text || is_plain_expr(program, child, seen));
+        });
     }
     plain
 }

@@ -5,6 +5,7 @@
 //! variable becomes an atom of the new one.
 
 use super::Pass;
+use super::truth::truth;
 use ein_ir::size::{self, Atom};
 use ein_ir::tensor::symbolic::to_size;
 use ein_ir::tensor::walk::each_child_mut;
@@ -76,6 +77,18 @@ impl Pass<'_> {
             ExprKind::Block { stmts, value } => {
                 stmts.iter_mut().for_each(|stmt| self.freshen_stmt(stmt, names));
                 self.freshen(value, names);
+            }
+            ExprKind::If { cond, then, otherwise } => {
+                self.freshen(cond, names);
+                if let Some(holds) = truth(cond) {
+                    // The other one would be carried along by everything that is made of the copy.
+                    let mut taken = (if holds { then } else { otherwise }).clone();
+                    self.freshen(&mut taken, names);
+                    *e = taken;
+                    return;
+                }
+                self.freshen(then, names);
+                self.freshen(otherwise, names);
             }
             ExprKind::Match { value, arms } => {
                 self.freshen(value, names);

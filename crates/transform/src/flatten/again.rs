@@ -314,7 +314,7 @@ fn state(
             let items = items.iter().map(|item| state(flatten, item, def, name, first, span));
             Ok(Val::Data(*made, items.collect::<Flat<Vec<Val>>>()?.into()))
         }
-        Val::Fn(..) | Val::Turn(_) => {
+        Val::Text(_) | Val::Fn(..) | Val::Turn(_) => {
             Err(declined("a function that changes from call to call", span))
         }
     }
@@ -402,7 +402,7 @@ fn kept_of(
             let items = items.map(|item| kept_of(flatten, item, name, around, results, span));
             Ok(Val::Data(*made, items.collect::<Flat<Vec<Val>>>()?.into()))
         }
-        Val::Fn(..) | Val::Turn(_) => {
+        Val::Text(_) | Val::Fn(..) | Val::Turn(_) => {
             Err(declined("a value that is neither a number nor an array", span))
         }
     }
@@ -471,7 +471,7 @@ fn written(flatten: &mut Flatten<'_>, arr: Arr, leading: &[Node], clause: Clause
 /// The nodes of the cells of a value.
 fn nodes_of_result(flatten: &mut Flatten<'_>, value: &Val, nodes: &mut Vec<Node>) {
     match value {
-        Val::Unit | Val::Fn(..) | Val::Turn(_) => {}
+        Val::Unit | Val::Text(_) | Val::Fn(..) | Val::Turn(_) => {}
         Val::Scalar(node) => nodes.push(*node),
         Val::Array(array) => {
             let cells = flatten.cells(array);
@@ -489,6 +489,7 @@ fn is_same(a: &Val, b: &Val) -> bool {
         |a: &[Val], b: &[Val]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b));
     match (a, b) {
         (Val::Unit, Val::Unit) => true,
+        (Val::Text(a), Val::Text(b)) => a == b,
         (Val::Scalar(a), Val::Scalar(b)) => a == b,
         (Val::Array(a), Val::Array(b)) => match (&a.kind, &b.kind) {
             (ArrayKind::Stored(x, at), ArrayKind::Stored(y, other)) => x == y && at == other,

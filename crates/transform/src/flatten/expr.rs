@@ -146,7 +146,7 @@ impl<'p> Flatten<'p> {
                 Ok(value)
             }
             ExprKind::Host(op, args) => self.host(op, args, e),
-            ExprKind::Str(_) => Err(declined("a text", e.span)),
+            ExprKind::Str(text) => Ok(Val::Text(*text)),
             ExprKind::Comprehension { .. } => Err(declined("a comprehension", e.span)),
             ExprKind::Try(_) => Err(declined("`try`", e.span)),
             ExprKind::Derivative(_) => Err(declined("a derivative request", e.span)),
@@ -423,6 +423,12 @@ impl<'p> Flatten<'p> {
                 Val::Tuple(items) => Ok(Val::Scalar(self.points.int(items.len() as i64))),
                 _ => Err(declined("the length of a value", e.span)),
             },
+            HostOp::Equal => match (self.expr(&args[0])?, self.expr(&args[1])?) {
+                (Val::Text(a), Val::Text(b)) => {
+                    Ok(Val::Scalar(self.points.constant(Scalar::Bool(a == b))))
+                }
+                _ => Err(declined("a comparison of texts or structures", e.span)),
+            },
             HostOp::ZerosLike => {
                 let value = self.strict(&args[0])?;
                 self.zeros_like(&value, e.span)
@@ -502,7 +508,9 @@ impl<'p> Flatten<'p> {
                     items.iter().map(|item| self.zeros_like(item, span)).collect();
                 Ok(Val::Data(*made, items?.into()))
             }
-            Val::Unit | Val::Fn(..) | Val::Turn(_) => Err(declined("zeros of a value", span)),
+            Val::Unit | Val::Text(_) | Val::Fn(..) | Val::Turn(_) => {
+                Err(declined("zeros of a value", span))
+            }
         }
     }
 }

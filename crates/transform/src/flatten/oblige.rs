@@ -160,7 +160,7 @@ fn question(points: &mut Points, node: Node) -> Node {
 fn nodes_of(value: &Val, nodes: &mut Vec<Node>) {
     match value {
         // What a turn ends with stands in what it is merged into.
-        Val::Unit | Val::Turn(_) => {}
+        Val::Unit | Val::Text(_) | Val::Turn(_) => {}
         Val::Scalar(node) => nodes.push(*node),
         Val::Tuple(items) | Val::Data(_, items) | Val::Fn(_, items) => {
             items.iter().for_each(|item| nodes_of(item, nodes));

@@ -5,6 +5,7 @@
 //!
 //! * A definition that says the same of its cells as an earlier one, or of cells a fixed distance away, is
 //!   that one; a copy is what it copies, and where all cells are one number, that number is what is read.
+//!   What is as cheap as to read it stays by itself, and counts as the same in what is made of it.
 //! * A definition that says of its cells what a clause of a recurrence says of its own, a fixed number
 //!   of steps away, reads them: derivatives through a function that was called in every step ask for
 //!   what it computed.
@@ -81,6 +82,8 @@ impl Axes {
 fn merge(points: &mut Points, axes: &mut Axes) -> bool {
     // By extents and values, with the first index along each axis.
     let mut known: FxHashMap<(Vec<i128>, Node), (Arr, Vec<i128>)> = FxHashMap::default();
+    // What is as cheap as to read it stays, but what is made of it may be dear.
+    let mut alike: FxHashMap<Arr, (Vec<Ix>, Node)> = FxHashMap::default();
     let mut changed = false;
     for at in 0..points.defs.len() {
         let def = points.defs[at].clone();
@@ -90,10 +93,8 @@ fn merge(points: &mut Points, axes: &mut Axes) -> bool {
             changed |= instead(points, at, &clause, clause.value);
             continue;
         }
-        if is_cheap(points, clause.value) {
-            continue;
-        }
-        if let Some(read) = step_of(points, at, &clause) {
+        let cheap = is_cheap(points, clause.value);
+        if !cheap && let Some(read) = step_of(points, at, &clause) {
             instead(points, at, &clause, read);
             changed = true;
             continue;
@@ -101,8 +102,20 @@ fn merge(points: &mut Points, axes: &mut Axes) -> bool {
         let ixs: Vec<Ix> = clause.slots.iter().map(|slot| slot.ix).collect();
         let ranges: Vec<(i128, i128)> = ixs.iter().map(|ix| points.ixs[*ix].range).collect();
         let extents: Vec<i128> = ranges.iter().map(|(lo, hi)| hi - lo).collect();
-        let value = axes.based(points, &ixs, clause.value);
+        let value = match alike.is_empty() {
+            true => clause.value,
+            false => Subst::cells(alike.clone()).apply(points, clause.value),
+        };
+        let value = axes.based(points, &ixs, value);
         match known.get(&(extents.clone(), value)).cloned() {
+            Some((first, starts)) if cheap => {
+                let here = ixs.iter().map(|ix| points.index(*ix)).collect::<Vec<Node>>();
+                let same = points.arrs[first].shape == points.arrs[def.arr].shape;
+                if same && ranges.iter().zip(&starts).all(|((lo, _), start)| lo == start) {
+                    let read = points.load(first, &here);
+                    alike.insert(def.arr, (ixs, read));
+                }
+            }
             Some((first, starts)) => {
                 let steps = ranges.iter().zip(&starts).map(|((lo, _), start)| start - lo);
                 let steps: Vec<i128> = steps.collect();

@@ -4,7 +4,7 @@
 use super::{Done, Reverse, Seed, Step, unsupported};
 use crate::autodiff::rename::Renaming;
 use ein_ir::size::{self, Facts, prove_le};
-use ein_ir::tensor::{Binder, Expr, ExprKind, Item, Reduce, ReduceOp, Type};
+use ein_ir::tensor::{AtomDef, Binder, Expr, ExprKind, Item, Reduce, ReduceOp, Type};
 use ein_scalar::{BinaryOp, Scalar};
 
 /// Extrema over several indices with at most so many points know the number of their first one. The
@@ -78,7 +78,13 @@ impl Reverse<'_, '_> {
 
     /// Into the point of an extremum that is at the place: the value of the one index, or the number
     /// of the point in a window of these extents.
-    fn push_first(&mut self, reduce: &Reduce, seed: Expr, place: Expr, extents: &[i64]) -> Done {
+    fn push_first(
+        &mut self,
+        reduce: &Reduce,
+        seed: Expr,
+        place: Expr,
+        extents: &[size::Expr],
+    ) -> Done {
         let span = place.span;
         let mut names = Renaming::default();
         let mut copy = reduce.clone();
@@ -91,7 +97,8 @@ impl Reverse<'_, '_> {
                     at = self.pass.arith(BinaryOp::Sub, at, binder.lo.clone());
                 }
                 if let Some(before) = here {
-                    let rows = self.pass.arith(BinaryOp::Mul, before, Expr::int(*extent, span));
+                    let rows = Expr::size(extent.clone(), span);
+                    let rows = self.pass.arith(BinaryOp::Mul, before, rows);
                     at = self.pass.arith(BinaryOp::Add, rows, at);
                 }
             }
@@ -109,32 +116,36 @@ impl Reverse<'_, '_> {
     }
 
     /// A small window over several indices as one over the numbers of its points, and its extents.
-    fn window(&mut self, reduce: &Reduce) -> Option<(Reduce, Vec<i64>)> {
+    fn window(&mut self, reduce: &Reduce) -> Option<(Reduce, Vec<size::Expr>)> {
         let span = reduce.value.span;
         let mut extents = Vec::new();
         for binder in &reduce.binders {
             let lo = self.pass.size_of(&binder.lo)?;
-            extents.push(self.pass.size_of(&binder.hi)?.sub(&lo).as_constant()?);
+            extents.push(self.pass.size_of(&binder.hi)?.sub(&lo));
         }
-        let points =
-            extents.iter().try_fold(1_i64, |points, extent| points.checked_mul(*extent))?;
-        if !(1..=LARGEST_WINDOW).contains(&points) {
+        let product = |of: &[size::Expr]| of.iter().fold(size::Expr::one(), |all, it| all.mul(it));
+        let points = product(&extents);
+        let small = match points.as_constant() {
+            Some(points) => (1..=LARGEST_WINDOW).contains(&points),
+            None => extents.iter().all(|extent| is_given(self, reduce, extent)),
+        };
+        if !small {
             return None;
         }
         let mut flat = Reduce { requires: Vec::new(), ..reduce.clone() };
         self.pass.freshen_reduce(&mut flat, &mut Renaming::default());
         let var = self.pass.local("$w", Type::I32, span);
-        let number = Binder { var, lo: Expr::int(0, span), hi: Expr::int(points, span) };
+        let number = Binder { var, lo: Expr::int(0, span), hi: Expr::size(points, span) };
         let mut items = Vec::new();
-        let mut below = points;
-        for (binder, extent) in flat.binders.iter().zip(&extents) {
+        for (axis, binder) in flat.binders.iter().enumerate() {
+            let below = product(&extents[axis + 1..]);
             let mut at = self.pass.var(var, span);
-            if below < points {
-                at = self.pass.arith(BinaryOp::Rem, at, Expr::int(below, span));
+            if axis > 0 {
+                let row = Expr::size(below.mul(&extents[axis]), span);
+                at = self.pass.arith(BinaryOp::Rem, at, row);
             }
-            below /= extent;
-            if below > 1 {
-                at = self.pass.arith(BinaryOp::Div, at, Expr::int(below, span));
+            if below.as_constant() != Some(1) {
+                at = self.pass.arith(BinaryOp::Div, at, Expr::size(below, span));
             }
             if !self.is_zero(&binder.lo) {
                 at = self.pass.arith(BinaryOp::Add, at, binder.lo.clone());
@@ -238,4 +249,20 @@ impl Reverse<'_, '_> {
         let place = Expr::new(kind, Type::I32, span);
         self.lift_whole(&place)
     }
+}
+
+/// Whether an extent is a number that the program computes, as those of windows are: arrays are what
+/// is long.
+fn is_given(reverse: &Reverse<'_, '_>, reduce: &Reduce, extent: &size::Expr) -> bool {
+    let is_index = |var| {
+        reduce.binders.iter().any(|binder| binder.var == var)
+            || reverse
+                .path
+                .iter()
+                .any(|at| matches!(&reverse.steps[*at], Step::Loop(binder) if binder.var == var))
+    };
+    extent.atoms().into_iter().all(|atom| match reverse.pass.program.atoms[atom].def {
+        AtomDef::Var(var) => !is_index(var),
+        AtomDef::Extent(..) | AtomDef::Length(_) | AtomDef::Unknown => false,
+    })
 }

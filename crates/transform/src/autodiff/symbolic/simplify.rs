@@ -3,6 +3,7 @@
 
 use super::super::rename::Renaming;
 use super::super::reverse::constant;
+use super::super::truth::truth;
 use super::text::{Text, made_up};
 use ein_ir::tensor::walk::{any, each_child_mut};
 use ein_ir::tensor::{Expr, ExprKind, FuncId, StmtKind, Type, VarId};
@@ -128,21 +129,9 @@ impl Text<'_, '_> {
 /// What is left of a condition or a choice once it is decided.
 fn decided(e: &Expr) -> Option<Expr> {
     match &*e.kind {
-        ExprKind::Binary(op, a, b) => {
-            let (ExprKind::Const(x), ExprKind::Const(y)) = (&*a.kind, &*b.kind) else {
-                return None;
-            };
-            let (x, y) = (x.as_i64()?, y.as_i64()?);
-            let holds = match op {
-                BinaryOp::Eq => x == y,
-                BinaryOp::Ne => x != y,
-                BinaryOp::Lt => x < y,
-                BinaryOp::Le => x <= y,
-                BinaryOp::Gt => x > y,
-                BinaryOp::Ge => x >= y,
-                _ => return None,
-            };
-            Some(Expr::new(ExprKind::Const(Scalar::Bool(holds)), Type::BOOL, e.span))
+        ExprKind::Binary(..) => {
+            let holds = ExprKind::Const(Scalar::Bool(truth(e)?));
+            Some(Expr::new(holds, Type::BOOL, e.span))
         }
         ExprKind::If { cond, then, otherwise } => match truth(cond)? {
             true => Some(then.clone()),
@@ -153,13 +142,6 @@ fn decided(e: &Expr) -> Option<Expr> {
             (Some(false), _) | (_, Some(true)) => Some(a.clone()),
             (None, Some(false) | None) => None,
         },
-        _ => None,
-    }
-}
-
-fn truth(e: &Expr) -> Option<bool> {
-    match &*e.kind {
-        ExprKind::Const(Scalar::Bool(truth)) => Some(*truth),
         _ => None,
     }
 }

@@ -71,7 +71,7 @@ impl<'p> Flatten<'p> {
 
     fn indices_in(&self, value: &Val, used: &mut FxHashSet<Ix>) {
         match value {
-            Val::Unit | Val::Turn(_) => {}
+            Val::Unit | Val::Text(_) | Val::Turn(_) => {}
             Val::Scalar(node) => used.extend(self.points.nodes[*node].free.iter().copied()),
             Val::Tuple(items) | Val::Data(_, items) | Val::Fn(_, items) => {
                 items.iter().for_each(|item| self.indices_in(item, used));
