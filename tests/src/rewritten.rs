@@ -85,6 +85,11 @@ fn value_elsewhere(rng: &mut Rng, text: &str, known: &[String], words: Words) ->
     let function = ["fn ", "@fn ", "pub fn "].iter().any(|it| text.starts_with(it));
     let body = tokens.iter().position(|it| it == if function { "{" } else { "=" }).unwrap_or(0);
     let bound = |name: &String| function && tokens[..body].contains(name);
+    // A recurrence holds the numbers that its text says.
+    let own = changed::names(std::slice::from_ref(&text.to_owned()));
+    if own.iter().any(|name| tokens[body..].contains(name)) {
+        return text.to_owned();
+    }
     let uses: Vec<usize> = (body..tokens.len())
         .filter(|&at| known.contains(&tokens[at]) && !bound(&tokens[at]))
         .filter(|&at| is_value(&tokens, at))

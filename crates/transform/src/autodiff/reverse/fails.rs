@@ -88,18 +88,20 @@ impl Reverse<'_, '_> {
             }
             ExprKind::Tensor(tensor) => definition_never_fails(self, tensor, facts),
             ExprKind::Reduce(reduce) => reduction_never_fails(self, reduce, facts),
-            ExprKind::Call { func, closure: None, args, .. } => {
-                args.iter().all(|arg| self.never_fails(arg, facts)) && body_never_fails(self, *func)
+            ExprKind::Call { func, closure, args, .. } => {
+                closure.iter().chain(args).all(|part| self.never_fails(part, facts))
+                    && body_never_fails(self, *func)
             }
+            ExprKind::Closure { captures, .. } => {
+                captures.iter().all(|part| self.never_fails(part, facts))
+            }
+            ExprKind::Specialise { value, .. } => self.never_fails(value, facts),
             ExprKind::Match { .. }
             | ExprKind::Scatter(_)
             | ExprKind::Slice { .. }
             | ExprKind::Gather { .. }
             | ExprKind::Comprehension { .. }
-            | ExprKind::Call { .. }
             | ExprKind::CallValue { .. }
-            | ExprKind::Closure { .. }
-            | ExprKind::Specialise { .. }
             | ExprKind::Range(..)
             | ExprKind::Try(_)
             | ExprKind::Host(..)

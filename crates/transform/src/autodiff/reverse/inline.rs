@@ -30,8 +30,7 @@ impl Reverse<'_, '_> {
         let within = self.rules.contains(&call.func);
         let done = match self.pass.program.funcs[call.func].rule.filter(|_| !within) {
             Some(rule) => self.pull_rule(rule, &call, seed),
-            None => self
-                .written_out(&call, e.span)
+            None => written_out(self, &call, e.span)
                 .and_then(|(stmts, body)| self.pull_block(&stmts, &body, seed, own)),
         };
         self.inlining -= 1;
@@ -102,14 +101,7 @@ impl Reverse<'_, '_> {
         if self.pass.program.funcs[call.func].rule.is_some() {
             return unsupported("a rule");
         }
-        self.written_out(&call, e.span)
-    }
-
-    fn written_out(&mut self, call: &Call, span: Span) -> Done<(Vec<Stmt>, Expr)> {
-        match unfolded(self.pass, call, span) {
-            Some(found) => Ok(found),
-            None => unsupported("a function value"),
-        }
+        written_out(self, &call, e.span)
     }
 
     /// What flows back through a rule to the tangents flows to the arguments.
@@ -270,6 +262,14 @@ impl Reverse<'_, '_> {
             }
         }
         Ok(())
+    }
+}
+
+/// A call as statements and a value.
+fn written_out(it: &mut Reverse<'_, '_>, call: &Call, span: Span) -> Done<(Vec<Stmt>, Expr)> {
+    match unfolded(it.pass, call, span) {
+        Some(found) => Ok(found),
+        None => unsupported("a function value"),
     }
 }
 

@@ -53,7 +53,7 @@ impl Reverse<'_, '_> {
 
     /// The calls that the loops in a value need not repeat, and the value that reads them instead.
     pub(super) fn outside(&mut self, e: &Expr) -> Option<(Vec<(VarId, Expr)>, Expr)> {
-        if !self.has_calls_in_loops(e) {
+        if !has_calls_in_loops(e) {
             return None;
         }
         let mut bound = FxHashSet::default();
@@ -87,16 +87,6 @@ impl Reverse<'_, '_> {
         let value = std::mem::replace(&mut clause.value, Expr::error(span));
         clause.value = Expr::new(ExprKind::Block { stmts, value }, ty, span);
         true
-    }
-
-    fn has_calls_in_loops(&self, e: &Expr) -> bool {
-        any(e, &mut |part| {
-            is_loop(part)
-                && any(part, &mut |inner| {
-                    matches!(&*inner.kind, ExprKind::Call { .. } | ExprKind::CallValue { .. })
-                        || in_place(inner).is_some()
-                })
-        })
     }
 
     /// Takes out the calls that mention none of the names bound in the value; the facts are those of
@@ -263,6 +253,16 @@ fn in_place(e: &Expr) -> Option<&Expr> {
         }
         _ => None,
     }
+}
+
+fn has_calls_in_loops(e: &Expr) -> bool {
+    any(e, &mut |part| {
+        is_loop(part)
+            && any(part, &mut |inner| {
+                matches!(&*inner.kind, ExprKind::Call { .. } | ExprKind::CallValue { .. })
+                    || in_place(inner).is_some()
+            })
+    })
 }
 
 fn is_loop(e: &Expr) -> bool {
