@@ -5,7 +5,7 @@ use crate::engine::{large, plan};
 use crate::guard::stack_bytes;
 use crate::run::{InputValue, RunOptions};
 use crate::{CheckReport, Compiled, InternalError, Session, guarded, json, named};
-use ein_base::{Code, Diagnostic, Symbol, Work};
+use ein_base::{Code, Diagnostic, Span, Symbol, Work};
 use ein_interp::{Host, InputError, Outcome, Value};
 use ein_ir::cost::Cost;
 use ein_ir::tensor::{Program, Type, VarId};
@@ -17,7 +17,7 @@ use ein_transform::storage::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What came of a run.
@@ -86,7 +86,7 @@ impl Session {
                 report.phases.push(("compile", compiling));
             }
             report.phases.push(("run", started.elapsed().saturating_sub(compiling)));
-            self.finish(&compiled.program, options, outcome, &mut report);
+            self.finish(&compiled.program, options, &settings, outcome, &mut report);
             report.evaluated = kernels.map_or_else(Vec::new, |kernels| kernels.evaluated);
             let failed = report.failure.is_some();
             report.checked.diagnostics.extend(large::warnings(&report.evaluated, failed));
@@ -120,6 +120,7 @@ impl Session {
         &self,
         program: &Program,
         options: &RunOptions,
+        settings: &ein_interp::Options,
         outcome: Outcome,
         report: &mut RunReport,
     ) {
@@ -127,10 +128,36 @@ impl Session {
         report.failure = outcome.error;
         // As text they are larger than as files, and take longer.
         let reported = if options.report_outputs { outcome.outputs.as_slice() } else { &[] };
+        // What was computed before a failure is told all the same, if that does not take long.
+        let afterwards = Instant::now() + AFTERWARDS;
+        let deadline = match report.failure {
+            _ if report.interrupted => Some(afterwards),
+            Some(_) => settings.deadline.map(|it| it.max(afterwards)),
+            None => settings.deadline,
+        };
+        let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let ended = || settings.interrupted.load(Ordering::Relaxed);
+        let stopped = report.interrupted;
+        let mut written = 0;
         for (var, value) in reported {
-            let name = program.vars[*var].name.to_string();
-            if let Some(text) = json::value(value, &program.vars[*var].ty, program) {
-                report.outputs.push((name, text));
+            let var = &program.vars[*var];
+            let name = var.name.to_string();
+            // A text that grows is moved.
+            let fits = |bytes: usize| settings.memory.check_bytes((written + 2 * bytes) as u128);
+            let go_on = |bytes: usize| fits(bytes).is_ok() && !late() && (stopped || !ended());
+            match json::value(value, &var.ty, program, &go_on) {
+                Some(Ok(text)) => {
+                    written += text.len();
+                    report.outputs.push((name, text));
+                }
+                Some(Err(json::Stopped)) => {
+                    report.interrupted |= ended();
+                    if !report.interrupted && report.failure.is_none() {
+                        report.failure = Some(unwritten(&name, var.span, late()));
+                    }
+                    break;
+                }
+                None => {}
             }
         }
         if let Some(directory) = &options.save
@@ -140,6 +167,20 @@ impl Session {
             report.failure = save(directory, program, &outcome.outputs);
         }
     }
+}
+
+/// For so long results are written after a failure, whatever the time limit is.
+const AFTERWARDS: Duration = Duration::from_millis(500);
+
+/// Why an output is not written.
+fn unwritten(name: &str, span: Span, late: bool) -> Diagnostic {
+    if late {
+        let message = format!("the time limit has passed while `{name}` was written");
+        return Diagnostic::new(Code::E0812, span, message)
+            .help("allow more with `--time-limit SECONDS`, or save it with `--save DIR`");
+    }
+    Diagnostic::new(Code::E0805, span, format!("`{name}` does not fit in memory as text"))
+        .help("save it with `--save DIR`, or observe less with `--observe`")
 }
 
 /// What the process may take if nobody says how much, in bytes; unknown on some systems.

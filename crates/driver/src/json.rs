@@ -4,10 +4,56 @@ use ein_interp::Value;
 use ein_ir::tensor::{Program, Type};
 use ein_runtime::Tensor;
 use ein_scalar::Scalar;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-/// A value with its element type and shape; `None` for what is not data (functions, the unit).
-pub fn value(value: &Value, ty: &Type, program: &Program) -> Option<String> {
+/// How many bytes are written before it is asked again whether to go on.
+const STEP: usize = 1 << 20;
+
+/// Text that is being written, as long as it may grow.
+struct Text<'a> {
+    text: String,
+    go_on: &'a dyn Fn(usize) -> bool,
+    /// From which length on it is asked again.
+    ask: usize,
+    stopped: bool,
+}
+
+/// The text was not to become so long, or there is no time left for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopped;
+
+impl Text<'_> {
+    fn push(&mut self, c: char) {
+        self.push_str(c.encode_utf8(&mut [0; 4]));
+    }
+
+    fn push_str(&mut self, text: &str) {
+        if self.stopped {
+            return;
+        }
+        self.text.push_str(text);
+        if self.text.len() >= self.ask {
+            self.ask = self.text.len() + STEP;
+            self.stopped = !(self.go_on)(self.text.len());
+        }
+    }
+}
+
+impl Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.push_str(text);
+        Ok(())
+    }
+}
+
+/// A value with its element type and shape; `None` for what is not data (functions, the unit). It is asked
+/// now and then whether a text of so many bytes may go on.
+pub fn value(
+    value: &Value,
+    ty: &Type,
+    program: &Program,
+    go_on: &dyn Fn(usize) -> bool,
+) -> Option<Result<String, Stopped>> {
     match value {
         Value::Unit
         | Value::Closure(_)
@@ -21,14 +67,14 @@ pub fn value(value: &Value, ty: &Type, program: &Program) -> Option<String> {
         | Value::Jagged(_)
         | Value::Tuple(_)
         | Value::Data(_) => {
-            let mut out = String::new();
+            let mut out = Text { text: String::new(), go_on, ask: STEP, stopped: false };
             write_value(&mut out, value, ty, program);
-            Some(out)
+            Some(if out.stopped { Err(Stopped) } else { Ok(out.text) })
         }
     }
 }
 
-fn write_value(out: &mut String, value: &Value, ty: &Type, program: &Program) {
+fn write_value(out: &mut Text<'_>, value: &Value, ty: &Type, program: &Program) {
     match value {
         Value::Scalar(scalar) => {
             let _ =
@@ -122,7 +168,7 @@ fn write_value(out: &mut String, value: &Value, ty: &Type, program: &Program) {
 }
 
 /// A value inside a list: numbers and texts bare, everything else with its kind.
-fn write_plain(out: &mut String, value: &Value, ty: &Type, program: &Program) {
+fn write_plain(out: &mut Text<'_>, value: &Value, ty: &Type, program: &Program) {
     match value {
         Value::Scalar(scalar) => write_scalar(out, *scalar),
         Value::Str(text) => write_text(out, text),
@@ -145,12 +191,15 @@ fn kind_name(first: Option<&Value>, elem: &Type, program: &Program) -> String {
 }
 
 fn write_list<'a>(
-    out: &mut String,
+    out: &mut Text<'_>,
     items: impl Iterator<Item = &'a Value>,
-    mut write: impl FnMut(&mut String, &'a Value),
+    mut write: impl FnMut(&mut Text<'_>, &'a Value),
 ) {
     out.push('[');
     for (position, item) in items.enumerate() {
+        if out.stopped {
+            return;
+        }
         if position > 0 {
             out.push_str(", ");
         }
@@ -159,7 +208,7 @@ fn write_list<'a>(
     out.push(']');
 }
 
-fn write_tensor(out: &mut String, tensor: &Tensor) {
+fn write_tensor(out: &mut Text<'_>, tensor: &Tensor) {
     let mut items = tensor.iter();
     nest(out, tensor.shape(), &mut |out| {
         if let Some(item) = items.next() {
@@ -173,7 +222,7 @@ const EMPTY_ROWS: usize = 1 << 16;
 
 /// Nested lists of the given shape. Of an array without elements that has very many rows, the shape
 /// beside it says enough.
-fn nest(out: &mut String, shape: &[usize], item: &mut dyn FnMut(&mut String)) {
+fn nest(out: &mut Text<'_>, shape: &[usize], item: &mut dyn FnMut(&mut Text<'_>)) {
     let rows = shape.iter().take_while(|extent| **extent > 0);
     let rows = rows.fold(1usize, |all, extent| all.saturating_mul(*extent));
     if shape.contains(&0) && rows > EMPTY_ROWS {
@@ -183,12 +232,15 @@ fn nest(out: &mut String, shape: &[usize], item: &mut dyn FnMut(&mut String)) {
     lists(out, shape, item);
 }
 
-fn lists(out: &mut String, shape: &[usize], item: &mut dyn FnMut(&mut String)) {
+fn lists(out: &mut Text<'_>, shape: &[usize], item: &mut dyn FnMut(&mut Text<'_>)) {
     match shape.split_first() {
         None => item(out),
         Some((extent, rest)) => {
             out.push('[');
             for position in 0..*extent {
+                if out.stopped {
+                    return;
+                }
                 if position > 0 {
                     out.push_str(", ");
                 }
@@ -199,7 +251,7 @@ fn lists(out: &mut String, shape: &[usize], item: &mut dyn FnMut(&mut String)) {
     }
 }
 
-fn write_scalar(out: &mut String, scalar: Scalar) {
+fn write_scalar(out: &mut Text<'_>, scalar: Scalar) {
     let text = ein_scalar::display(scalar);
     if scalar.ty().is_float() && !scalar.as_f64().is_finite() {
         let _ = write!(out, "\"{text}\"");
@@ -209,6 +261,6 @@ fn write_scalar(out: &mut String, scalar: Scalar) {
 }
 
 /// A text as a JSON string.
-pub fn write_text(out: &mut String, text: &str) {
-    out.push_str(&crate::render::clean_json(serde_json::Value::from(text).to_string()));
+pub fn write_text(out: &mut impl Write, text: &str) {
+    let _ = out.write_str(&crate::render::clean_json(serde_json::Value::from(text).to_string()));
 }
