@@ -83,6 +83,30 @@ fn too_little_memory_is_a_message() {
 }
 
 #[test]
+fn the_text_of_results_counts_in_the_memory_limit() {
+    let program = "let a = 1; let x[i in 0..3000000] = (i as f64) * 0.1;";
+    let with = |limit: &str| {
+        ran(&[
+            "run",
+            "--memory-limit",
+            limit,
+            "--outputs",
+            "json",
+            "--engine",
+            "jit",
+            "-c",
+            program,
+        ])
+    };
+    let (output, said) = with("60M");
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("E0805") && said.contains("`x`"), "{said}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\"a\""));
+    let (output, said) = with("300M");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
+#[test]
 fn the_time_limit_holds_for_every_phase() {
     let folder = folder("time");
     let endless = "let a = 1;\nlet s = sum[i in 0..2000000000](i % 7);";
