@@ -9,7 +9,8 @@
 //! counts as well: a derivative by `x` follows an argument that is computed from `x`.
 //!
 //! Needs: calls of functions whose captured values are known where they are called.
-//! Refuses (E0703): other calls of such functions, and functions that call themselves.
+//! Refuses (E0703): other calls of such functions, functions that call themselves, and `main` and tests,
+//! which nothing in the program calls.
 
 use super::unfold::{Call, unfolded};
 use super::{Frame, Pass, known, named};
